@@ -1,0 +1,37 @@
+# make = make check = what CI runs, without the tests
+.DEFAULT_GOAL := check
+.PHONY: setup try test check bench golden clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made
+
+setup: $(STAMP)  ## make .venv with recollect and everything to develop it
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(STAMP)
+
+try: setup  ## index this machine's sessions, or a bundled sample, and show a first search
+	$(BIN)/python scripts/try_it.py
+
+test: setup  ## all tests
+	$(BIN)/python -m pytest
+
+check: setup  ## lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+golden: setup  ## write the expected results of all fixtures anew; read the diff before you commit it
+	$(BIN)/python tests/golden.py --write
+
+bench: setup  ## measure speed and memory against targets and peers
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,94 @@
+"""How long a client waits for search, open and list: whole tool calls over MCP, one after the other."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import cycle, islice
+from random import Random
+from typing import Any
+
+from client import Answer, Client
+from product import Installation
+from report import Measure, MeasureError, percentiles
+from sessions import NEWEST, SPAN
+
+TYPES = [["tool_call"], ["reasoning"], ["user_input"], ["assistant_response", "tool_response"]]
+WARM_UP = 10  # calls before we measure: the targets are for a server already running
+
+Request = Mapping[str, Any]
+
+
+class NothingFound(MeasureError):
+    def __init__(self, queries: int) -> None:
+        super().__init__(f"None of {queries} queries found anything.")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a query found, and the ids to go on with."""
+
+    query: str
+    event: str
+    turn: str
+    session: str
+
+
+def latencies(installation: Installation, events: int, queries: list[str], warm_up: list[str]) -> list[Measure]:
+    with installation.server() as server:
+        for query in warm_up[:WARM_UP]:
+            server.call("search_sessions", {"query": query})
+        everywhere = ask(server, "search_sessions", ({"query": query} for query in queries))
+        hits = hits_of(queries, everywhere)
+        measures = [timing("search", events, everywhere)]
+        for name, tool, requests in scenarios(queries, hits):
+            measures.append(timing(name, events, ask(server, tool, requests)))
+        return measures
+
+
+def scenarios(queries: list[str], hits: list[Hit]) -> list[tuple[str, str, list[Request]]]:
+    """What is measured beside plain search: a name, the tool, and as many requests as there are queries."""
+    typed = [{"query": query, "event_types": types} for query, types in zip(queries, cycle(TYPES), strict=False)]
+    weeks, years = windows(timedelta(days=7), len(queries)), windows(SPAN, len(queries))
+    one_mode = [{**year, "mode": "tool_calling"} for year in years]
+    return [
+        ("search by type", "search_sessions", [*typed]),
+        ("search in a session", "search_sessions", [{"query": hit.query, "within_id": hit.session} for hit in hits]),
+        ("search in a turn", "search_sessions", [{"query": hit.query, "within_id": hit.turn} for hit in hits]),
+        ("open event", "open", [{"id": hit.event} for hit in hits]),
+        ("open turn", "open", [{"id": hit.turn} for hit in hits]),
+        ("open session", "open", [{"id": hit.session} for hit in hits]),
+        ("list, a week", "list_sessions", weeks),
+        ("list, the year", "list_sessions", years),
+        ("list, the year, one mode", "list_sessions", [*one_mode]),
+    ]
+
+
+def ask(server: Client, tool: str, requests: Iterable[Request]) -> list[Answer]:
+    return [server.call(tool, request) for request in requests]
+
+
+def timing(name: str, events: int, answers: list[Answer]) -> Measure:
+    return percentiles(name, [answer.ms for answer in answers], events, sum(answer.failed for answer in answers))
+
+
+def hits_of(queries: list[str], answers: list[Answer]) -> list[Hit]:
+    """One hit a query, of a different rank each time; queries that found nothing borrow from the others."""
+    hits: list[Hit] = []
+    for number, (query, answer) in enumerate(zip(queries, answers, strict=True)):
+        results = [] if answer.failed else answer.content["data"]["results"]
+        if results:
+            ids = results[number % len(results)]["open"]
+            hits.append(Hit(query, ids["event_id"], ids["turn_id"], ids["session_id"]))
+    if not hits:
+        raise NothingFound(len(queries))
+    return list(islice(cycle(hits), len(queries)))
+
+
+def windows(span: timedelta, count: int) -> list[Request]:
+    """Requests for lists of the sessions in a stretch of time, each a little elsewhere."""
+    rng = Random("windows")
+    return [window(NEWEST - SPAN * rng.random(), span) for _ in range(count)]
+
+
+def window(end: datetime, span: timedelta) -> Request:
+    return {"start_datetime": (end - span).isoformat(), "end_datetime": end.isoformat(), "limit": 20}

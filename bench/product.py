@@ -1,0 +1,186 @@
+"""The program under measure, run as a person runs it: a process of its own, a home folder and a state folder.
+
+Nothing else of the caller's environment is handed on, so that no log of the person who measures is read.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import IO
+
+import msgspec
+from client import Client
+from report import Measure, MeasureError
+
+KEPT = ("PATH", "PYTHONPATH", "LANG", "TMPDIR")  # of the caller's environment
+POLL_S = 0.02  # how closely memory is watched; also the grain of the seconds measured
+MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in ru_maxrss
+MB = 1_000_000
+NO_OPS = 3  # repetitions
+
+
+class CommandFailed(MeasureError):
+    def __init__(self, command: Sequence[str], code: int, said: str) -> None:
+        super().__init__(f"{' '.join(command)} ended with {code}: {said[-2000:].strip()}")
+
+
+class Unexpected(MeasureError):
+    def __init__(self, said: str) -> None:
+        super().__init__(f"The output of `sync --json` is not as agreed: {said}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    seconds: float
+    peak_bytes: int
+    output: str
+
+
+class SyncReport(msgspec.Struct):
+    """The object that `recollect sync --json` ends with; only what we use of it."""
+
+    events: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    home: Path
+    state: Path
+
+    def environment(self) -> dict[str, str]:
+        return {**kept_environment(), "HOME": str(self.home), "RECOLLECT_HOME": str(self.state)}
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "recollect", *arguments]
+
+    def server(self) -> Client:
+        return Client(self.command("mcp", "--no-sync"), self.environment())
+
+
+def kept_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in KEPT if name in os.environ}
+
+
+def first_sync(installation: Installation, events: int, title: str = "sync") -> list[Measure]:
+    run = sync(installation)
+    synced = sync_report(run)
+    read_of = f"{synced.bytes / MB:,.0f} of {folder_bytes(installation.home) / MB:,.0f} MB read"
+    return [
+        Measure(title, (synced.events / run.seconds,), "events/s", events, f"{synced.events:,} events"),
+        Measure(f"{title}, bytes", (synced.bytes / MB / run.seconds,), "MB/s", events, read_of),
+        Measure(f"{title}, peak memory", (run.peak_bytes / MB,), "MB", events, "of all its processes"),
+        Measure(f"{title}, state / logs", (folder_bytes(installation.state) / synced.bytes,), "", events),
+    ]
+
+
+def sync_report(run: Run) -> SyncReport:
+    """The last JSON object of the output, on one line or on several."""
+    last = "{" + f"\n{run.output}".rpartition("\n{")[2]
+    try:
+        report = msgspec.json.decode(last, type=SyncReport)
+    except msgspec.MsgspecError as error:
+        raise Unexpected(f"{error} in {last[:200]!r}") from None
+    if not report.bytes:
+        raise Unexpected("it read no logs")
+    return report
+
+
+def no_op_sync(installation: Installation, events: int, title: str = "no-op sync") -> list[Measure]:
+    seconds = median(sync(installation).seconds for _ in range(NO_OPS))
+    return [Measure(title, (seconds,), "s", events)]
+
+
+def mcp_start(installation: Installation, events: int, repetitions: int) -> list[Measure]:
+    return [Measure("MCP start to tools/list", (median(starts(installation, repetitions)),), "s", events)]
+
+
+def starts(installation: Installation, repetitions: int) -> Iterator[float]:
+    for _ in range(repetitions):
+        began = time.perf_counter()
+        with installation.server() as server:
+            server.tools()
+            yield time.perf_counter() - began
+
+
+def sync(installation: Installation) -> Run:
+    return run(installation.command("sync", "--json"), installation.environment())
+
+
+@contextmanager
+def watching(installation: Installation) -> Iterator[None]:
+    """`recollect watch` in the background."""
+    command, environment = installation.command("watch"), installation.environment()
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as watch:
+        try:
+            yield
+        finally:
+            watch.send_signal(signal.SIGINT)
+            try:
+                watch.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                watch.kill()
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> Run:
+    """Run a command to its end and say how long it took and how much memory it and its children had."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, env=dict(environment), stdout=output, stderr=errors)
+        peak = watch_memory(process)
+        seconds = time.perf_counter() - began
+        if process.returncode:
+            raise CommandFailed(command, process.returncode, written(errors) or written(output))
+        return Run(seconds, peak, written(output))
+
+
+def watch_memory(process: subprocess.Popen[bytes]) -> int:
+    """The high-water marks of the process and all its children, summed: memory shared by two counts twice."""
+    marks: dict[int, int] = {}
+    while True:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return max(sum(marks.values()), usage.ru_maxrss * MAXRSS_UNIT)
+        for pid in family(process.pid):
+            marks[pid] = max(marks.get(pid, 0), high_water_mark(pid))
+        time.sleep(POLL_S)
+
+
+def family(pid: int) -> Iterator[int]:
+    """The process and its descendants, where the system has /proc; elsewhere none, and wait4 alone must do."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in proc_text(children).split():
+            yield from family(int(child))
+
+
+def high_water_mark(pid: int) -> int:
+    for line in proc_text(Path(f"/proc/{pid}/status")).splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def proc_text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
+        return ""
+
+
+def written(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def folder_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,118 @@
+"""Measures Recollect and its peers on logs of several sizes and prints one table a size.
+
+    python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--out FILE.json] [--cache DIR] [--quick]
+
+What cannot be measured has a row that says why; the rest of the run goes on.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import freshness
+import latency
+import peers
+import product
+import report
+from generate import cached_home, cached_tiny_files
+from product import Installation
+from queries import COUNT, queries
+from report import Measure, MeasureError
+from sessions import DEFAULT_SEED
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    sizes: list[int]
+    queries: int = COUNT
+    repetitions: int = 10  # of what is measured once at a time: starting, appending
+    tiny_files: int = 20_000
+
+
+FULL = Plan([100_000, 500_000, 1_000_000])
+QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000)
+
+
+def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[Measure]:
+    """One part of the run. If it fails, its row says so and the rest goes on."""
+    print(f"… {name}", file=sys.stderr)
+    try:
+        return measure()
+    except MeasureError as failure:
+        return [Measure(name, (), "", events, str(failure))]
+
+
+def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measure]:
+    print(f"\n… {events:,} events", file=sys.stderr)
+    here = Installation(cached_home(cache, events), scratch / "state")
+    asked, warm_up = queries(plan.queries), queries(plan.queries, series="warm-up")
+    ours = [
+        *stage("sync", events, lambda: product.first_sync(here, events)),
+        *stage("no-op sync", events, lambda: product.no_op_sync(here, events)),
+        *stage("MCP start", events, lambda: product.mcp_start(here, events, plan.repetitions)),
+        *stage("search", events, lambda: latency.latencies(here, events, asked, warm_up)),
+        *stage("append", events, lambda: freshness.append_to_searchable(here, events, plan.repetitions)),
+    ]
+    theirs = [
+        *stage("FTS5", events, lambda: peers.fts5(scratch, events, DEFAULT_SEED, asked, warm_up)),
+        *stage("agentsview", events, lambda: peers.agentsview(here.home, scratch, events, asked, warm_up)),
+    ]
+    return ours + peers.compared(theirs, ours)
+
+
+def many_files(files: int, cache: Path, scratch: Path) -> list[Measure]:
+    here = Installation(cached_tiny_files(cache, files), scratch / "state")
+    first, again = f"sync of {files:,} files", f"no-op sync of {files:,} files"
+    return [
+        *stage(first, files, lambda: product.first_sync(here, files, first)),
+        *stage(again, files, lambda: product.no_op_sync(here, files, again)),
+    ]
+
+
+def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
+    here = Installation(corpus, scratch / "state")
+    return stage("real logs", 0, lambda: product.first_sync(here, 0, "real logs"))
+
+
+def measure_all(plan: Plan, cache: Path, corpus: Path | None) -> list[Measure]:
+    measures: list[Measure] = []
+    for events in plan.sizes:
+        measures += shown(f"{events:,} events", cache, partial(one_size, events, plan, cache))
+    measures += shown("Many small files", cache, partial(many_files, plan.tiny_files, cache))
+    if corpus:
+        measures += shown("Real logs", cache, partial(real_logs, corpus))
+    return measures
+
+
+def shown(title: str, cache: Path, measure: Callable[[Path], list[Measure]]) -> list[Measure]:
+    """Measure in a scratch folder and print the table at once: the next part may take long."""
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        measures = measure(Path(scratch))
+    print(f"\n{title}\n\n{report.table(measures)}", flush=True)
+    return measures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, nargs="+", help="sizes of the generated logs")
+    parser.add_argument("--corpus", type=Path, help="a home folder with real logs, to measure sync on")
+    parser.add_argument("--out", type=Path, help="write the figures to this file, as JSON")
+    parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
+    parser.add_argument("--quick", action="store_true", help="one small size, fewer repetitions")
+    asked = parser.parse_args()
+    plan = QUICK if asked.quick else FULL
+    print(report.machine())
+    with tempfile.TemporaryDirectory() as passing:
+        cache = asked.cache or Path(passing)
+        cache.mkdir(parents=True, exist_ok=True)
+        measures = measure_all(replace(plan, sizes=asked.events or plan.sizes), cache, asked.corpus)
+    if asked.out:
+        report.write(asked.out, measures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""Recollect: the history and memory of AI agents.
+
+The data's path: `sources` read agent logs into records, `assemble` folds them into Session > Turn > Event, `store`
+keeps them, `index` makes them findable, `search` finds them, `operations` are everything one can ask, and `surfaces`
+speak them: MCP and the command line.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,3 @@
+from recollect.surfaces.cli import main
+
+main()

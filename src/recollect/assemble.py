@@ -1,0 +1,333 @@
+"""Step 2, FOLD: records become Session > Turn > Event. Pure; one set of rules for all agents.
+
+The fold keeps a small state per session, so that a log may come in any number of pieces: the state after the pieces
+is the state after the whole. Events are final when they are made, with one exception: a slash command opens a turn
+only if the agent answers it, so what follows the command is held back as `tentative` until that is known.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import (
+    About,
+    Event,
+    Kind,
+    Mode,
+    Opens,
+    Record,
+    Session,
+    Stop,
+    TitleRank,
+    Turn,
+    Usage,
+    session_id,
+)
+
+TITLE = 120  # characters of a title
+OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
+TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
+WEB_TOOLS = {"websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run"}
+OWN_SERVER = re.compile(r"^(?:mcp__)?(?:recollect|moraine)(?:[-_.:/][a-z0-9_-]*)?(?:__|[./:])", re.IGNORECASE)
+OWN_NAMES = {"search_sessions", "list_sessions"}
+OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask)\b")
+AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
+
+
+class Call(Struct, array_like=True):
+    """A tool call that waits for its response."""
+
+    tool: str | None
+    seq: int
+    own: bool
+
+
+class State(Struct, kw_only=True):
+    """Everything that folding a session's next record needs to know of the records before it."""
+
+    native_id: str
+    seq: int = 0
+    turn: Turn | None = None
+    event_count: int = 0
+    started_at: int | None = None
+    updated_at: int = 0
+    title: str = ""
+    title_rank: int = TitleRank.NONE
+    cwd: str | None = None
+    branch: str | None = None
+    model: str | None = None
+    parent: str | None = None
+    parent_call: str | None = None
+    calls: dict[str, Call] = {}
+    web: bool = False
+    own: bool = False
+    tool: bool = False
+    usage: Usage = Usage()
+    command: list[Record] = []  # an unanswered slash command and what followed it
+    before: Turn | None = None  # the turn as it was before that command
+    redactions: dict[str, int] = {}
+
+
+class Folded(Struct):
+    """What a batch of records came to. A turn appears once it has ended, and the running one last."""
+
+    events: list[Event]
+    turns: list[Turn]
+    withdrawn: list[bytes]  # ids of events that an earlier batch stored and this one makes again
+
+
+def fold(state: State, records: list[Record | About], fallback_at: int) -> Folded:
+    """Take a batch into the session's state. `fallback_at` is the time of a first record that has none."""
+    made = Folded([], [], [])
+    for record in records:
+        if isinstance(record, About):
+            learn(state, record)
+        else:
+            _take(state, record, made, fallback_at)
+    if state.turn is not None:
+        made.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn goes on
+    return made
+
+
+def learn(state: State, about: About) -> None:
+    """What is said of a session: the last word counts, a title of lower rank never does."""
+    if about.title and about.title_rank >= state.title_rank:
+        state.title, state.title_rank = label(about.title, TITLE), about.title_rank
+    state.parent = about.parent or state.parent
+    state.parent_call = about.parent_call or state.parent_call
+    state.cwd = state.cwd or about.cwd
+    state.branch = about.branch or state.branch
+    state.model = about.model or state.model
+
+
+def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
+    if record.at is None:
+        record.at = state.updated_at or fallback_at
+    if record.opens is Opens.PROMPT:
+        state.command = []
+        _open_turn(state, record, made)
+    elif record.opens is Opens.COMMAND:
+        state.command, state.before = [record], _copy(state.turn)
+    elif state.command:
+        _resolve_command(state, record, made)
+    _append(state, record, made)
+
+
+def _resolve_command(state: State, record: Record, made: Folded) -> None:
+    """A slash command that the agent answers was a prompt: what followed it moves to a turn of its own."""
+    if record.kind not in AGENT_ACTS:
+        state.command.append(record)
+        if len(state.command) > TENTATIVE:
+            state.command = []
+        return
+    held, state.command = state.command, []
+    _withdraw(state, held, made)
+    held[0].opens = Opens.PROMPT
+    _open_turn(state, held[0], made)
+    for again in held:
+        _append(state, again, made)
+
+
+def _withdraw(state: State, held: list[Record], made: Folded) -> None:
+    """Take the held events back, as if the turn had never seen them; they are made again under the same ids."""
+    state.turn, state.before = state.before, None
+    state.seq -= len(held)
+    state.event_count -= len(held)
+    state.usage = state.usage - sum((record.usage for record in held if record.usage), Usage())
+    kept = [event for event in made.events if event.seq < state.seq]
+    stored = len(held) - (len(made.events) - len(kept))
+    made.events[:] = kept
+    made.withdrawn += [record.id for record in held[:stored]]
+
+
+def _copy(turn: Turn | None) -> Turn | None:
+    return turn and msgspec.structs.replace(turn, tools=turn.tools[:], kinds=turn.kinds[:])
+
+
+def _open_turn(state: State, record: Record, made: Folded) -> None:
+    turn = state.turn
+    if turn is not None and not turn.opened:  # what came before the first prompt belongs to turn 1 (rule 37)
+        turn.opened, turn.prompt, turn.answer, turn.terminal, turn.stop = True, None, None, None, None
+        return
+    ordinal = 1
+    if turn is not None:
+        _settle(turn)
+        made.turns.append(turn)
+        ordinal = turn.ordinal + 1
+    at = record.at or 0
+    state.turn = Turn(ordinal=ordinal, started_at=at, updated_at=at, opened=True, tools=[], kinds=[])
+
+
+def _settle(turn: Turn) -> None:
+    """A turn whose next one has begun has stopped, whether its log says so or not (rule 35)."""
+    if turn.terminal is None:
+        turn.terminal = turn.answer if turn.answer is not None else turn.last
+        turn.stop = Stop.ANSWER if turn.answer is not None else Stop.OTHER
+
+
+def _append(state: State, record: Record, made: Folded) -> None:
+    at = record.at or 0
+    if state.turn is None:
+        state.turn = Turn(ordinal=1, started_at=at, updated_at=at, tools=[], kinds=[])
+    event = _event(state, record)
+    _count(state, state.turn, event, record)
+    _stop(state.turn, event, record)
+    made.events.append(event)
+
+
+def _event(state: State, record: Record) -> Event:
+    turn = state.turn
+    assert turn is not None and record.at is not None
+    tool, own, answers = record.tool, False, None
+    if record.kind is Kind.TOOL_CALL:
+        own = is_own(record.tool, record.arguments)
+        if record.call:
+            state.calls[record.call] = Call(record.tool, state.seq, own)
+            if len(state.calls) > OPEN_CALLS:
+                del state.calls[next(iter(state.calls))]
+    elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.pop(record.call or "", None)):
+        tool, own, answers = tool or call.tool, call.own, call.seq
+    if record.model:
+        state.model = record.model
+    return Event(
+        id=record.id,
+        turn=turn.ordinal,
+        seq=state.seq,
+        kind=record.kind,
+        at=record.at,
+        line=record.line,
+        text=record.text,
+        arguments=record.arguments,
+        tool=tool,
+        model=record.model or (state.model if record.kind in {Kind.TOOL_CALL, Kind.TOOL_RESPONSE} else None),
+        answers=answers,
+        exit_code=record.exit_code,
+        failed=record.failed,
+        own=own,
+        usage=record.usage,
+    )
+
+
+def _count(state: State, turn: Turn, event: Event, record: Record) -> None:
+    state.seq += 1
+    state.event_count += 1
+    turn.event_count += 1
+    turn.last = event.seq
+    turn.started_at = min(turn.started_at, event.at)
+    turn.updated_at = max(turn.updated_at, event.at)
+    state.started_at = event.at if state.started_at is None else min(state.started_at, event.at)
+    state.updated_at = max(state.updated_at, event.at)
+    if event.kind not in turn.kinds:
+        turn.kinds.append(event.kind)
+    if event.kind is Kind.TOOL_CALL and event.tool:
+        _count_tool(state, turn, event.tool, own=event.own)
+    if record.usage:
+        turn.usage, state.usage = turn.usage + record.usage, state.usage + record.usage
+    state.cwd = state.cwd or record.cwd
+    state.branch = record.branch or state.branch
+    if event.kind is Kind.USER_INPUT:
+        _note_prompt(state, turn, event, record)
+
+
+def _count_tool(state: State, turn: Turn, tool: str, *, own: bool) -> None:
+    if tool not in turn.tools:
+        turn.tools.append(tool)
+    state.tool = True
+    state.own = state.own or own
+    state.web = state.web or tool.rsplit("__", 1)[-1].lower() in WEB_TOOLS
+
+
+def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None:
+    if turn.prompt is None:
+        turn.prompt = event.seq
+    if record.opens is not Opens.PROMPT:
+        return
+    if state.title_rank < TitleRank.PROMPT and (title := label(event.text, TITLE)):
+        state.title, state.title_rank = title, TitleRank.PROMPT
+
+
+def _stop(turn: Turn, event: Event, record: Record) -> None:
+    """Whether the turn has ended, on evidence. Anything the agent does afterwards takes the evidence back."""
+    if event.kind is Kind.ASSISTANT_RESPONSE:
+        turn.answer = event.seq
+    if record.stop is None:
+        if event.kind in AGENT_ACTS:
+            turn.terminal = turn.stop = None
+        return
+    if record.stop is Stop.ANSWER:
+        if event.kind is not Kind.ASSISTANT_RESPONSE and turn.terminal is not None:
+            return  # bookkeeping after an end that is known already
+        turn.terminal = turn.answer if turn.answer is not None else event.seq
+    else:
+        turn.terminal = event.seq
+    turn.stop = record.stop
+
+
+def session_of(state: State, source: str, path: str, source_title: str) -> Session:
+    """The session as the archive keeps it."""
+    turn = state.turn
+    assert turn is not None and state.started_at is not None
+    return Session(
+        id=session_id(source, state.native_id),
+        source=source,
+        native_id=state.native_id,
+        path=path,
+        title=state.title or f"{source_title}, {_day(state.started_at)}",
+        title_rank=state.title_rank,
+        started_at=state.started_at,
+        updated_at=state.updated_at,
+        completed=turn.terminal is not None,
+        turn_count=turn.ordinal,
+        event_count=state.event_count,
+        mode=_mode(state),
+        parent=session_id(source, state.parent) if state.parent else None,
+        parent_call=state.parent_call,
+        cwd=state.cwd,
+        branch=state.branch,
+        model=state.model,
+        usage=state.usage,
+        redactions=state.redactions,
+    )
+
+
+def _mode(state: State) -> Mode:
+    if state.web:
+        return Mode.WEB_SEARCH
+    if state.own:
+        return Mode.MCP_INTERNAL
+    return Mode.TOOL_CALLING if state.tool else Mode.CHAT
+
+
+def _day(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def label(text: str, most: int) -> str:
+    """The first line that says something, cut at a word."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = " ".join(line.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + "…"
+
+
+def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
+    """Whether a call is one of Recollect's own tools, or its command line run in a shell."""
+    if tool is None:
+        return False
+    if OWN_SERVER.match(tool) or tool.rsplit("__", 1)[-1] in OWN_NAMES:
+        return True
+    command = (arguments or {}).get("command") or (arguments or {}).get("cmd")
+    if isinstance(command, list):
+        command = command[-1] if command else ""
+    return isinstance(command, str) and OWN_COMMAND.match(command) is not None
+
+
+def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
+    """A tool call as a person would write it: `exec_command(cmd="ls", workdir="/w")`."""
+    parts = (f"{name}={msgspec.json.encode(value).decode()}" for name, value in (arguments or {}).items())
+    return f"{tool or 'tool'}({', '.join(parts)})"

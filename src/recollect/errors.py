@@ -1,0 +1,68 @@
+"""Everything that can go wrong, as sentences for the person who meets it.
+
+RecollectError
+├── BadRequest          an argument is missing, malformed or out of range
+│   ├── BadId           an id that no family of ours ever gave out
+│   └── BadEventType    an event type outside the vocabulary
+├── Absent              a well-formed id of something that is not here
+├── DeadlineExceeded    the work was stopped because its time was up
+├── Busy                another process is writing this realm
+├── BadSettings         the settings file cannot be used as it is
+└── StoreFault          the archive or the disk under it refused
+"""
+
+from enum import StrEnum
+from typing import Any
+
+
+class ErrorKind(StrEnum):
+    BAD_ARGUMENT = "bad argument"
+    BAD_ID = "bad id"
+    BAD_EVENT_TYPE = "bad event type"
+    ABSENT = "unknown object"
+    DEADLINE = "deadline"
+    BUSY = "busy"
+    SETTINGS = "settings"
+    STORE = "store fault"
+
+
+class RecollectError(Exception):
+    """An error of ours: `kind` lets every surface find its own word for it, `details` is for machines."""
+
+    kind = ErrorKind.STORE
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class BadRequest(RecollectError):
+    kind = ErrorKind.BAD_ARGUMENT
+
+
+class BadId(BadRequest):
+    kind = ErrorKind.BAD_ID
+
+
+class BadEventType(BadRequest):
+    kind = ErrorKind.BAD_EVENT_TYPE
+
+
+class Absent(RecollectError):
+    kind = ErrorKind.ABSENT
+
+
+class DeadlineExceeded(RecollectError):
+    kind = ErrorKind.DEADLINE
+
+
+class Busy(RecollectError):
+    kind = ErrorKind.BUSY
+
+
+class BadSettings(RecollectError):
+    kind = ErrorKind.SETTINGS
+
+
+class StoreFault(RecollectError):
+    kind = ErrorKind.STORE

@@ -1,0 +1,1 @@
+"""Step 4, INDEX: derived from the archive, never the truth. Delete it, and it comes back."""

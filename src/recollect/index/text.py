@@ -1,0 +1,214 @@
+"""Step 4, INDEX: the text index of a realm (tantivy). Derived from the archive, and rebuilt from it whenever in doubt.
+
+One document per event that has text. It holds no text, only what finds and orders events; the archive has the rest.
+Every document carries its event's key, and the archive remembers the highest key that was committed here: after a
+crash, everything above that mark is thrown out and added again.
+"""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import tantivy
+from msgspec import Struct
+from tantivy import Document, FieldType, Occur, Query
+
+from recollect.index.words import analyzer, prepared
+
+VERSION = 1  # of the fields and of what counts as a word; another one means another index
+HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
+OWN = 16  # added to the kind of an event that is traffic of our own tools
+TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
+
+
+class Entry(Struct):
+    """An event as the index sees it."""
+
+    key: int
+    session: int
+    turn: int
+    kind: int
+    own: bool
+    at: int
+    source: str
+    project: str
+    text: str
+
+
+class Hit(Struct, frozen=True):
+    score: float
+    key: int
+
+
+class Scope(Struct, frozen=True):
+    """Where to look. Everything here is a filter inside the index, never a test on its answers."""
+
+    kinds: tuple[int, ...]
+    own: bool = False
+    session: int | None = None
+    turn: int | None = None
+    since: int | None = None
+    until: int | None = None
+    source: str | None = None
+    project: str | None = None
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="words", index_option="position")
+    builder.add_unsigned_field("key", indexed=True, fast=True)
+    builder.add_unsigned_field("kind", indexed=True)
+    builder.add_unsigned_field("session", indexed=True)
+    builder.add_unsigned_field("turn", indexed=True)
+    builder.add_integer_field("at", fast=True)
+    builder.add_text_field("source", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("project", tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+SCHEMA = _schema()
+
+
+def folder_of(realm: Path) -> Path:
+    return realm / f"text-{VERSION}"
+
+
+def remove(realm: Path) -> None:
+    """Delete every index of a realm, of whatever version."""
+    for folder in realm.glob("text-*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Unusable(Exception):
+    """There is no index here, or none that can be read."""
+
+
+def _open(folder: Path) -> tantivy.Index:
+    try:
+        index = tantivy.Index.open(str(folder))
+        index.register_tokenizer("words", analyzer())
+        return index
+    except (ValueError, OSError) as reason:
+        raise Unusable(str(reason)) from reason
+
+
+class TextWriter:
+    """Adds and removes documents; nobody sees them before `commit`. One at a time, under the realm's lock."""
+
+    def __init__(self, realm: Path) -> None:
+        self.folder = folder_of(realm)
+        try:
+            self.index = _open(self.folder)
+            self.fresh = False
+            self.writer = self.index.writer(HEAP, 1)
+        except (Unusable, ValueError):
+            self._start_over()
+
+    def _start_over(self) -> None:
+        """A new, empty index. Those of other versions go with the old one."""
+        remove(self.folder.parent)
+        self.folder.mkdir(parents=True, mode=0o700)
+        self.index = tantivy.Index(SCHEMA, path=str(self.folder))
+        self.index.register_tokenizer("words", analyzer())
+        self.fresh = True
+        self.writer = self.index.writer(HEAP, 1)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            document = Document()
+            document.add_text("text", prepared(entry.text))
+            document.add_unsigned("key", entry.key)
+            document.add_unsigned("kind", entry.kind + OWN * entry.own)
+            document.add_unsigned("session", entry.session)
+            document.add_unsigned("turn", turn_number(entry.session, entry.turn))
+            document.add_integer("at", entry.at)
+            document.add_text("source", entry.source)
+            document.add_text("project", entry.project)
+            self.writer.add_document(document)
+
+    def remove(self, keys: Iterable[int]) -> None:
+        for key in keys:
+            self.writer.delete_documents_by_term("key", key)
+
+    def remove_above(self, key: int) -> None:
+        self.writer.delete_documents_by_query(
+            Query.range_query(SCHEMA, "key", FieldType.Unsigned, lower_bound=key, include_lower=False)
+        )
+
+    def commit(self) -> None:
+        self.writer.commit()
+
+    def rollback(self) -> None:
+        self.writer.rollback()
+        self.close()
+
+    def close(self) -> None:
+        """Wait for merges; the index's own lock is free afterwards."""
+        self.writer.wait_merging_threads()
+
+
+class TextIndex:
+    """The readers' side: a searcher that follows what a writer, in whatever process, commits."""
+
+    def __init__(self, realm: Path) -> None:
+        self.folder = folder_of(realm)
+        self.index = _open(self.folder)
+        self.index.config_reader("manual")
+        self._seen = 0
+        self._follow()
+
+    def _follow(self) -> None:
+        try:
+            committed = (self.folder / "meta.json").stat().st_mtime_ns
+            if committed != self._seen:
+                self.index.reload()
+                self._seen = committed
+        except (ValueError, OSError) as reason:
+            raise Unusable(str(reason)) from reason
+
+    def searcher(self) -> tantivy.Searcher:
+        self._follow()
+        return self.index.searcher()
+
+
+def turn_number(session: int, ordinal: int) -> int:
+    return (session << TURN_BITS) | ordinal
+
+
+def term(word: str) -> Query:
+    return Query.term_query(SCHEMA, "text", word)
+
+
+def phrase(words: list[str]) -> Query:
+    return Query.phrase_query(SCHEMA, "text", list(words)) if len(words) > 1 else term(words[0])
+
+
+def within(query: Query, scope: Scope) -> Query:
+    """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
+    kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
+    filters = [Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds])]
+    if scope.turn is not None and scope.session is not None:
+        filters.append(Query.term_query(SCHEMA, "turn", turn_number(scope.session, scope.turn)))
+    elif scope.session is not None:
+        filters.append(Query.term_query(SCHEMA, "session", scope.session))
+    if scope.since is not None or scope.until is not None:
+        filters.append(
+            Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, scope.until, include_upper=False)
+        )
+    for field, value in (("source", scope.source), ("project", scope.project)):
+        if value is not None:
+            filters.append(Query.term_query(SCHEMA, field, value))
+    worthless = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
+    return Query.boolean_query([(Occur.Must, query), *worthless])
+
+
+def best(searcher: tantivy.Searcher, query: Query, limit: int) -> list[Hit]:
+    """The best hits in order of score, and with the last of them every hit that scores the same."""
+    asked = limit
+    while True:
+        found = searcher.search(query, limit=asked, count=False).hits
+        if len(found) < asked or found[-1][0] < found[limit - 1][0] or asked >= searcher.num_docs:
+            break
+        asked *= 4
+    keys = searcher.fast_field_values("key", [address for _, address in found])
+    return [Hit(score, int(key)) for (score, _), key in zip(found, keys, strict=True) if key is not None]

@@ -1,0 +1,417 @@
+"""Steps 1 to 4 in one pass: what agents wrote since the last time is read, folded, kept and indexed.
+
+A log is read from where its cursor stands, in batches. A batch goes into the archive together with the cursor that
+vouches for it, in one transaction, so that a process killed at any moment has read each line exactly once. The index
+follows after the commit and can always be brought level again.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from recollect.assemble import State, fold, session_of
+from recollect.ingest.discover import Log, among, discover, first_values, is_excluded, named
+from recollect.ingest.indexing import Indexer
+from recollect.ingest.logfile import Progress, changed, edges, is_same_log, prefix_crc
+from recollect.model import KIND_CODE, About, Entry, Kind, Noise, Problem, Record, event_id, session_id
+from recollect.project import project_of
+from recollect.redact import redact, redact_all
+from recollect.settings import Settings
+from recollect.sources import Misfit, Source
+from recollect.sources._jsonl import OversizedLine, decode, is_torn, open_log, raw_lines
+from recollect.store import Cursor, Writer, archive_of
+from recollect.store.lock import exclusive
+
+BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and is what a crash costs at most
+BATCH_LINES = 4_000
+COMMIT_EVENTS = 20_000  # events per transaction over many small files
+
+
+class Report(Struct, kw_only=True):
+    """What a sync did. `bytes` and `lines` are what was read, not what there is."""
+
+    files: int = 0
+    files_read: int = 0
+    bytes: int = 0
+    bytes_total: int = 0
+    lines: int = 0
+    events: int = 0
+    sessions: int = 0
+    problems: int = 0
+    seconds: float = 0.0
+    unreadable: list[str] = []
+
+
+OnProgress = Callable[[Report], None]
+
+
+class Intake:
+    """The realm opened for writing. One per realm at a time; it may sync as often as it likes."""
+
+    def __init__(self, realm: Path, settings: Settings, sources: tuple[Source, ...], env: Mapping[str, str]) -> None:
+        self.settings = settings
+        self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
+        self.env = env
+        self._lock = exclusive(realm)
+        self._lock.__enter__()
+        try:
+            self.archive = Writer(archive_of(realm))
+            self.indexer = Indexer(realm, self.archive)
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+
+    def __enter__(self) -> "Intake":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.indexer.close()
+            self.archive.close()
+        finally:
+            self._lock.__exit__(None, None, None)
+
+    def sync(self, paths: Iterable[Path] | None = None, on_progress: OnProgress | None = None) -> Report:
+        """Read what is new in all logs, or in those among `paths`, wherever they lie."""
+        if paths is None:
+            return self._sync(discover(self.sources, self.env, self.settings), on_progress)
+        return self._sync(named(paths, self.sources, self.settings), on_progress)
+
+    def sync_changed(self, paths: Iterable[Path]) -> Report:
+        """Read what is new in these files, as far as they are logs in the homes of our sources."""
+        return self._sync(among(paths, self.sources, self.env, self.settings), None)
+
+    def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None) -> Report:
+        report = Report()
+        began = time.perf_counter()
+        logs = self._changed(found, report)
+        report.bytes_total = sum(log.stat.st_size for log in logs)
+        if on_progress:
+            on_progress(report)
+        self._read_all(logs, report, on_progress)
+        self.indexer.commit(force=True)
+        if report.events:
+            self.archive.checkpoint()
+        report.seconds = time.perf_counter() - began
+        return report
+
+    def _changed(self, found: Iterable[Log | Problem], report: Report) -> list[Log]:
+        known = self.archive.cursors()
+        logs = []
+        for item in found:
+            if isinstance(item, Problem):
+                report.unreadable.append(f"{item.path}: {item.reason}")
+                continue
+            report.files += 1
+            if changed(known.get(str(item.path)), item.stat):
+                logs.append(item)
+        return sorted(logs, key=lambda log: (log.stat.st_mtime_ns, str(log.path)))
+
+    def _read_all(self, logs: list[Log], report: Report, on_progress: OnProgress | None) -> None:
+        """Originals before copies: what a copy repeats must be known by the time it is read."""
+        if not logs:
+            return
+        copies: list[LogReader] = []
+        self.indexer.open()
+        with Grouped(self.archive, self.indexer) as transaction:
+            for log in logs:
+                reader = _reader(self, log, report)
+                if reader is not None and reader.copies:
+                    copies.append(reader)
+                elif reader is not None:
+                    reader.read(transaction, report, on_progress)
+            for reader in copies:
+                reader.read(transaction, report, on_progress)
+
+
+class Grouped:
+    """One transaction over many batches. It is committed when it has grown large, and the index after it."""
+
+    def __init__(self, archive: Writer, indexer: Indexer) -> None:
+        self.archive = archive
+        self.indexer = indexer
+        self.events = 0
+        self._open: Any = None
+
+    def __enter__(self) -> "Grouped":
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self._open = self.archive.transaction()
+        self._open.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._open.__exit__(*error)
+        finally:
+            if error[0] is not None:
+                self.indexer.abandon()
+                self.archive.forget_words()
+
+    def add(self, events: int) -> None:
+        self.events += events
+        if self.events >= COMMIT_EVENTS:
+            self._open.__exit__(None, None, None)
+            self.events = 0
+            self.indexer.commit()
+            self._begin()
+
+
+def _reader(intake: Intake, log: Log, report: Report) -> "LogReader | None":
+    try:
+        return LogReader(intake, log)
+    except FileNotFoundError:
+        return None  # gone since it was listed; what was read of it before stays
+    except OSError as reason:
+        report.unreadable.append(f"{log.path}: cannot be read: {reason.strerror or reason}")
+        return None
+
+
+class LogReader:
+    """One log, read on from its cursor."""
+
+    def __init__(self, intake: Intake, log: Log) -> None:
+        self.archive = intake.archive
+        self.indexer = intake.indexer
+        self.settings = intake.settings
+        self.log = log
+        self.source = log.source
+        self.cursor = self.archive.cursor(str(log.path))
+        self.memory: Any = None
+        self.progress: Progress | None = None
+        if self.cursor is not None and self.cursor.state is not None:
+            self._resume(self.cursor)
+        if self.memory is None:
+            self.memory = self.source.begin(log.path, first_values(log.path, self.source))
+        self.copies = self.memory.copies_from is not None and self.progress is None
+
+    def _resume(self, cursor: Cursor) -> None:
+        progress = msgspec.msgpack.decode(cursor.state or b"", type=Progress)
+        if is_same_log(self.log.path, self.log.stat, cursor, progress):
+            self.progress = progress
+            self.memory = msgspec.msgpack.decode(progress.memory, type=self.source.memory)
+
+    def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
+        if self.progress is None and not self._start_over():
+            return
+        report.files_read += 1
+        try:
+            self._read(transaction, report, on_progress)
+        except FileNotFoundError:
+            return
+        except OversizedLine as reason:
+            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, str(reason))])
+        except OSError as reason:
+            report.unreadable.append(f"{self.log.path}: cannot be read: {reason.strerror or reason}")
+
+    # ---- a log that is new here, or no longer the one we knew
+
+    def _start_over(self) -> bool:
+        """Prepare to read from the first byte. False: another copy of this log has been read further."""
+        path = str(self.log.path)
+        session = session_id(self.source.name, self.memory.session)
+        other = self.archive.cursor_of(session, other_than=path)
+        if other is not None and not self._takes_over(other):
+            self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: copy of another log": 1}))
+            return False
+        if self.memory.session.partition("~")[2] == "":
+            self.archive.empty_session(session)
+        self.archive.drop_problems(path)
+        self.cursor = Cursor(path=path, source=self.source.name)
+        self.progress = Progress(memory=msgspec.Raw(b"\xc0"))
+        return True
+
+    def _takes_over(self, other: Cursor) -> bool:
+        """The same session in two files. The longer one is the session; unrelated ones are two sessions."""
+        if prefix_crc(self.log.path, other.offset) == other.crc:
+            self.archive.drop_cursor(other.path)
+            return True
+        there = Path(other.path)
+        size = self.log.stat.st_size
+        if not there.exists():
+            self.archive.drop_cursor(other.path)
+            return True
+        if size <= other.offset and prefix_crc(there, size) == prefix_crc(self.log.path, size):
+            return False
+        self.memory.session += f"~{self.log.path.stem}"
+        return True
+
+    # ---- reading
+
+    def _read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
+        cursor, progress = self.cursor, self.progress
+        assert cursor is not None and progress is not None
+        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.source.shape)
+        entries: list[Entry] = []
+        batch = 0
+        with open_log(self.log.path) as stream:
+            stream.seek(cursor.offset)
+            for offset, raw, whole in raw_lines(stream, cursor.offset):
+                if not whole and is_torn(raw):
+                    break
+                cursor.line += not progress.inside_line
+                entries += self._entries(offset, cursor.line, raw, decoder)
+                taken = len(raw) + whole
+                progress.inside_line = not whole
+                cursor.offset = offset + taken
+                cursor.crc = crc32(b"\n", crc32(raw, cursor.crc)) if whole else crc32(raw, cursor.crc)
+                report.bytes += taken
+                report.lines += 1
+                batch += taken
+                if batch >= BATCH_BYTES or len(entries) >= BATCH_LINES:
+                    self._store(entries, transaction, report, finished=False)
+                    entries, batch = [], 0
+                    if on_progress:
+                        on_progress(report)
+        self._store(entries, transaction, report, finished=True)
+        if on_progress:
+            on_progress(report)
+
+    def _entries(self, offset: int, number: int, raw: bytes, decoder: Any) -> Iterable[Entry]:
+        for line in decode(self.log.path, offset, number, raw, decoder):
+            if isinstance(line, Problem):
+                yield line
+            elif isinstance(line.value, Misfit):
+                key = f"{self.memory.session}@{line.offset}"
+                text = line.raw[:2_000].decode("utf-8", "replace")
+                yield Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=number)
+            else:
+                yield from self.source.read(line, self.memory)
+
+    # ---- storing
+
+    def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
+        """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
+        assert self.cursor is not None
+        problems = [entry for entry in entries if isinstance(entry, Problem)]
+        self.archive.put_problems(self.source.name, problems)
+        report.problems += len(problems)
+        events = 0
+        for native_id, said in self._by_session(entries).items():
+            events += self._store_session(native_id, said, report)
+        self._store_titles(entries)
+        self._tally(entries)
+        stat = self.log.stat
+        size = (stat.st_size, stat.st_mtime_ns) if finished else (0, 0)
+        self._store_cursor(self.cursor, *size)
+        report.events += events
+        transaction.add(events + 1)
+
+    def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
+        """The records of each session that this batch adds to. What the archive has already is left out."""
+        records = [entry for entry in entries if isinstance(entry, Record)]
+        for record in records:
+            record.id = event_id(self.source.name, record.key)
+        known = self.archive.known([record.id for record in records])
+        sessions: dict[str, list[Record | About]] = {}
+        seen: set[bytes] = set()
+        for entry in entries:
+            if isinstance(entry, Record):
+                if self.settings.redact:
+                    self._redact(entry)
+                if (entry.id in known and self._is_repeated(entry, known[entry.id])) or entry.id in seen:
+                    continue
+                seen.add(entry.id)
+                sessions.setdefault(entry.session, []).append(entry)
+            elif isinstance(entry, About) and entry.leaf is None:
+                sessions.setdefault(entry.session, []).append(entry)
+        return sessions
+
+    def _redact(self, record: Record) -> None:
+        counts: Counter[str] = Counter()
+        record.text = redact(record.text, counts)
+        if record.arguments:
+            record.arguments = redact_all(record.arguments, counts)
+        if counts:
+            state = self._state(record.session)
+            state.redactions = dict(Counter(state.redactions) + counts)
+
+    def _is_repeated(self, record: Record, owner: bytes) -> bool:
+        """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""
+        if owner == session_id(self.source.name, record.session):
+            return True
+        kind, body = self.archive.content(record.id)
+        if kind == KIND_CODE[record.kind] and (record.kind is Kind.TOOL_CALL or body == record.text):
+            return True
+        record.key = f"{record.session}/{record.key}"
+        record.id = event_id(self.source.name, record.key)
+        return record.id in self.archive.known([record.id])
+
+    def _state(self, native_id: str) -> State:
+        assert self.progress is not None
+        return self.progress.sessions.setdefault(native_id, State(native_id=native_id))
+
+    def _store_session(self, native_id: str, said: list[Record | About], report: Report) -> int:
+        state = self._state(native_id)
+        was_empty = state.event_count == 0
+        made = fold(state, said, self.log.stat.st_mtime_ns // 1_000_000)
+        identity = session_id(self.source.name, native_id)
+        if state.parent:
+            self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
+        if state.turn is None:
+            return 0
+        session = session_of(state, self.source.name, str(self.log.path), self.source.title)
+        session.project = project_of(state.cwd) if state.cwd else None
+        if is_excluded(state.cwd, self.log.path, session.project, self.settings):
+            self.archive.empty_session(identity)
+            return 0
+        key = self.archive.put_session(session)
+        self.archive.remove_events(made.withdrawn)
+        first = self.archive.put_events(key, made.events)
+        self.archive.put_turns(key, made.turns)
+        self.indexer.add(first, key, made.events, self.source.name, session.project)
+        report.sessions += was_empty
+        return len(made.events)
+
+    def _store_titles(self, entries: list[Entry]) -> None:
+        """Titles that name a record instead of a session: the record may be in another one."""
+        for entry in entries:
+            if isinstance(entry, About) and entry.leaf and entry.title:
+                self.archive.put_title(event_id(self.source.name, entry.leaf), entry.title, entry.title_rank)
+
+    def _tally(self, entries: list[Entry]) -> None:
+        assert self.cursor is not None
+        tally = Counter(self.cursor.tally)
+        for entry in entries:
+            match entry:
+                case Record(kind=kind):
+                    tally[str(kind)] += 1
+                case Noise(kind=kind):
+                    tally[f"noise: {kind}"] += 1
+                case Problem():
+                    tally["problem"] += 1
+                case About():
+                    tally["about"] += 1
+        self.cursor.tally = dict(tally)
+
+    def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
+        stat = self.log.stat
+        cursor.size = stat.st_size if size is None else size
+        cursor.mtime_ns = stat.st_mtime_ns if mtime_ns is None else mtime_ns
+        cursor.inode = stat.st_ino
+        if self.progress is not None:
+            cursor.session = session_id(self.source.name, self.memory.session)
+            self.progress.memory = msgspec.Raw(msgspec.msgpack.encode(self.memory))
+            self.progress.edges = edges(self.log.path, cursor.offset)
+            cursor.state = msgspec.msgpack.encode(self.progress)
+        self.archive.put_cursor(cursor)
+
+
+def sync(
+    realm: Path,
+    settings: Settings,
+    sources: tuple[Source, ...],
+    env: Mapping[str, str],
+    paths: Iterable[Path] | None = None,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """One pass over all logs, or over those among `paths`."""
+    with Intake(realm, settings, sources, env) as intake:
+        return intake.sync(paths, on_progress)

@@ -1,0 +1,118 @@
+"""Keeps the text index level with the archive, whatever happened to either."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from recollect.assemble import call_text
+from recollect.index.text import Entry, TextWriter, folder_of, remove
+from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
+from recollect.store import EventRow, Reader, Writer, archive_of
+
+COMMIT_EVERY = 250_000  # documents: a crash in a first sync costs at most this much indexing again
+
+
+class Indexer:
+    """Opens the index when there is something to write, and commits it after the archive has committed."""
+
+    def __init__(self, realm: Path, archive: Writer) -> None:
+        self.realm = realm
+        self.archive = archive
+        self._writer: TextWriter | None = None
+        self._pending = 0
+
+    def is_level(self) -> bool:
+        """Whether the index has everything, as far as can be told without opening it."""
+        in_place = (folder_of(self.realm) / "meta.json").exists()
+        return in_place and self.archive.watermark() == self.archive.last_key() and not self.archive.gone()
+
+    def open(self) -> TextWriter:
+        """The writer, after it has caught up with all that the archive committed without it."""
+        if self._writer is None:
+            self._writer = TextWriter(self.realm)
+            self._catch_up(self._writer)
+        return self._writer
+
+    def _catch_up(self, writer: TextWriter) -> None:
+        mark = 0 if writer.fresh else self.archive.watermark()
+        if mark == self.archive.last_key() and not writer.fresh:
+            return
+        if not writer.fresh:
+            writer.remove_above(mark)
+        reader = Reader(archive_of(self.realm))
+        try:
+            for rows in reader.entries_above(mark, len(SEARCHABLE)):
+                writer.add(_stored(event, source, project) for event, source, project in rows if event.body)
+                self._pending += len(rows)
+                if self._pending >= COMMIT_EVERY:
+                    self._commit(rows[-1][0].key, [])
+        finally:
+            reader.close()
+        self._commit(self.archive.last_key(), [])
+
+    def add(self, first_key: int, session: int, events: Iterable[Event], source: str, project: str | None) -> None:
+        """Hand over events that the archive has just taken, before they are committed there. The index is open."""
+        assert self._writer is not None
+        entries = [
+            Entry(
+                key=key,
+                session=session,
+                turn=event.turn,
+                kind=KIND_CODE[event.kind],
+                own=event.own,
+                at=event.at,
+                source=source,
+                project=project or "",
+                text=call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text,
+            )
+            for key, event in enumerate(events, first_key)
+            if event.kind is not Kind.UNKNOWN and (event.text or event.kind is Kind.TOOL_CALL)
+        ]
+        self._writer.add(entries)
+        self._pending += len(entries)
+
+    def commit(self, *, force: bool = False) -> None:
+        """Make what the archive has committed findable; small amounts wait unless forced."""
+        if not force and self._pending < COMMIT_EVERY:
+            return
+        gone = self.archive.gone()
+        if self._pending or gone or not self.is_level():
+            self.open().remove(gone)
+            self._commit(self.archive.last_key(), gone)
+
+    def _commit(self, key: int, gone: list[int]) -> None:
+        assert self._writer is not None
+        self._writer.commit()
+        self.archive.put_watermark(key, gone)
+        self._pending = 0
+
+    def start_over(self) -> None:
+        """Throw the index away and make it anew from the archive."""
+        self.close()
+        remove(self.realm)
+        self.open()
+
+    def abandon(self) -> None:
+        """The archive has rolled back: forget what was handed over. The next `open` catches up from the last commit."""
+        if self._writer is not None:
+            self._writer.rollback()
+            self._writer, self._pending = None, 0
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _stored(event: EventRow, source: str, project: str | None) -> Entry:
+    is_call = event.kind is Kind.TOOL_CALL
+    return Entry(
+        key=event.key,
+        session=event.session,
+        turn=event.turn,
+        kind=KIND_CODE[event.kind],
+        own=event.own,
+        at=event.at,
+        source=source,
+        project=project or "",
+        text=call_text(event.tool, event.arguments()) if is_call else event.text(),
+    )

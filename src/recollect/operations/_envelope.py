@@ -1,0 +1,95 @@
+"""The history family's envelope: the same frame around every answer and every error."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.errors import ErrorKind, RecollectError
+from recollect.operations._operation import Clock
+
+CODES = {
+    ErrorKind.BAD_ARGUMENT: "invalid_request",
+    ErrorKind.BAD_ID: "invalid_id",
+    ErrorKind.BAD_EVENT_TYPE: "unsupported_event_type",
+    ErrorKind.ABSENT: "not_found",
+    ErrorKind.DEADLINE: "deadline_exceeded",
+}
+INTERNAL = "internal_error"
+
+log = logging.getLogger(__name__)
+
+
+class Answer(Struct):
+    """What an operation found, and the target that its time is measured against."""
+
+    request: dict[str, Any]
+    data: dict[str, Any]
+    sla_ms: int
+    warnings: list[str] = []
+
+
+def enveloped(
+    tool: str, arguments: Any, clock: Clock, target: Callable[[Any], int], answer: Callable[[dict[str, Any]], Answer]
+) -> bytes:
+    """Run an operation and frame what comes of it. An error echoes the request as it was received."""
+    given = {} if arguments is None else arguments
+    try:
+        found = answer(given)
+    except RecollectError as error:
+        details = error.details
+        body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": details}
+    except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
+        log.exception("%s failed", tool)
+        body = {"code": INTERNAL, "message": f"{tool} failed; `recollect doctor` may know why", "details": {}}
+    else:
+        frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
+        return _timed({**frame, "warnings": found.warnings}, clock, found.sla_ms)
+    frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": given, "error": body, "warnings": []}
+    return _timed(frame, clock, target(given))
+
+
+def _timed(frame: dict[str, Any], clock: Clock, sla_ms: int) -> bytes:
+    """The frame as JSON. The time is taken when all the rest has been written."""
+    body = msgspec.json.encode(frame)
+    elapsed = round(clock.elapsed_ms(), 3)
+    performance = {"elapsed_ms": elapsed, "sla_target_ms": sla_ms, "met_sla": elapsed <= sla_ms}
+    return body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
+
+
+def schema(tool: str, data: dict[str, Any]) -> dict[str, Any]:
+    """One schema for success and error, because clients check both against it."""
+    return {
+        "type": "object",
+        "required": ["schema_version", "tool", "request", "warnings", "performance"],
+        "properties": {
+            "schema_version": {"type": "string", "enum": [f"moraine.mcp.{tool}.v1", "moraine.mcp.error.v1"]},
+            "tool": {"type": "string"},
+            "request": {
+                "type": "object",
+                "description": "The request with defaults filled in; of an error, as received.",
+            },
+            "data": data,
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "details"],
+                "properties": {
+                    "code": {"type": "string", "enum": [*CODES.values(), INTERNAL]},
+                    "message": {"type": "string"},
+                    "details": {"type": "object"},
+                },
+            },
+            "warnings": {"type": "array", "items": {"type": "string"}},
+            "performance": {
+                "type": "object",
+                "required": ["elapsed_ms", "sla_target_ms", "met_sla"],
+                "properties": {
+                    "elapsed_ms": {"type": "number"},
+                    "sla_target_ms": {"type": "integer"},
+                    "met_sla": {"type": "boolean"},
+                },
+            },
+        },
+    }

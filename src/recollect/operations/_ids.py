@@ -1,0 +1,48 @@
+"""Ids as the history family shows them: `session:…`, `turn:…`, `event:…`. Callers must not read anything into them."""
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+from recollect.errors import BadId
+
+WELL_FORMED = re.compile(r"(session|turn|event):([A-Za-z0-9_-]{1,128})")
+OURS = re.compile(r"([0-9a-f]{32})(?:-([1-9][0-9]{0,8}))?")
+
+
+class Noun(StrEnum):
+    SESSION = "session"
+    TURN = "turn"
+    EVENT = "event"
+
+
+class Id(Struct, frozen=True):
+    """A well-formed id. `key` is None for one that we cannot have given out."""
+
+    noun: Noun
+    key: bytes | None
+    ordinal: int | None = None
+
+
+def parse_id(text: str, field: str) -> Id:
+    match = WELL_FORMED.fullmatch(text)
+    if match is None:
+        raise BadId("id is not a valid Moraine MCP ID", field=field)
+    noun = Noun(match[1])
+    ours = OURS.fullmatch(match[2])
+    if ours is None or (ours[2] is not None) is not (noun is Noun.TURN):
+        return Id(noun, None)
+    return Id(noun, bytes.fromhex(ours[1]), int(ours[2]) if ours[2] else None)
+
+
+def session_ref(session: bytes) -> str:
+    return f"session:{session.hex()}"
+
+
+def turn_ref(session: bytes, ordinal: int) -> str:
+    return f"turn:{session.hex()}-{ordinal}"
+
+
+def event_ref(event: bytes) -> str:
+    return f"event:{event.hex()}"

@@ -1,0 +1,47 @@
+"""What an operation is: a name, words for a model to choose it by, shapes, and a function."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.realms import Realm
+
+JsonSchema = dict[str, Any]
+
+
+def _never() -> bool:
+    return False
+
+
+class Clock(Struct, frozen=True):
+    """When a request was received, from where everything it costs is measured; and whether it is still wanted."""
+
+    received: float
+    cancelled: Callable[[], bool] = _never
+
+    @classmethod
+    def now(cls) -> "Clock":
+        return cls(time.perf_counter())
+
+    def elapsed_ms(self) -> float:
+        return (time.perf_counter() - self.received) * 1000
+
+    def later_than(self, ms: int) -> Callable[[], bool]:
+        """A test whether that many milliseconds have passed since, or the caller has given up."""
+        end = self.received + ms / 1000
+        return lambda: time.perf_counter() >= end or self.cancelled()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`run` takes the arguments as they came and answers with its family's envelope as JSON; it never raises."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema
+    run: Callable[[Realm, Any, Clock], bytes]

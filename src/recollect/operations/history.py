@@ -1,0 +1,362 @@
+"""The history family: search_sessions, open, list_sessions over Session > Turn > Event."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from recollect.errors import Absent, BadEventType, BadRequest
+from recollect.index.text import Scope, Unusable
+from recollect.model import KIND_CODE, SEARCHABLE, Kind, Mode
+from recollect.operations import _cursors, _views
+from recollect.operations._envelope import Answer, enveloped
+from recollect.operations._history_words import LIST, OPEN, SEARCH
+from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
+from recollect.operations._operation import Clock, Operation
+from recollect.realms import Realm
+from recollect.search import Asked, Found, deadline_check, parse, search
+from recollect.store import EventRow, Reader, SessionRow, TurnRow
+
+LONGEST_QUERY = 4_096  # characters, the contract's
+MOST_HITS = 50
+DEFAULT_HITS = 10
+DEFAULT_TYPES = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)
+MOST_LISTED = 50
+DEFAULT_LISTED = 20
+SEARCH_MS, LIST_MS, BROAD_MS, OPEN_MS = 5_000, 2_000, 3_000, 10_000  # deadlines
+BROAD = 5_000  # matching sessions that make a window a broad one
+MANY_TURNS = 100
+
+Arguments = dict[str, Any]
+
+
+# ---- checking what came
+
+
+def _only(arguments: Any, allowed: tuple[str, ...]) -> None:
+    if not isinstance(arguments, dict):
+        raise BadRequest("arguments must be an object")
+    for name in arguments:
+        if name not in allowed:
+            raise BadRequest(f"unknown argument: {name}", field=name)
+
+
+def _whole_number(value: Any, field: str, default: int, most: int) -> int:
+    if value is None:
+        return default
+    if type(value) is not int or not 1 <= value <= most:
+        raise BadRequest(f"{field} must be an integer from 1 to {most}", field=field)
+    return value
+
+
+def _query(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BadRequest("query must be a non-empty string", field="query")
+    query = value.strip()
+    if len(query) > LONGEST_QUERY:
+        raise BadRequest(f"query must be at most {LONGEST_QUERY} characters", field="query")
+    return query
+
+
+def _event_types(value: Any) -> tuple[Kind, ...]:
+    if value is None:
+        return DEFAULT_TYPES
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
+        raise BadRequest("event_types must be a non-empty array of strings", field="event_types")
+    for word in value:
+        if word not in SEARCHABLE:
+            raise BadEventType(f"unsupported event type: {word}", field="event_types", supported=list(SEARCHABLE))
+    return tuple(kind for kind in SEARCHABLE if kind in value)
+
+
+def _within(value: Any) -> Id | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadRequest("within_id must be a string", field="within_id")
+    within = parse_id(value, "within_id")
+    if within.noun is Noun.EVENT:
+        raise BadRequest("within_id accepts session and turn IDs, not event IDs", field="within_id")
+    return within
+
+
+def _moment(arguments: Arguments, field: str) -> int:
+    value = arguments.get(field)
+    if not isinstance(value, str):
+        raise BadRequest(f"{field} is required: an ISO 8601 datetime with an offset or Z", field=field)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise BadRequest(f"{field} must be an ISO 8601 datetime", field=field) from None
+    if moment.tzinfo is None:
+        raise BadRequest(f"{field} must have an explicit timezone offset or Z", field=field)
+    try:
+        since = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    except OverflowError:
+        raise BadRequest(f"{field} is out of range", field=field) from None
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def _one_of(value: Any, field: str, allowed: tuple[str, ...], default: str | None) -> str | None:
+    if value is None:
+        return default
+    if not isinstance(value, str) or value not in allowed:
+        raise BadRequest(f"{field} must be one of {', '.join(allowed)}", field=field)
+    return value
+
+
+# ---- finding what an id names
+
+
+def _session(reader: Reader, identity: Id, text: str) -> SessionRow:
+    session = reader.session(identity.key) if identity.key else None
+    if session is None:
+        raise Absent(f"{identity.noun} not found", id=text)
+    return session
+
+
+def _turn(reader: Reader, session: SessionRow, identity: Id, text: str) -> TurnRow:
+    turn = reader.turn(session.key, identity.ordinal or 0)
+    if turn is None:
+        raise Absent("turn not found", id=text)
+    return turn
+
+
+# ---- search_sessions
+
+
+class Narrow(Struct, frozen=True):
+    """Filters that the command line offers beyond the tool's own."""
+
+    source: str | None = None
+    project: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+def search_sessions(realm: Realm, arguments: Any, clock: Clock, narrow: Narrow = Narrow()) -> bytes:  # noqa: B008
+    def answer(given: Arguments) -> Answer:
+        _only(given, ("query", "within_id", "event_types", "n_hits"))
+        query = _query(given.get("query"))
+        within = _within(given.get("within_id"))
+        kinds = _event_types(given.get("event_types"))
+        limit = _whole_number(given.get("n_hits"), "n_hits", DEFAULT_HITS, MOST_HITS)
+        request = {"query": query, "within_id": given.get("within_id"), "event_types": list(kinds), "n_hits": limit}
+        late = clock.later_than(realm.deadline_ms(SEARCH_MS))
+        check = deadline_check(late)
+        check()
+        with realm.reading() as reader:
+            reader.stop_when(late)
+            scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
+            warnings = realm.warnings(reader)
+            asked = parse(query)
+            found, more, visible = _find(realm, reader, asked, scope, limit, check)
+        results = [_views.hit(rank, one, asked) for rank, one in enumerate(found, 1)]
+        data = {"result_count": len(results), "limit": limit, "truncated": more, "results": results}
+        return Answer(request, data, _search_target(within, visible), warnings)
+
+    return enveloped("search_sessions", arguments, clock, lambda given: _target_of_refused_search(given), answer)
+
+
+def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kind, ...]) -> Scope:
+    codes = tuple(KIND_CODE[kind] for kind in kinds)
+    if within is None:
+        return Scope(codes)
+    session = _session(reader, within, given["within_id"])
+    own = given.get("event_types") is not None  # named together with a scope, our own traffic is found too (rule 42)
+    if within.noun is Noun.SESSION:
+        return Scope(codes, own, session.key)
+    return Scope(codes, own, session.key, _turn(reader, session, within, given["within_id"]).ordinal)
+
+
+def _find(
+    realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Any
+) -> tuple[list[Found], bool, int]:
+    index = realm.text_index()
+    if index is None:
+        return [], False, 0
+    try:
+        found, more = search(reader, index, asked, scope, limit, check)
+        return found, more, index.searcher().num_docs
+    except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged under it
+        realm.forget_index()
+        return [], False, 0
+
+
+def _search_target(within: Id | None, visible: int) -> int:
+    if within is not None:
+        return 500 if within.noun is Noun.SESSION else 300
+    return 750 if visible <= 100_000 else 1_500 if visible <= 500_000 else 2_500
+
+
+def _target_of_refused_search(given: Any) -> int:
+    within = given.get("within_id") if isinstance(given, dict) else None
+    prefix = within.partition(":")[0] if isinstance(within, str) else ""
+    return {"session": 500, "turn": 300}.get(prefix, 750)
+
+
+# ---- open
+
+
+def open_id(realm: Realm, arguments: Any, clock: Clock) -> bytes:
+    def answer(given: Arguments) -> Answer:
+        _only(given, ("id",))
+        text = given.get("id")
+        if not isinstance(text, str) or not text.strip():
+            raise BadRequest("id must be a non-empty string", field="id")
+        identity = parse_id(text, "id")
+        late = clock.later_than(realm.deadline_ms(OPEN_MS))
+        deadline_check(late)()
+        with realm.reading() as reader:
+            reader.stop_when(late)
+            data = OPENERS[identity.noun](reader, identity, text)
+        target = _open_target(text)
+        if identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS:
+            target = 1_500
+        return Answer({"id": text}, data, target)
+
+    return enveloped(
+        "open", arguments, clock, lambda given: _open_target(given.get("id") if isinstance(given, dict) else ""), answer
+    )
+
+
+def _open_target(text: Any) -> int:
+    prefix = text.partition(":")[0] if isinstance(text, str) else ""
+    return {"session": 500, "turn": 300}.get(prefix, 200)
+
+
+def _open_session(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
+    session = _session(reader, identity, text)
+    turns = reader.turns(session.key)
+    named = [(turn.ordinal, seq) for turn in turns for seq in (turn.prompt, turn.terminal) if seq is not None]
+    events = reader.events_at(session.key, named)
+    before, after = reader.neighbours(session)
+    parent = reader.parent(session.id)
+    return {
+        "kind": "session",
+        "session": _views.session_full(session),
+        "turns": [_views.turn_summary(turn, session.id, events) for turn in turns],
+        "traversal": {
+            "previous_session_id": before and session_ref(before),
+            "next_session_id": after and session_ref(after),
+            "parent_session_id": parent and session_ref(parent),
+            "child_session_ids": [session_ref(child) for child in reader.children(session.id)],
+        },
+    }
+
+
+def _open_turn(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
+    session = _session(reader, identity, text)
+    turn = _turn(reader, session, identity, text)
+    events = reader.events_of_turn(session.key, turn.ordinal)
+    by_seq = {event.seq: event for event in events}
+    prompt = by_seq.get(turn.prompt) if turn.prompt is not None else None
+    terminal = by_seq.get(turn.terminal) if turn.terminal is not None else None
+    reference = session_ref(session.id)
+    return {
+        "kind": "turn",
+        "turn": {
+            "id": turn_ref(session.id, turn.ordinal),
+            "session_id": reference,
+            **_views.turn_head(turn, session.id, terminal),
+        },
+        "session": _views.session_name(session),
+        "summary": _views.turn_gist(turn, prompt, terminal),
+        "events": [_views.event_summary(event, turn) for event in events],
+        "traversal": {
+            "session_id": reference,
+            **_turns_beside(session, turn),
+            "first_event_id": event_ref(events[0].id) if events else None,
+            "last_event_id": event_ref(events[-1].id) if events else None,
+        },
+    }
+
+
+def _open_event(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
+    event: EventRow | None = reader.event(identity.key) if identity.key else None
+    session = reader.sessions([event.session]).get(event.session) if event else None
+    turn = reader.turn(event.session, event.turn) if event else None
+    if event is None or session is None or turn is None:
+        raise Absent("event not found", id=text)
+    before, after = reader.beside(event)
+    reference = turn_ref(session.id, turn.ordinal)
+    return {
+        "kind": "event",
+        "event": _views.event_full(event, turn, session.id),
+        "content": _views.content(event),
+        "session": _views.session_name(session),
+        "turn": {"id": reference, "ordinal": turn.ordinal, "completed": turn.terminal is not None},
+        "traversal": {
+            "session_id": session_ref(session.id),
+            "turn_id": reference,
+            "previous_event_id": before and event_ref(before),
+            "next_event_id": after and event_ref(after),
+            **_turns_beside(session, turn),
+        },
+    }
+
+
+def _turns_beside(session: SessionRow, turn: TurnRow) -> dict[str, str | None]:
+    return {
+        "previous_turn_id": turn_ref(session.id, turn.ordinal - 1) if turn.ordinal > 1 else None,
+        "next_turn_id": turn_ref(session.id, turn.ordinal + 1) if turn.ordinal < session.turn_count else None,
+    }
+
+
+OPENERS = {Noun.SESSION: _open_session, Noun.TURN: _open_turn, Noun.EVENT: _open_event}
+
+
+# ---- list_sessions
+
+
+def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
+    def answer(given: Arguments) -> Answer:
+        _only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
+        start, end = _moment(given, "start_datetime"), _moment(given, "end_datetime")
+        if end <= start:
+            raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
+        limit = _whole_number(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
+        mode = _one_of(given.get("mode"), "mode", tuple(Mode), None)
+        sort = _one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")
+        filters = {"start": start, "end": end, "mode": mode, "sort": sort}
+        after = _place(given.get("cursor"), filters)
+        window = {"start_datetime": _views.timestamp(start), "end_datetime": _views.timestamp(end)}
+        request = {**window, "limit": limit, "cursor": given.get("cursor"), "mode": mode, "sort": sort}
+        late = clock.later_than(realm.deadline_ms(LIST_MS))
+        deadline_check(late)()
+        with realm.reading() as reader:
+            reader.stop_when(late)
+            is_broad = reader.breadth(start, end, BROAD + 1) > BROAD
+            if is_broad:
+                reader.stop_when(clock.later_than(realm.deadline_ms(BROAD_MS)))
+            found = reader.window(start, end, mode, newest_first=sort == "desc", after=after, limit=limit + 1)
+        shown, more = found[:limit], len(found) > limit
+        place = [shown[-1].updated_at, shown[-1].id.hex()] if more else None
+        data = {
+            "result_count": len(shown),
+            "limit": limit,
+            "truncated": more,
+            "sessions": [_views.listed(rank, session) for rank, session in enumerate(shown, 1)],
+            "next_cursor": _cursors.encode("list_sessions", filters, place) if place else None,
+        }
+        return Answer(request, data, 300 if not is_broad else 1_200 if mode else 1_000)
+
+    return enveloped("list_sessions", arguments, clock, lambda given: 300, answer)
+
+
+def _place(cursor: Any, filters: dict[str, Any]) -> tuple[int, bytes] | None:
+    if cursor is None:
+        return None
+    place = _cursors.decode(cursor, "list_sessions", filters) if isinstance(cursor, str) else None
+    if place is None:
+        raise BadRequest("cursor does not belong to this window, mode and sort", field="cursor")
+    at, session = place
+    return at, bytes.fromhex(session)
+
+
+OPERATIONS = (
+    Operation(run=search_sessions, **SEARCH),
+    Operation(run=open_id, **OPEN),
+    Operation(run=list_sessions, **LIST),
+)

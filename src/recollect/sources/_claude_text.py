@@ -1,0 +1,70 @@
+"""The readable text of Claude Code's payloads."""
+
+import re
+from typing import Any
+
+REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
+READABLE = ("content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError",
+            "filename", "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills")  # fmt: skip
+
+
+def result_text(content: Any) -> str:
+    """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            return "\n".join(text for item in content if (text := result_text(item)))
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return name
+        case {"type": "image" | "document" | "redacted_thinking" as kind}:
+            return f"[{kind}]"
+        case dict():
+            return "\n".join(text for key in READABLE if (text := result_text(content.get(key))))
+        case _:
+            return str(content)
+
+
+def command_text(text: str) -> str:
+    """`/review 12` from the tags that wrap a slash command; `! ls` from those of a shell line."""
+    tags = {name: value.strip() for name, value in TAG.findall(text)}
+    if "bash-input" in tags:
+        return f"! {tags['bash-input']}"
+    name = tags.get("command-name") or "/" + tags.get("command-message", "").removeprefix("/")
+    return f"{name} {tags.get('command-args', '')}".strip()
+
+
+def without_reminders(text: str) -> tuple[str, list[str]]:
+    """A prompt without the reminders that were wrapped around it, and those reminders."""
+    if "<system-reminder>" not in text:
+        return text, []
+    reminders = [found.strip() for found in REMINDER.findall(text)]
+    return REMINDER.sub("\n", text).strip(), reminders
+
+
+def error_text(error: Any) -> str:
+    """The innermost message of an API error."""
+    match error:
+        case {"error": dict() as inner}:
+            return error_text(inner) or error_text({key: value for key, value in error.items() if key != "error"})
+        case {"message": str(message)}:
+            return message
+        case {"formatted": str(message)}:
+            return message
+        case str():
+            return error
+        case _:
+            return ""
+
+
+def attachment_text(attachment: Any) -> tuple[str, str]:
+    """An attachment's kind and what it told the model."""
+    if not isinstance(attachment, dict):
+        return "attachment", result_text(attachment)
+    kind = str(attachment.get("type") or "attachment")
+    return kind, result_text({key: value for key, value in attachment.items() if key != "type"}) or kind

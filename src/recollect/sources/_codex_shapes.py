@@ -1,0 +1,473 @@
+"""The shapes of a Codex rollout's records. What nobody reads is not declared, and so never decoded."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Raw, Struct, field
+from msgspec.json import Decoder
+
+NOTHING = Raw(b"")
+NULL = Raw(b"null")
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # beyond it lies no count of anything, and no column of ours
+ExitCode = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 32)]
+
+
+class Envelope(Struct):
+    """One line. The oldest rollouts have no payload: there the line itself is the record."""
+
+    type: str | None = None
+    payload: Raw = NOTHING
+    timestamp: Any = None
+    created_at: Any = None
+    ordinal: Any = None
+    record_type: Any = None
+    id: Any = None
+    instructions: Raw = NOTHING
+
+
+class Block(Struct):
+    type: str | None = None
+    text: str | None = None
+    refusal: str | None = None
+
+
+Content = list[Block | str] | str | None
+
+
+class Loose(Struct):
+    """A record whose type is missing or new to us: enough of it to tell what it is."""
+
+    type: str | None = None
+    role: str | None = None
+    name: str | None = None
+    call_id: str | None = None
+    output: Raw = NOTHING
+    message: Any = None
+    summary: Any = None
+    text: Any = None
+
+
+class Tokens(Struct):
+    """`input_tokens` includes what came from the cache or went into it; `output_tokens` includes reasoning."""
+
+    input_tokens: Count | None = None
+    cached_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_output_tokens: Count | None = None
+
+
+class TokenInfo(Struct):
+    total_token_usage: Tokens | None = None
+    last_token_usage: Tokens | None = None
+    prompt: Count | None = None
+    completion: Count | None = None
+
+
+class Mark(Struct):
+    """What is looked at in a copied record: whose turn it begins, and how many tokens were spent by then."""
+
+    type: str | None = None
+    turn_id: str | None = None
+    info: TokenInfo | None = None
+
+
+# ---- records about the session
+
+
+class Git(Struct):
+    branch: str | None = None
+
+
+class SessionMeta(Struct):
+    id: str | None = None
+    timestamp: Any = None
+    cwd: str | None = None
+    git: Git | None = None
+    source: Any = None
+    parent_thread_id: str | None = None
+    forked_from_id: str | None = None
+    history_base: Raw = NOTHING  # a fork that points to its parent's history copies none of it
+    subagent_history_start_ordinal: Count | None = None
+
+
+class TurnContext(Struct):
+    cwd: str | None = None
+    model: str | None = None
+
+
+class Compacted(Struct):
+    message: str | None = None
+
+
+# ---- response items: what the model was told and what it said
+
+
+class Item(Struct, tag_field="type", tag="item"):
+    pass
+
+
+class Message(Item, tag="message"):
+    role: str | None = None
+    content: Content = None
+    message: str | None = None
+
+
+class InterAgentMessage(Item, tag="agent_message"):
+    content: Content = None
+
+
+class Reasoning(Item, tag="reasoning"):
+    summary: Content = None
+    content: Content = None
+    text: str | None = None
+
+
+class Named(Struct):
+    name: str | None = None
+
+
+class FunctionCall(Item, tag="function_call"):
+    name: str | None = None
+    namespace: str | None = None
+    function: Named | None = None
+    arguments: Any = None
+    call_id: str | None = None
+
+
+class ToolCall(FunctionCall, tag="tool_call"):
+    pass
+
+
+class CustomToolCall(Item, tag="custom_tool_call"):
+    name: str | None = None
+    namespace: str | None = None
+    input: Any = None
+    call_id: str | None = None
+
+
+class LocalShellCall(Item, tag="local_shell_call"):
+    id: str | None = None
+    call_id: str | None = None
+    action: Any = None
+
+
+class WebSearchCall(Item, tag="web_search_call"):
+    id: str | None = None
+    action: dict[str, Any] | None = None
+
+
+class ToolSearchCall(Item, tag="tool_search_call"):
+    call_id: str | None = None
+    arguments: Any = None
+
+
+class ImageGenerationCall(Item, tag="image_generation_call"):
+    id: str | None = None
+    revised_prompt: str | None = None
+
+
+class Returned(Struct):
+    """The older object form of an output."""
+
+    text: str | None = None
+    content: Content = None
+    success: bool | None = None
+
+
+class FunctionCallOutput(Item, tag="function_call_output"):
+    call_id: str | None = None
+    output: list[Block | str] | Returned | str | None = None
+
+
+class CustomToolCallOutput(FunctionCallOutput, tag="custom_tool_call_output"):
+    pass
+
+
+class LocalShellCallOutput(FunctionCallOutput, tag="local_shell_call_output"):
+    pass
+
+
+class ToolSearchOutput(Item, tag="tool_search_output"):
+    call_id: str | None = None
+    tools: Raw = NOTHING
+
+
+class ToolResult(Item, tag="tool_result"):
+    name: str | None = None
+    call_id: str | None = None
+    result: Any = None
+
+
+class FunctionResult(ToolResult, tag="function_result"):
+    pass
+
+
+# ---- events: what the interface showed
+
+
+class EventBase(Struct, tag_field="type", tag="event"):
+    pass
+
+
+class UserMessage(EventBase, tag="user_message"):
+    message: str | None = None
+    images: list[Raw] | None = None
+    local_images: list[Raw] | None = None
+
+
+class AgentMessage(EventBase, tag="agent_message"):
+    message: str | None = None
+
+
+class AgentReasoning(EventBase, tag="agent_reasoning"):
+    text: str | None = None
+
+
+class AgentReasoningRaw(AgentReasoning, tag="agent_reasoning_raw_content"):
+    pass
+
+
+class TokenCount(EventBase, tag="token_count"):
+    info: TokenInfo | None = None
+
+
+class TaskStarted(EventBase, tag="task_started"):
+    turn_id: str | None = None
+
+
+class TurnStarted(TaskStarted, tag="turn_started"):
+    pass
+
+
+class Trouble(Struct):
+    message: str | None = None
+    kind: str | None = None
+
+
+class TaskComplete(EventBase, tag="task_complete"):
+    turn_id: str | None = None
+    last_agent_message: str | None = None
+    error: Trouble | str | None = None
+    usage: Tokens | None = None
+
+
+class TurnComplete(TaskComplete, tag="turn_complete"):
+    pass
+
+
+class TurnCompleted(TaskComplete, tag="turn.completed"):
+    pass
+
+
+class TurnAborted(EventBase, tag="turn_aborted"):
+    turn_id: str | None = None
+    reason: str | None = None
+
+
+class Error(EventBase, tag="error"):
+    message: str | None = None
+    text: str | None = None
+    error: Trouble | str | None = None
+
+
+class ExecCommandEnd(EventBase, tag="exec_command_end"):
+    call_id: str | None = None
+    command: list[str] | str | None = None
+    aggregated_output: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: ExitCode | None = None
+    status: str | None = None
+
+
+class PatchApplyEnd(EventBase, tag="patch_apply_end"):
+    call_id: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    success: bool | None = None
+    status: str | None = None
+    changes: Raw = NOTHING
+
+
+class Invocation(Struct):
+    server: str | None = None
+    tool: str | None = None
+    arguments: Any = None
+
+
+class McpToolCallEnd(EventBase, tag="mcp_tool_call_end"):
+    call_id: str | None = None
+    invocation: Invocation | None = None
+    result: Raw = NOTHING
+
+
+class McpContent(Struct):
+    content: Content = None
+    structured: Raw = field(default=NOTHING, name="structuredContent")
+    is_error: bool | None = field(default=None, name="isError")
+
+
+class McpResult(Struct):
+    ok: McpContent | None = field(default=None, name="Ok")
+    err: Any = field(default=None, name="Err")
+
+
+class SearchHit(Struct):
+    title: str | None = None
+    url: str | None = None
+    snippet: str | None = None
+
+
+class WebSearchEnd(EventBase, tag="web_search_end"):
+    call_id: str | None = None
+    query: str | None = None
+    action: dict[str, Any] | None = None
+    results: list[SearchHit] | None = None
+
+
+class ImageGenerationEnd(EventBase, tag="image_generation_end"):
+    call_id: str | None = None
+    revised_prompt: str | None = None
+    saved_path: str | None = None
+
+
+class ViewImage(EventBase, tag="view_image_tool_call"):
+    call_id: str | None = None
+    path: str | None = None
+
+
+class DynamicToolRequest(EventBase, tag="dynamic_tool_call_request"):
+    call_id: str | None = field(default=None, name="callId")
+    namespace: str | None = None
+    tool: str | None = None
+    arguments: Any = None
+
+
+class DynamicToolResponse(EventBase, tag="dynamic_tool_call_response"):
+    call_id: str | None = None
+    content_items: Content = None
+    success: bool | None = None
+    error: str | None = None
+
+
+class CollabSpawnEnd(EventBase, tag="collab_agent_spawn_end"):
+    call_id: str | None = None
+    new_thread_id: str | None = None
+
+
+class ContextCompacted(EventBase, tag="context_compacted"):
+    pass
+
+
+class ThreadNameUpdated(EventBase, tag="thread_name_updated"):
+    thread_id: str | None = None
+    thread_name: str | None = None
+
+
+class EnteredReviewMode(EventBase, tag="entered_review_mode"):
+    user_facing_hint: str | None = None
+    prompt: str | None = None
+
+
+class Finding(Struct):
+    title: str | None = None
+    body: str | None = None
+
+
+class Review(Struct):
+    findings: list[Finding] | None = None
+    overall_correctness: str | None = None
+    overall_explanation: str | None = None
+
+
+class ExitedReviewMode(EventBase, tag="exited_review_mode"):
+    review_output: Review | None = None
+
+
+class Goal(Struct):
+    objective: str | None = None
+    status: str | None = None
+
+
+class ThreadGoalUpdated(EventBase, tag="thread_goal_updated"):
+    goal: Goal | None = None
+
+
+class ThreadRolledBack(EventBase, tag="thread_rolled_back"):
+    num_turns: int | None = None
+
+
+class ItemCompleted(EventBase, tag="item_completed"):
+    item: Raw = NOTHING
+
+
+# ---- the items of paginated rollouts, which stand in for the events
+
+
+class UserTurnItem(EventBase, tag="UserMessage"):
+    content: Content = None
+
+
+class AgentTurnItem(EventBase, tag="AgentMessage"):
+    content: Content = None
+
+
+class PlanTurnItem(EventBase, tag="Plan"):
+    text: str | None = None
+
+
+class ReasoningTurnItem(EventBase, tag="Reasoning"):
+    summary_text: list[str] | None = None
+    raw_content: list[str] | None = None
+
+
+class CompactionTurnItem(EventBase, tag="ContextCompaction"):
+    pass
+
+
+class CommandTurnItem(ExecCommandEnd, tag="CommandExecution"):
+    call_id: str | None = field(default=None, name="id")
+
+
+class FileChangeTurnItem(PatchApplyEnd, tag="FileChange"):
+    call_id: str | None = field(default=None, name="id")
+
+
+class SearchTurnItem(WebSearchEnd, tag="WebSearch"):
+    call_id: str | None = field(default=None, name="id")
+
+
+class ExtensionTurnItem(WebSearchEnd, tag="Extension"):
+    call_id: str | None = field(default=None, name="id")
+
+
+class McpTurnItem(EventBase, tag="McpToolCall"):
+    call_id: str | None = field(default=None, name="id")
+    server: str | None = None
+    tool: str | None = None
+    arguments: Any = None
+    result: Raw = NOTHING
+    error: Trouble | str | None = None
+
+
+LOOSE = Decoder(Loose)
+MARK = Decoder(Mark)
+SESSION_META = Decoder(SessionMeta)
+TURN_CONTEXT = Decoder(TurnContext)
+COMPACTED = Decoder(Compacted)
+ITEM = Decoder(
+    Message | InterAgentMessage | Reasoning | FunctionCall | ToolCall | CustomToolCall | LocalShellCall | WebSearchCall
+    | ToolSearchCall | ImageGenerationCall | FunctionCallOutput | CustomToolCallOutput | LocalShellCallOutput
+    | ToolSearchOutput | ToolResult | FunctionResult
+)  # fmt: skip
+EVENT = Decoder(
+    UserMessage | AgentMessage | AgentReasoning | AgentReasoningRaw | TokenCount | TaskStarted | TurnStarted
+    | TaskComplete | TurnComplete | TurnCompleted | TurnAborted | Error | ExecCommandEnd | PatchApplyEnd
+    | McpToolCallEnd | WebSearchEnd | ImageGenerationEnd | ViewImage | DynamicToolRequest | DynamicToolResponse
+    | CollabSpawnEnd | ContextCompacted | ThreadNameUpdated | EnteredReviewMode | ExitedReviewMode | ThreadGoalUpdated
+    | ThreadRolledBack | ItemCompleted
+)  # fmt: skip
+TURN_ITEM = Decoder(
+    UserTurnItem | AgentTurnItem | PlanTurnItem | ReasoningTurnItem | CompactionTurnItem | CommandTurnItem
+    | FileChangeTurnItem | SearchTurnItem | ExtensionTurnItem | McpTurnItem
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""JSON Lines, as agents really write them: the one place that forgives.
+
+A line may be torn, glued to the next, not JSON at all, not UTF-8, or 50 MB long. What cannot be read becomes a
+`Problem`; everything else is decoded into the shape that the source declared. Splitting is on the byte `\\n` only:
+U+2028 and its like are text.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+import zstandard
+
+from recollect.model import Problem
+from recollect.sources._source import Line, Misfit
+
+CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
+LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
+EXCERPT = 120  # characters of a bad line that `doctor` shows
+BOM = b"\xef\xbb\xbf"
+
+_scan = json.JSONDecoder().raw_decode
+
+
+def open_log(path: Path) -> BinaryIO:
+    """A log as the bytes that its agent wrote, also where it was compressed afterwards."""
+    stream = path.open("rb")
+    if path.suffix != ".zst":
+        return stream
+    return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(stream, closefd=True, read_across_frames=True))
+
+
+def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:
+    """(offset, line without its newline, whether the newline was there), from `offset` to the end of the stream."""
+    held: list[bytes] = []
+    held_size = 0
+    while chunk := stream.read(CHUNK):
+        pieces = chunk.split(b"\n")
+        if len(pieces) > 1:
+            held.append(pieces[0])
+            line = b"".join(held)
+            yield offset, line, True
+            offset += len(line) + 1
+            for line in pieces[1:-1]:
+                yield offset, line, True
+                offset += len(line) + 1
+            held, held_size = [], 0
+        held.append(pieces[-1])
+        held_size += len(pieces[-1])
+        if held_size > LONGEST_LINE:
+            raise OversizedLine(offset)
+    if held_size:
+        yield offset, b"".join(held), False
+
+
+class OversizedLine(Exception):
+    """A line longer than any agent writes: the rest of the file is not read as a log."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(f"A line beginning at byte {offset} is longer than {LONGEST_LINE >> 20} MB.")
+        self.offset = offset
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a last line without its newline is still being written.
+
+    A proper prefix of a JSON object is never JSON itself, so an object that decodes is whole.
+    """
+    text = line.strip()
+    if not text.endswith((b"}", b"]")):
+        return bool(text)
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return not _values(text.decode("utf-8", "replace"))[1]
+    return False
+
+
+def decode(
+    path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
+) -> Iterator[Line | Problem]:
+    """The values of one physical line: nearly always one, none for a blank line, several where lines were glued."""
+    if offset == 0 and raw.startswith(BOM):
+        raw = raw[len(BOM) :]
+    try:
+        yield Line(path, offset, number, decoder.decode(raw), raw)
+        return
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        if not raw.strip():
+            return
+    yield from _forgiving(path, offset, number, raw, decoder)
+
+
+def _forgiving(
+    path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
+) -> Iterator[Line | Problem]:
+    text = raw.decode("utf-8", "replace")
+    values, complete = _values(text)
+    if not complete:
+        values = [(start, value) for start, value in values if isinstance(value, dict)]
+    for place, (start, value) in enumerate(values):
+        again = json.dumps(_scrub(value), ensure_ascii=False).encode()
+        at = offset + (len(text[:start].encode()) if place else 0)
+        try:
+            yield Line(path, at, number, decoder.decode(again), again)
+        except msgspec.ValidationError:
+            yield Line(path, at, number, Misfit(), again)
+    if not complete:
+        rest = text[values[-1][0] :] if values else text
+        yield Problem(path, number, "not JSON" if not values else "not JSON after a value", rest[:EXCERPT])
+
+
+def _values(text: str) -> tuple[list[tuple[int, Any]], bool]:
+    """Every JSON value of a line with its place, and whether that was all of the line."""
+    values: list[tuple[int, Any]] = []
+    place = len(text) - len(text.lstrip())
+    while place < len(text):
+        try:
+            value, end = _scan(text, place)
+        except (ValueError, RecursionError):
+            return values, False
+        values.append((place, value))
+        place = end + len(text[end:]) - len(text[end:].lstrip())
+    return values, True
+
+
+def _scrub(value: Any) -> Any:
+    """What JavaScript writes and UTF-8 or JSON forbids, made lawful: lone surrogates, NaN, infinities."""
+    match value:
+        case str():
+            return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        case float():
+            return value if value - value == 0 else None
+        case list():
+            return [_scrub(item) for item in value]
+        case dict():
+            return {_scrub(key): _scrub(item) for key, item in value.items()}
+        case _:
+            return value

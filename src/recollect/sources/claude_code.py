@@ -1,0 +1,508 @@
+"""Claude Code keeps one `<session>.jsonl` per session under ~/.claude/projects/<folder>/.
+
+Evidence: 451 real sessions of versions 2.0.64 to 2.1.232, and published samples from 1.0.24 on.
+One API message is spread over several lines, one block each; its usage is repeated and grows from line to line.
+"User" records are the person's in one case of ten: the others are tool results, reminders and echoes of commands.
+A prompt typed while the agent works is first a `queue-operation`; where it was steered into the running turn, no user
+record of it ever follows. Sub-agents have files of their own (`subagents/agent-<id>.jsonl`), before that their records
+came inline (1.0) or inside progress records (to 2.1.81). A resumed or backgrounded session begins with a copy of the
+old one under the same uuids, which is how ingest knows the copy.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
+from recollect.sources._claude_text import attachment_text, command_text, error_text, result_text, without_reminders
+from recollect.sources._source import Line, Memory, Source, home_of, milliseconds, walk
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
+OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
+RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
+EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
+NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
+INTERRUPTED = "[Request interrupted by user"
+COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
+ECHO = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
+INJECTED = (
+    "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
+    "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
+    "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
+)  # fmt: skip
+
+
+class ClaudeMemory(Memory):
+    agent: bool = False  # the file is a sub-agent's own
+    queue: list[str] = []
+    steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
+    attached: list[str] = []  # the other way round
+    usage: dict[str, Usage] = {}
+    blocks: list[str] = []
+    sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
+    tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    folders = [Path(part) for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
+    return [folder / "projects" for folder in folders or [home_of(env) / ".claude"]]
+
+
+def find(home: Path) -> Iterator[Path | Problem]:
+    for found in walk(home, (".jsonl",)):
+        if isinstance(found, Problem) or (found.name != "journal.jsonl" and found.parent.name not in NOT_LOGS):
+            yield found
+
+
+def begin(path: Path, first: list[Any]) -> ClaudeMemory:
+    rows = [value for value in first if isinstance(value, Row)]
+    named = [row.session_id for row in rows if row.session_id]
+    session = path.stem if UUID.fullmatch(path.stem) else named[-1] if named else path.stem
+    if path.stem.startswith("agent-") and any(row.is_sidechain for row in rows):
+        return ClaudeMemory(session=f"{session}/{path.stem}", agent=True)
+    foreign = [
+        row.copied_from or row.session_id for row in rows if (row.copied_from or row.session_id or session) != session
+    ]
+    return ClaudeMemory(session=session, copies_from=foreign[0] if foreign else None)
+
+
+def recognises(first: list[Any]) -> bool:
+    return any(
+        isinstance(row, Row)
+        and (row.type in SIDE_RECORDS or (row.uuid is not None and row.type in {"user", "assistant", "system"}))
+        and not (isinstance(row.message, Message) and row.message.role == "model")
+        for row in first
+    )
+
+
+def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
+    row: Row = line.value
+    reader = READERS.get(row.type)
+    entries = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
+    return entries or [Noise(f"empty {row.type}")]
+
+
+# ---- whose record, under which key
+
+
+def _session(row: Row, memory: ClaudeMemory) -> str:
+    if memory.agent or not row.is_sidechain:
+        return memory.session
+    if row.agent_id:
+        return f"{memory.session}/agent-{row.agent_id}"
+    chain = memory.sidechains.get(row.parent_uuid or "") or f"{memory.session}/side-{row.uuid}"
+    if row.uuid:
+        memory.sidechains[row.uuid] = chain
+        _keep(memory.sidechains, RECENT)
+    return chain
+
+
+def _record(row: Row, line: Line, session: str, place: int, kind: Kind, text: str = "", **more: Any) -> Record:
+    if row.uuid is None:
+        key = f"{session}@{line.offset}.{place}"
+    elif len(row.uuid) == 36:
+        key = f"{row.uuid}.{place}"
+    else:  # not a UUID: only its own session vouches for it
+        key = f"{session}/{row.uuid}.{place}"
+    at = milliseconds(row.timestamp)
+    branch = row.git_branch if row.git_branch != "HEAD" else None
+    return Record(
+        session=session, key=key, kind=kind, at=at, text=text, line=line.number, cwd=row.cwd, branch=branch, **more
+    )
+
+
+def _unknown(row: Row, line: Line, memory: ClaudeMemory) -> Record:
+    return _record(row, line, memory.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
+
+
+# ---- the person's side
+
+
+def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    session = _session(row, memory)
+    if session != memory.session:
+        yield from _sub_agent(row, memory, session)
+    blocks = _blocks(row)
+    place = 0
+    for block in blocks:
+        if block.type in RESULT_BLOCKS:
+            yield _result(row, line, session, place, block)
+            place += 1
+    if place:
+        yield from _spawned(row, blocks, memory)
+    spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
+    for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
+        yield _record(row, line, session, place, kind, text, **more)
+        place += 1
+
+
+def _blocks(row: Row) -> list[Block]:
+    content = row.message.content if isinstance(row.message, Message) else row.message or row.content
+    if isinstance(content, str):
+        return [Block(type="text", text=content)]
+    if not isinstance(content, list):
+        return []
+    return [
+        Block(type="text", text=block) if isinstance(block, str) else block
+        for block in content
+        if isinstance(block, str | Block)
+    ]
+
+
+def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Record:
+    text = result_text(block.content)
+    failed = bool(block.is_error)
+    code = EXIT_CODE.match(text) if failed else None
+    exit_code = int(code[1]) if code else None
+    return _record(
+        row, line, session, place, Kind.TOOL_RESPONSE, text, call=block.tool_use_id, failed=failed, exit_code=exit_code
+    )
+
+
+def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
+    """What the text of a user record is: usually one thing; a prompt may come with injected blocks beside it."""
+    own: list[str] = []
+    for block in blocks:
+        text = block.text if block.type == "text" else f"[{block.type}]"
+        if not text or not text.strip():
+            continue
+        text, reminders = without_reminders(text)
+        yield from ((reminder, Kind.SYSTEM, {}) for reminder in reminders)
+        if text.startswith(INJECTED) and not row.is_compact_summary:
+            yield text, Kind.SYSTEM, {}
+        elif text:
+            own.append(text)
+    if own:
+        yield _said("\n\n".join(own), row, answering=answering)
+
+
+def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
+    injected = row.prompt_source == "system" or (
+        isinstance(row.origin, Origin) and row.origin.kind == "task-notification"
+    )
+    if row.is_compact_summary:
+        return text, Kind.COMPACTION, {}
+    if text.startswith(INTERRUPTED):
+        return text, Kind.RUNTIME, {"stop": Stop.INTERRUPT}
+    if row.is_meta or injected:
+        return text, Kind.SYSTEM, {}
+    if text.startswith(COMMAND):
+        return command_text(text), Kind.USER_INPUT, {"opens": Opens.COMMAND}
+    if text.startswith(ECHO):
+        return text, Kind.RUNTIME, {}
+    return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
+
+
+def _queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    """Prompts typed ahead. `dequeue` comes back as a user record; `remove` was steered in and may come back nowhere."""
+    content = result_text(row.content)
+    match row.operation:
+        case "enqueue":
+            memory.queue.append(content)
+        case "popAll":
+            memory.queue.clear()
+        case "dequeue" if memory.queue:
+            memory.queue.pop(0)
+        case "remove" if memory.queue:
+            at = memory.queue.index(content) if content in memory.queue else 0
+            yield from _steer(memory.queue.pop(at), row, line, memory)
+            return
+    yield Noise("prompt queue")
+
+
+def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    mark = _digest(text)
+    if mark in memory.attached:
+        memory.attached.remove(mark)
+        yield Noise("prompt queue")
+    else:
+        memory.steered = [*memory.steered, mark][-RECENT:]
+        yield _queued(text, row, line, memory)
+
+
+def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
+    kind = Kind.SYSTEM if text.startswith(INJECTED) else Kind.USER_INPUT
+    return _record(row, line, memory.session, 0, kind, text)
+
+
+# ---- the agent's side
+
+
+def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    message = row.message if isinstance(row.message, Message) else Message(content=[*_blocks(row)])
+    session = _session(row, memory)
+    if message.model == "<synthetic>" or row.is_api_error_message:
+        text = result_text([msgspec.to_builtins(block) for block in _blocks(row)])
+        stop = Stop.CRASH if row.is_api_error_message else None
+        yield _record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
+        return
+    usage = _usage(message, memory)
+    for place, block in enumerate(_blocks(row)):
+        if _repeated(message, block, memory):
+            yield Noise("repeated block")
+            continue
+        record = _said_by_agent(row, line, session, place, block, message)
+        if record is None:
+            yield Noise("empty block")
+            continue
+        record.usage, usage = usage, None
+        if record.kind is Kind.TOOL_CALL and record.call and "prompt" in (record.arguments or {}):
+            memory.tasks[_digest(str(record.arguments["prompt"]))] = record.call  # type: ignore[index]
+            _keep(memory.tasks, RECENT)
+        yield record
+
+
+def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
+    model = message.model
+    match block.type:
+        case "text":
+            if not (block.text or "").strip():
+                return None
+            stop = Stop.ANSWER if message.stop_reason in FINAL else None
+            stop = Stop.INTERRUPT if row.is_aborted_mid_stream else stop
+            return _record(row, line, session, place, Kind.ASSISTANT_RESPONSE, block.text or "", model=model, stop=stop)
+        case "thinking" | "redacted_thinking":
+            return _record(row, line, session, place, Kind.REASONING, block.thinking or "", model=model)
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            arguments = block.input if isinstance(block.input, dict) else {"input": block.input}
+            return _record(
+                row,
+                line,
+                session,
+                place,
+                Kind.TOOL_CALL,
+                tool=block.name,
+                call=block.id,
+                arguments=arguments,
+                model=model,
+            )
+        case kind if kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
+            return _result(row, line, session, place, block)
+        case _:
+            return _record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
+
+
+def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
+    """What this line adds to what was counted for its API message before."""
+    if message.usage is None:
+        return None
+    now = _counts(message.usage)
+    if message.id is None:
+        return now
+    before = memory.usage.pop(message.id, Usage())
+    memory.usage[message.id] = now
+    _keep(memory.usage, OPEN_MESSAGES)
+    return now - before if now != before else None
+
+
+def _counts(usage: ApiUsage) -> Usage:
+    return Usage(
+        input=usage.input_tokens or 0,
+        output=usage.output_tokens or 0,
+        cache_read=usage.cache_read_input_tokens or 0,
+        cache_write=usage.cache_creation_input_tokens or 0,
+    )
+
+
+def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
+    """Old versions wrote a block of one API message again under a new uuid."""
+    payload = block.id or block.text or block.thinking
+    if message.id is None or not payload:
+        return False
+    mark = _digest(f"{message.id} {block.type} {payload}")
+    if mark in memory.blocks:
+        return True
+    memory.blocks = [*memory.blocks[-RECENT:], mark]
+    return False
+
+
+# ---- sub-agents
+
+
+def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
+    """The first record of an inline side chain is the prompt of the call that began it."""
+    if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
+        call = memory.tasks.pop(_digest(text), None)
+        yield About(session=session, parent=memory.session, parent_call=call)
+
+
+def _spawned(row: Row, blocks: list[Block], memory: ClaudeMemory) -> Iterator[About]:
+    if b'"agentId"' not in bytes(row.tool_use_result):
+        return
+    try:
+        result = msgspec.json.decode(row.tool_use_result, type=Spawned)
+    except msgspec.DecodeError:
+        return
+    if result.agent_id:
+        child = f"{memory.session}/agent-{result.agent_id}"
+        yield About(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
+
+
+def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    """Progress is noise, but for the records of a sub-agent that has no file of its own."""
+    if b'"agent_progress"' not in bytes(row.data):
+        yield Noise("progress")
+        return
+    try:
+        progress = msgspec.json.decode(row.data, type=Progress)
+    except msgspec.DecodeError:
+        yield Noise("progress")
+        return
+    said = progress.message
+    if (
+        not progress.agent_id
+        or not isinstance(said, Row)
+        or _has_own_file(line.path, memory.session, progress.agent_id)
+    ):
+        yield Noise("copy of a sub-agent's record")
+        return
+    said.is_sidechain, said.agent_id = True, progress.agent_id
+    said.cwd, said.git_branch = row.cwd, row.git_branch
+    yield About(session=_session(said, memory), parent=memory.session, parent_call=row.parent_tool_use_id)
+    yield from read(Line(line.path, line.offset, line.number, said, line.raw), memory)
+
+
+def _has_own_file(path: Path, session: str, agent: str) -> bool:
+    name = f"agent-{agent}.jsonl"
+    return path.with_name(name).exists() or path.with_name(session).joinpath("subagents", name).exists()
+
+
+# ---- bookkeeping
+
+
+def _system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    session = _session(row, memory)
+    text = result_text(row.content)
+    match row.subtype:
+        case "compact_boundary":
+            yield Noise("compaction boundary")  # the summary that follows is the compaction
+        case "microcompact_boundary":
+            yield _record(row, line, session, 0, Kind.COMPACTION, text)
+        case "turn_duration":
+            took = f"turn took {(row.duration_ms or 0) / 1000:.1f} s"
+            yield _record(row, line, session, 0, Kind.RUNTIME, took, stop=Stop.ANSWER)
+        case "stop_hook_summary":
+            errors = "; ".join(result_text(error) for error in row.hook_errors or [])
+            yield _record(row, line, session, 0, Kind.RUNTIME, errors or "stop hooks ran", stop=Stop.ANSWER)
+        case "api_error" | "error":
+            last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
+            stop = Stop.CRASH if last else None
+            yield _record(row, line, session, 0, Kind.RUNTIME, error_text(row.error) or text, stop=stop, failed=True)
+        case "away_summary" | "informational" | "scheduled_task_fire":
+            yield _record(row, line, session, 0, Kind.SYSTEM, text)
+        case _:
+            yield _record(row, line, session, 0, Kind.RUNTIME, text or row.subtype or "system")
+
+
+def _attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    attachment = msgspec.json.decode(row.attachment) if bytes(row.attachment) else {}
+    kind, text = attachment_text(attachment)
+    if kind == "queued_command":
+        yield from _queued_command(attachment, row, line, memory)
+    elif kind.startswith("hook_") or kind == "structured_output":
+        yield _record(row, line, _session(row, memory), 0, Kind.RUNTIME, text)
+    else:
+        yield _record(row, line, _session(row, memory), 0, Kind.SYSTEM, text)
+
+
+def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    text = result_text(attachment.get("prompt"))
+    mark = _digest(text)
+    if mark in memory.steered:
+        memory.steered.remove(mark)
+        yield Noise("twin of a queued prompt")
+        return
+    if text in memory.queue:
+        memory.attached = [*memory.attached, mark][-RECENT:]
+    if attachment.get("commandMode") == "task-notification":
+        yield _record(row, line, memory.session, 0, Kind.SYSTEM, text)
+    else:
+        yield _queued(text, row, line, memory)
+
+
+def _title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    title, rank = {
+        "summary": (row.summary, TitleRank.SUMMARY),
+        "ai-title": (row.ai_title, TitleRank.GENERATED),
+        "agent-name": (row.agent_name, TitleRank.AGENT),
+        "custom-title": (row.custom_title, TitleRank.CUSTOM),
+    }[row.type]
+    yield About(
+        session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None
+    )
+
+
+def _setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    match row.type:
+        case "permission-mode":
+            text = f"permission mode: {row.permission_mode}"
+        case "mode":
+            text = f"mode: {row.mode}"
+        case "pr-link":
+            text = f"pull request: {row.pr_url}"
+        case _:
+            text = row.type
+    yield _record(row, line, memory.session, 0, Kind.RUNTIME, text)
+
+
+def _bookkeeping(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    yield Noise(row.type)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _keep(memory: dict[str, Any], most: int) -> None:
+    while len(memory) > most:
+        del memory[next(iter(memory))]
+
+
+RESULT_BLOCKS = {"tool_result", "mcp_tool_result"}
+SIDE_RECORDS = {
+    "summary": _title,
+    "ai-title": _title,
+    "agent-name": _title,
+    "custom-title": _title,
+    "queue-operation": _queue,
+    "file-history-snapshot": _bookkeeping,
+    "file-history-delta": _bookkeeping,
+    "last-prompt": _bookkeeping,
+    "permission-mode": _setting,
+    "mode": _setting,
+    "pr-link": _setting,
+    "bridge-session": _bookkeeping,
+    "worktree-state": _bookkeeping,
+    "relocated": _bookkeeping,
+    "frame-link": _bookkeeping,
+    "atis-latch": _bookkeeping,
+    "started": _bookkeeping,
+    "result": _bookkeeping,
+}
+READERS = {
+    "user": _user,
+    "assistant": _assistant,
+    "system": _system,
+    "attachment": _attachment,
+    "progress": _progress,
+    **SIDE_RECORDS,
+}
+
+SOURCE = Source(
+    name="claude-code",
+    title="Claude Code",
+    homes=homes,
+    find=find,
+    shape=Row,
+    memory=ClaudeMemory,
+    begin=begin,
+    read=read,
+    recognises=recognises,
+    verified="451 real sessions",
+)

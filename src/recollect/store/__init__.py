@@ -1,0 +1,15 @@
+"""Step 3, KEEP: the archive of a realm. SQLite; the only SQL in the program.
+
+One `Writer` at a time, any number of `Reader`s beside it.
+"""
+
+from recollect.store.reader import EventRow, Reader, SessionRow, TurnRow
+from recollect.store.writer import Cursor, Writer
+
+__all__ = ["Cursor", "EventRow", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
+
+from pathlib import Path
+
+
+def archive_of(realm: Path) -> Path:
+    return realm / "archive.db"

@@ -1,0 +1,44 @@
+"""One writer per realm, whichever process it lives in. The lock is the kernel's, so it dies with its holder."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.errors import Busy
+
+
+@contextmanager
+def exclusive(realm: Path) -> Iterator[None]:
+    """Hold the realm for writing, or say who does."""
+    realm.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(realm / "write.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as reason:
+            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            raise Busy(
+                f"Another Recollect (process {holder}) is writing this realm; what it stores is visible at once."
+            ) from reason
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_held(realm: Path) -> bool:
+    """Whether some process is writing this realm right now."""
+    try:
+        handle = os.open(realm / "write.lock", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False

@@ -1,0 +1,377 @@
+"""Questions to an archive. Readers never wait for the writer and never see half of what it writes."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.errors import DeadlineExceeded
+from recollect.model import KINDS, Kind, Mode
+from recollect.store._body import arguments_of, head, unpacked
+from recollect.store._database import connect, fault
+from recollect.store.writer import FAILED, OWN
+
+DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
+SOME = 500  # keys per question, below SQLite's limit of parameters
+
+
+class SessionRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    source: str
+    native_id: str
+    path: str
+    title: str
+    started_at: int
+    updated_at: int
+    completed: bool
+    turn_count: int
+    event_count: int
+    mode: Mode
+    cwd: str | None
+    branch: str | None
+    project: str | None
+    model: str | None
+    usage: str
+    redactions: str
+
+
+class TurnRow(Struct, kw_only=True):
+    session: int
+    ordinal: int
+    started_at: int
+    updated_at: int
+    event_count: int
+    prompt: int | None
+    answer: int | None
+    terminal: int | None
+    stop: str | None
+    last: int
+    tools: list[str]
+    kinds: list[Kind]
+
+    def place(self, seq: int) -> int:
+        """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
+        return seq - (self.last - self.event_count)
+
+
+class EventRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    session: int
+    turn: int
+    seq: int
+    kind: Kind
+    at: int
+    line: int
+    failed: bool
+    own: bool
+    tool: str | None
+    model: str | None
+    answers: int | None
+    exit_code: int | None
+    body: str | bytes
+
+    def text(self) -> str:
+        """The whole text; of a tool call, its arguments as JSON."""
+        return unpacked(self.body)
+
+    def head(self, most: int) -> tuple[str, bool]:
+        return head(self.body, most)
+
+    def arguments(self) -> dict[str, Any]:
+        return arguments_of(self.body)
+
+
+SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
+TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds"
+EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
+           tool.text, model.text, event.answers, event.exit_code, event.body"""
+EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
+
+
+class Reader:
+    """One connection for one thread. `deadline` is asked now and then and stops the question when it says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.db = connect(path, writable=False)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def stop_when(self, late: Callable[[], bool] | None) -> None:
+        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
+
+    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
+        try:
+            return self.db.execute(sql, values).fetchall()
+        except sqlite3.OperationalError as reason:
+            if "interrupted" in str(reason):
+                raise DeadlineExceeded("the request took longer than its deadline") from reason
+            raise fault(reason, self.path) from reason
+        except sqlite3.DatabaseError as reason:
+            raise fault(reason, self.path) from reason
+
+    def _one(self, sql: str, values: Any = ()) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
+
+    # ---- sessions
+
+    def session(self, session: bytes) -> SessionRow | None:
+        row = self._one(f"SELECT {SESSION} FROM session WHERE id = ? AND event_count > 0", (session,))
+        return _session(row) if row else None
+
+    def sessions(self, keys: Iterable[int]) -> dict[int, SessionRow]:
+        found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
+        return {row[0]: _session(row) for row in found}
+
+    def neighbours(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
+        """The sessions before and after this one, by when they began."""
+        place = (session.started_at, session.id)
+        before = self._one(
+            """
+            SELECT id FROM session
+             WHERE (started_at, id) < (?, ?) AND event_count > 0
+             ORDER BY started_at DESC, id DESC LIMIT 1""",
+            place,
+        )
+        after = self._one(
+            """
+            SELECT id FROM session
+             WHERE (started_at, id) > (?, ?) AND event_count > 0
+             ORDER BY started_at, id LIMIT 1""",
+            place,
+        )
+        return before and before[0], after and after[0]
+
+    def parent(self, session: bytes) -> bytes | None:
+        row = self._one(
+            "SELECT parent FROM link JOIN session ON session.id = parent WHERE child = ? AND event_count > 0",
+            (session,),
+        )
+        return row[0] if row else None
+
+    def children(self, session: bytes) -> list[bytes]:
+        rows = self._rows(
+            """
+            SELECT session.id
+              FROM link JOIN session ON session.id = link.child
+             WHERE link.parent = ? AND session.event_count > 0
+             ORDER BY session.started_at, session.id""",
+            (session,),
+        )
+        return [row[0] for row in rows]
+
+    def window(
+        self, start: int, end: int, mode: str | None, *, newest_first: bool, after: tuple[int, bytes] | None, limit: int
+    ) -> list[SessionRow]:
+        """Sessions that overlap a stretch of time, in order of their last update, from a place on."""
+        order, past = ("DESC", "<") if newest_first else ("ASC", ">")
+        where = ["updated_at >= :start", "started_at < :end", "event_count > 0"]
+        if mode is not None:
+            where.append("mode = :mode")
+        if after is not None:
+            where.append(f"(updated_at, id) {past} (:at, :id)")
+        at, last = after or (0, b"")
+        rows = self._rows(
+            f"""
+            SELECT {SESSION} FROM session INDEXED BY session_by_update
+             WHERE {" AND ".join(where)}
+             ORDER BY updated_at {order}, id {order}
+             LIMIT :limit""",
+            {"start": start, "end": end, "mode": mode, "at": at, "id": last, "limit": limit},
+        )
+        return [_session(row) for row in rows]
+
+    def breadth(self, start: int, end: int, most: int) -> int:
+        """How many sessions overlap a stretch of time, counted no further than `most`."""
+        (count,) = self._one(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM session
+                                   WHERE updated_at >= ? AND started_at < ? AND event_count > 0
+                                   LIMIT ?)""",
+            (start, end, most),
+        )
+        return int(count)
+
+    # ---- turns
+
+    def turns(self, session: int) -> list[TurnRow]:
+        return [
+            _turn(row) for row in self._rows(f"SELECT {TURN} FROM turn WHERE session = ? ORDER BY ordinal", (session,))
+        ]
+
+    def turn(self, session: int, ordinal: int) -> TurnRow | None:
+        row = self._one(f"SELECT {TURN} FROM turn WHERE session = ? AND ordinal = ?", (session, ordinal))
+        return _turn(row) if row else None
+
+    def turns_of(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], TurnRow]:
+        """Turns by (session, ordinal)."""
+        wanted = list(dict.fromkeys(places))
+        rows = self._rows(
+            f"SELECT {TURN} FROM turn WHERE (session, ordinal) IN (VALUES {','.join(['(?, ?)'] * len(wanted)) or '(0, 0)'})",
+            [number for place in wanted for number in place],
+        )
+        return {(row[0], row[1]): _turn(row) for row in rows}
+
+    # ---- events
+
+    def event(self, event: bytes) -> EventRow | None:
+        row = self._one(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.id = ?", (event,))
+        return _event(row) if row else None
+
+    def events_of_turn(self, session: int, turn: int) -> list[EventRow]:
+        rows = self._rows(
+            f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.session = ? AND event.turn = ? ORDER BY event.seq",
+            (session, turn),
+        )
+        return [_event(row) for row in rows]
+
+    def events_at(self, session: int, places: Iterable[tuple[int, int]]) -> dict[int, EventRow]:
+        """Events of a session by (turn, seq), as turns name them."""
+        rows: list[Any] = []
+        wanted = list(places)
+        for start in range(0, len(wanted), SOME // 2):
+            part = wanted[start : start + SOME // 2]
+            values = [number for place in part for number in place]
+            rows += self._rows(
+                f"""
+                SELECT {EVENT} FROM {EVENT_FROM}
+                 WHERE event.session = ? AND (event.turn, event.seq) IN (VALUES {",".join(["(?, ?)"] * len(part))})""",
+                (session, *values),
+            )
+        return {event.seq: event for event in map(_event, rows)}
+
+    def events(self, keys: Iterable[int]) -> dict[int, EventRow]:
+        return {row[0]: _event(row) for row in self._in(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.key IN", keys)}
+
+    def beside(self, event: EventRow) -> tuple[bytes | None, bytes | None]:
+        """The events before and after one, inside its turn."""
+        place = (event.session, event.turn, event.seq)
+        where = "session = ? AND turn = ? AND seq"
+        before = self._one(f"SELECT id FROM event WHERE {where} < ? ORDER BY seq DESC LIMIT 1", place)
+        after = self._one(f"SELECT id FROM event WHERE {where} > ? ORDER BY seq LIMIT 1", place)
+        return before and before[0], after and after[0]
+
+    def entries_above(self, key: int, kinds: int, chunk: int = 2_000) -> Iterator[list[tuple[Any, ...]]]:
+        """Everything an index has not seen, in order: (event, source, project), kinds below `kinds` only."""
+        while True:
+            rows = self._rows(
+                f"""
+                SELECT {EVENT}, session.source, session.project
+                  FROM {EVENT_FROM} JOIN session ON session.key = event.session
+                 WHERE event.key > ? AND event.kind < ?
+                 ORDER BY event.key LIMIT ?""",
+                (key, kinds, chunk),
+            )
+            if not rows:
+                return
+            yield [(_event(row[:-2]), row[-2], row[-1]) for row in rows]
+            key = rows[-1][0]
+
+    # ---- the archive itself
+
+    def last_key(self) -> int:
+        row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        return row[0] if row else 0
+
+    def meta(self, name: str) -> str | None:
+        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
+        return row[0] if row else None
+
+    def counts(self) -> dict[str, Any]:
+        """What there is, per source."""
+        rows = self._rows(
+            """
+            SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at)
+              FROM session WHERE event_count > 0
+             GROUP BY source ORDER BY source"""
+        )
+        names = ("source", "sessions", "turns", "events", "first", "last")
+        return {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+
+    def coverage(self) -> dict[str, dict[str, Any]]:
+        """How much of each source's logs has been read, and what became of the lines."""
+        found: dict[str, dict[str, Any]] = {}
+        for source, size, offset, lines, tally in self._rows("SELECT source, size, offset, line, tally FROM cursor"):
+            sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
+            sums["files"] += 1
+            sums["bytes"] += size
+            sums["read"] += offset
+            sums["lines"] += lines
+            for kind, count in msgspec.json.decode(tally).items():
+                sums["tally"][kind] = sums["tally"].get(kind, 0) + count
+        return found
+
+    def problems(self) -> list[tuple[str, str, int, str, int, str]]:
+        """(source, reason, how many, a path, its line, an excerpt) per kind of problem."""
+        return self._rows(
+            """
+            SELECT source, reason, count(*), min(path), line, excerpt
+              FROM problem
+             GROUP BY source, reason
+             ORDER BY count(*) DESC, source, reason"""
+        )
+
+    def redactions(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for (counts,) in self._rows("SELECT redactions FROM session WHERE redactions <> '{}'"):
+            for rule, count in msgspec.json.decode(counts).items():
+                sums[rule] = sums.get(rule, 0) + count
+        return sums
+
+    def is_sound(self) -> str | None:
+        """None, or what SQLite finds wrong with the file."""
+        try:
+            (answer,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.DatabaseError as reason:
+            return str(reason)
+        return None if answer == "ok" else str(answer)
+
+    def _in(self, sql: str, keys: Iterable[int]) -> list[Any]:
+        rows: list[Any] = []
+        wanted = list(keys)
+        for start in range(0, len(wanted), SOME):
+            part = wanted[start : start + SOME]
+            rows += self._rows(f"{sql} ({','.join('?' * len(part))})", part)
+        return rows
+
+
+def _session(row: Any) -> SessionRow:
+    return SessionRow(**dict(zip(SessionRow.__struct_fields__, row, strict=True)))
+
+
+def _turn(row: Any) -> TurnRow:
+    *fields, tools, kinds = row
+    names = TurnRow.__struct_fields__[:-2]
+    return TurnRow(
+        **dict(zip(names, fields, strict=True)),
+        tools=msgspec.json.decode(tools),
+        kinds=msgspec.json.decode(kinds, type=list[Kind]),
+    )
+
+
+def _event(row: Any) -> EventRow:
+    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, body = row
+    return EventRow(
+        key=key,
+        id=event,
+        session=session,
+        turn=turn,
+        seq=seq,
+        kind=KINDS[kind],
+        at=at,
+        line=line,
+        failed=bool(flags & FAILED),
+        own=bool(flags & OWN),
+        tool=tool,
+        model=model,
+        answers=answers,
+        exit_code=exit_code,
+        body=body,
+    )

@@ -1,0 +1,319 @@
+"""The one writer of an archive: batches of events with the cursors that vouch for them, in one transaction each."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import KIND_CODE, Event, Problem, Session, Turn
+from recollect.store._body import packed, unpacked
+from recollect.store._database import connect, fault, transaction
+
+FAILED, OWN = 1, 2  # flags of an event
+ASK = 500  # ids per question, below SQLite's limit of parameters
+
+
+class Cursor(Struct, kw_only=True):
+    """How far a log has been read. `state` is the reader's memory and the folds under way."""
+
+    path: str
+    source: str
+    session: bytes | None = None
+    size: int = 0
+    mtime_ns: int = 0
+    inode: int = 0
+    offset: int = 0
+    line: int = 0
+    crc: int = 0
+    state: bytes | None = None
+    tally: dict[str, int] = {}
+
+
+class Known(Struct, frozen=True):
+    """An event that the archive has already."""
+
+    session: bytes
+    kind: int
+    text: str
+
+
+class Writer:
+    """Opened by whoever holds the realm's lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.db = connect(path, writable=True)
+        self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
+
+    def close(self) -> None:
+        self.db.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.db, self.path)
+
+    # ---- cursors
+
+    def cursors(self) -> dict[str, tuple[int, int, int]]:
+        """(size, mtime, inode) of every log as it was when last read: what tells an unchanged file at a glance."""
+        rows = self.db.execute("SELECT path, size, mtime_ns, inode FROM cursor")
+        return {path: (size, mtime, inode) for path, size, mtime, inode in rows}
+
+    def cursor(self, path: str) -> Cursor | None:
+        return self._cursor("path = ?", path)
+
+    def cursor_of(self, session: bytes, other_than: str) -> Cursor | None:
+        """The log that a session was read from, when it is another one."""
+        return self._cursor("session = ? AND path <> ? ORDER BY offset DESC", session, other_than)
+
+    def _cursor(self, where: str, *values: Any) -> Cursor | None:
+        row = self.db.execute(
+            f"""
+            SELECT path, source, session, size, mtime_ns, inode, offset, line, crc, state, tally
+              FROM cursor
+             WHERE {where}""",
+            values,
+        ).fetchone()
+        if row is None:
+            return None
+        *fields, tally = row
+        names = Cursor.__struct_fields__[:-1]
+        return Cursor(**dict(zip(names, fields, strict=True)), tally=msgspec.json.decode(tally))
+
+    def put_cursor(self, cursor: Cursor) -> None:
+        self.db.execute(
+            "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                cursor.path,
+                cursor.source,
+                cursor.session,
+                cursor.size,
+                cursor.mtime_ns,
+                cursor.inode,
+                cursor.offset,
+                cursor.line,
+                cursor.crc,
+                cursor.state,
+                msgspec.json.encode(cursor.tally).decode(),
+            ),
+        )
+
+    def drop_cursor(self, path: str) -> None:
+        self.db.execute("DELETE FROM cursor WHERE path = ?", (path,))
+
+    def drop_cursors(self) -> None:
+        """Forget how far every log was read, so that the next sync reads them all again."""
+        with self.transaction():
+            self.db.execute("DELETE FROM cursor")
+
+    # ---- events
+
+    def known(self, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Which of these events are here already, and in which session."""
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(ids), ASK):
+            part = ids[start : start + ASK]
+            found.update(
+                self.db.execute(
+                    f"""
+                    SELECT event.id, session.id
+                      FROM event JOIN session ON session.key = event.session
+                     WHERE event.id IN ({",".join("?" * len(part))})""",
+                    part,
+                )
+            )
+        return found
+
+    def content(self, event: bytes) -> tuple[int, str]:
+        """(kind, body) of an event: what tells a copy of it from a namesake."""
+        kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
+        return kind, unpacked(body)
+
+    def session_key(self, session: bytes) -> int | None:
+        row = self.db.execute("SELECT key FROM session WHERE id = ?", (session,)).fetchone()
+        return row[0] if row else None
+
+    def put_session(self, session: Session) -> int:
+        """Store what is known of a session now. A title never gives way to one of a lower rank."""
+        row = self.db.execute(
+            """
+            INSERT INTO session (id, source, native_id, path, title, title_rank, started_at, updated_at,
+                                 completed, turn_count, event_count, mode, cwd, branch, project, model, usage, redactions)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                path = excluded.path,
+                title = CASE WHEN excluded.title_rank >= title_rank THEN excluded.title ELSE title END,
+                title_rank = max(excluded.title_rank, title_rank),
+                started_at = excluded.started_at, updated_at = excluded.updated_at,
+                completed = excluded.completed, turn_count = excluded.turn_count, event_count = excluded.event_count,
+                mode = excluded.mode, cwd = excluded.cwd, branch = excluded.branch, project = excluded.project,
+                model = excluded.model, usage = excluded.usage, redactions = excluded.redactions
+            RETURNING key""",
+            (
+                session.id,
+                session.source,
+                session.native_id,
+                session.path,
+                session.title,
+                session.title_rank,
+                session.started_at,
+                session.updated_at,
+                session.completed,
+                session.turn_count,
+                session.event_count,
+                session.mode,
+                session.cwd,
+                session.branch,
+                session.project,
+                session.model,
+                _json(session.usage),
+                _json(session.redactions),
+            ),
+        ).fetchone()
+        return int(row[0])
+
+    def put_turns(self, session: int, turns: Iterable[Turn]) -> None:
+        self.db.executemany(
+            "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    session,
+                    turn.ordinal,
+                    turn.started_at,
+                    turn.updated_at,
+                    turn.event_count,
+                    turn.opened,
+                    turn.prompt,
+                    turn.answer,
+                    turn.terminal,
+                    turn.stop,
+                    turn.last,
+                    _json(turn.tools),
+                    _json(turn.kinds),
+                    _json(turn.usage),
+                )
+                for turn in turns
+            ],
+        )
+
+    def put_events(self, session: int, events: list[Event]) -> int:
+        """Add events; the key of the first. Their keys follow one another in the order given."""
+        rows = [
+            (
+                event.id,
+                session,
+                event.turn,
+                event.seq,
+                KIND_CODE[event.kind],
+                event.at,
+                event.line,
+                event.failed * FAILED + event.own * OWN,
+                self._word(event.tool),
+                self._word(event.model),
+                event.answers,
+                event.exit_code,
+                _json(event.usage) if event.usage else None,
+                packed(event),
+            )
+            for event in events
+        ]
+        self.db.executemany(
+            """
+            INSERT INTO event (id, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            rows,
+        )
+        return self.last_key() - len(rows) + 1
+
+    def last_key(self) -> int:
+        """The highest key ever given to an event."""
+        row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'").fetchone()
+        return row[0] if row else 0
+
+    def remove_events(self, ids: Sequence[bytes]) -> None:
+        self.db.executemany(
+            "INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids]
+        )
+        self.db.executemany("DELETE FROM event WHERE id = ?", [(event,) for event in ids])
+
+    def empty_session(self, session: bytes) -> None:
+        """Take everything out of a session whose log was rewritten, and of the sub-agents read from that same log."""
+        for (key,) in self.db.execute(
+            """
+            SELECT session.key
+              FROM session LEFT JOIN link ON link.child = session.id
+             WHERE session.id = :id
+                OR (link.parent = :id AND session.path = (SELECT path FROM session WHERE id = :id))""",
+            {"id": session},
+        ).fetchall():
+            self.db.execute("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE session = ?", (key,))
+            self.db.execute("DELETE FROM event WHERE session = ?", (key,))
+            self.db.execute("DELETE FROM turn WHERE session = ?", (key,))
+            self.db.execute("UPDATE session SET title_rank = 0, event_count = 0, turn_count = 0 WHERE key = ?", (key,))
+
+    def put_link(self, child: bytes, parent: bytes, call: str | None) -> None:
+        self.db.execute(
+            """
+            INSERT INTO link VALUES (?, ?, ?)
+            ON CONFLICT (child) DO UPDATE SET call = coalesce(excluded.call, call)""",
+            (child, parent, call),
+        )
+
+    def put_title(self, event: bytes, title: str, rank: int) -> None:
+        """Name the session that holds an event, unless it has a better name."""
+        self.db.execute(
+            """
+            UPDATE session SET title = :title, title_rank = :rank
+             WHERE key = (SELECT session FROM event WHERE id = :event) AND title_rank <= :rank""",
+            {"event": event, "title": title, "rank": rank},
+        )
+
+    def put_problems(self, source: str, problems: Iterable[Problem]) -> None:
+        self.db.executemany(
+            "INSERT OR REPLACE INTO problem VALUES (?, ?, ?, ?, ?)",
+            [(str(item.path), item.line, source, item.reason, item.excerpt) for item in problems],
+        )
+
+    def drop_problems(self, path: str) -> None:
+        self.db.execute("DELETE FROM problem WHERE path = ?", (path,))
+
+    def _word(self, text: str | None) -> int | None:
+        if text is None:
+            return None
+        key = self._words.get(text)
+        if key is None:
+            (key,) = self.db.execute("INSERT INTO word (text) VALUES (?) RETURNING key", (text,)).fetchone()
+            self._words[text] = key
+        return key
+
+    def forget_words(self) -> None:
+        """After a transaction that failed, what it named may not be there."""
+        self._words = dict(self.db.execute("SELECT text, key FROM word"))
+
+    # ---- what an index has taken over
+
+    def watermark(self) -> int:
+        row = self.db.execute("SELECT value FROM meta WHERE name = 'indexed'").fetchone()
+        return int(row[0]) if row else 0
+
+    def gone(self) -> list[int]:
+        return [key for (key,) in self.db.execute("SELECT key FROM gone")]
+
+    def put_watermark(self, key: int, gone: list[int]) -> None:
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES ('indexed', ?)", (str(key),))
+            self.db.executemany("DELETE FROM gone WHERE key = ?", [(removed,) for removed in gone])
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log back into the archive, as far as readers allow."""
+        try:
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as reason:
+            raise fault(reason, self.path) from reason
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

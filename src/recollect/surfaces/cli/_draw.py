@@ -1,0 +1,184 @@
+"""What people see: tables, highlighted matches, relative times, ids one can paste."""
+
+import os
+import re
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from recollect.search import parse
+
+KIND_STYLES = {
+    "user_input": "bold green",
+    "assistant_response": "cyan",
+    "tool_call": "yellow",
+    "tool_response": "magenta",
+    "reasoning": "dim",
+    "compaction": "blue",
+    "system": "dim",
+    "runtime": "dim",
+    "unknown": "dim",
+}
+PIPED_WIDTH = 200  # columns when nobody looks: wide enough that ids and snippets stay on their lines
+
+
+def console() -> Console:
+    """Standard output; plain and wide unless it is a terminal."""
+    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", PIPED_WIDTH))
+    return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
+
+
+def ago(stamp: str | int | None) -> str:
+    """A time as one says it: 5 min ago, 3 h ago, 12 d ago, then the date."""
+    if stamp is None:
+        return "never"
+    at = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp / 1000
+    seconds = time.time() - at
+    for limit, unit, size in ((90, "s", 1), (5_400, "min", 60), (129_600, "h", 3_600), (2_592_000, "d", 86_400)):
+        if 0 <= seconds < limit:
+            return f"{int(seconds / size)} {unit} ago"
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError
+
+
+def draw_search(answer: dict[str, Any]) -> None:
+    out = console()
+    data, request = answer["data"], answer["request"]
+    for hit in data["results"]:
+        session, event = hit["session"], hit["event"]
+        head = Text.assemble(
+            (f"{hit['rank']:>2} ", "dim"),
+            (session["title"], "bold"),
+            ("  ", ""),
+            (event["type"], KIND_STYLES[event["type"]]),
+            (f"  {session['source']}, turn {hit['turn']['ordinal']}, {ago(event['timestamp'])}", "dim"),
+        )
+        out.print(head)
+        out.print(Text("   ").append_text(_matched(hit["snippet"]["text"], request["query"])))
+        out.print(f"   [blue]{hit['id']}[/]")
+        out.print()
+    count = data["result_count"]
+    if not count:
+        out.print(f"Nothing found for {request['query']!r} in {', '.join(request['event_types'])}.", markup=False)
+        return
+    more = ", there are more: -n 50" if data["truncated"] else ""
+    took = answer["performance"]["elapsed_ms"]
+    out.print(f"[dim]{count} hit{'s' if count != 1 else ''} in {took:.1f} ms{more}. Read on: recollect open ID[/]")
+
+
+def _matched(text: str, query: str) -> Text:
+    asked = parse(query)
+    stems = {word for group in ((word,) for word in asked.terms) for word in group}
+    stems |= {word for group in (*asked.phrases, *asked.wholes) for word in group}
+    drawn = Text(text)
+    if stems:
+        pattern = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))
+        drawn.highlight_regex(re.compile(rf"(?:{pattern})\w*", re.IGNORECASE), "bold yellow")
+    return drawn
+
+
+def draw_list(answer: dict[str, Any]) -> None:
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("updated", "title", "source", "turns", "events", "mode", "id"):
+        table.add_column(
+            name,
+            justify="right" if name in {"turns", "events"} else "left",
+            overflow="fold" if name == "id" else "ellipsis",
+            no_wrap=name != "id",
+        )
+    for item in answer["data"]["sessions"]:
+        session = item["session"]
+        mark = "" if session["completed"] else " …"
+        table.add_row(
+            ago(session["updated_at"]),
+            escape(session["title"]) + mark,
+            session["source"],
+            str(session["turn_count"]),
+            str(session["event_count"]),
+            session["mode"],
+            f"[blue]{item['id']}[/]",
+        )
+    out.print(table)
+    if answer["data"]["next_cursor"]:
+        out.print(f"[dim]More: --cursor {answer['data']['next_cursor']}[/]", soft_wrap=True)
+    if not answer["data"]["sessions"]:
+        out.print("No session in this stretch of time.")
+
+
+def draw_open(answer: dict[str, Any]) -> None:
+    {"session": _draw_session, "turn": _draw_turn, "event": _draw_event}[answer["data"]["kind"]](answer["data"])
+
+
+def _draw_session(data: dict[str, Any]) -> None:
+    out = console()
+    session, traversal = data["session"], data["traversal"]
+    out.print(Text(session["title"], "bold"))
+    state = "completed" if session["completed"] else "not completed"
+    out.print(
+        f"[dim]{session['source']}, {session['turn_count']} turns, {session['event_count']} events, {state}, {ago(session['updated_at'])}[/]"
+    )
+    for name in ("parent_session_id", "previous_session_id", "next_session_id"):
+        if traversal[name]:
+            out.print(f"[dim]{name.removesuffix('_session_id')}:[/] [blue]{traversal[name]}[/]")
+    for child in traversal["child_session_ids"]:
+        out.print(f"[dim]child:[/] [blue]{child}[/]")
+    for turn in data["turns"]:
+        out.print()
+        tools = f", {', '.join(turn['tools_called'])}" if turn["tools_called"] else ""
+        out.print(f"[dim]turn {turn['ordinal']}, {turn['event_count']} events{escape(tools)}[/]  [blue]{turn['id']}[/]")
+        for name, style in (("user_input", "bold green"), ("final_response", "cyan")):
+            if turn[name]:
+                out.print(Text("  " + _line(turn[name]["text"], turn[name]["truncated"]), style))
+
+
+def _draw_turn(data: dict[str, Any]) -> None:
+    out = console()
+    turn, traversal = data["turn"], data["traversal"]
+    out.print(Text(data["session"]["title"], "bold"), f"[dim]turn {turn['ordinal']}, {ago(turn['updated_at'])}[/]")
+    for name in ("session_id", "previous_turn_id", "next_turn_id"):
+        if traversal[name]:
+            out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{traversal[name]}[/]")
+    for event in data["events"]:
+        tool = f" {event['tool_name']}" if event["tool_name"] else ""
+        end = " ■" if event["terminal"] else ""
+        out.print()
+        out.print(
+            f"[dim]{event['ordinal']:>3}[/] [{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}{end}[/]  [blue]{event['id']}[/]"
+        )
+        if event["summary"].strip():
+            out.print(Text("    " + _line(event["summary"], event["truncated"])))
+
+
+def _draw_event(data: dict[str, Any]) -> None:
+    out = console()
+    event, content = data["event"], data["content"]
+    tool = f" {event['tool_name']}" if event["tool_name"] else ""
+    model = f", {event['originating_model']}" if event["originating_model"] else ""
+    code = f", exit code {content['exit_code']}" if content.get("exit_code") is not None else ""
+    out.print(Text(data["session"]["title"], "bold"))
+    out.print(
+        f"[{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}[/][dim]{escape(model)}{code}, {event['timestamp']}[/]"
+    )
+    for name in ("turn_id", "previous_event_id", "next_event_id"):
+        if data["traversal"][name]:
+            out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{data['traversal'][name]}[/]")
+    out.print()
+    out.print(Text(content["text"]), soft_wrap=True)
+
+
+def _line(text: str, truncated: bool) -> str:
+    return " ".join(text.split()) + ("…" if truncated else "")

@@ -1,0 +1,108 @@
+"""recollect doctor"""
+
+import os
+import sys
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from recollect.errors import StoreFault
+from recollect.ingest import Intake, sync
+from recollect.realms import Realm
+from recollect.sources import all_sources
+from recollect.store import archive_of
+from recollect.store.lock import exclusive
+from recollect.surfaces.cli._draw import console
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+
+@click.command("doctor")
+@click.option("--repair", is_flag=True, help="Mend what can be mended: a damaged index or archive.")
+@json_option
+@realm_options
+def command(repair: bool, as_json: bool, **realm: object) -> None:
+    """What could not be read and why, whether archive and index are sound, and what to do about it."""
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    mended = _repair(opened) if repair else []
+    found = {**examine(opened), "repaired": mended}
+    if as_json:
+        click.echo(msgspec.json.encode(found).decode())
+    else:
+        _draw(found)
+    sys.exit(1 if found["hints"] else 0)
+
+
+def examine(realm: Realm) -> dict[str, Any]:
+    try:
+        with realm.reading() as reader:
+            damage = reader.is_sound()
+            problems, coverage, warnings = reader.problems(), reader.coverage(), realm.warnings(reader)
+    except StoreFault as fault:
+        return {"archive": str(fault), "index": "unknown", "problems": [], "lines": {}, "hints": [str(fault)]}
+    hints = [f"{warning} `recollect doctor --repair` does it now." for warning in warnings if "index" in warning]
+    if damage:
+        hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` reads it anew from the logs.")
+    return {
+        "archive": damage or "sound",
+        "index": "sound" if realm.text_index() and not warnings else "; ".join(warnings) or "missing",
+        "problems": [_problem(row) for row in problems],
+        "lines": {name: {"lines": part["lines"], **part["tally"]} for name, part in coverage.items()},
+        "hints": hints,
+    }
+
+
+def _problem(row: tuple[str, str, int, str, int, str]) -> dict[str, Any]:
+    names = ("source", "reason", "count", "path", "line", "excerpt")
+    return dict(zip(names, row, strict=True))
+
+
+def _repair(realm: Realm) -> list[str]:
+    """Mend the archive first, because the index is made from it."""
+    done = []
+    try:
+        with realm.reading() as reader:
+            damage = reader.is_sound()
+    except StoreFault as fault:
+        damage = str(fault)
+    if damage:
+        path = archive_of(realm.folder)
+        aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
+        with exclusive(realm.folder):
+            path.rename(aside)
+            for leftover in ("-wal", "-shm"):
+                path.with_name(path.name + leftover).unlink(missing_ok=True)
+        sync(realm.folder, realm.settings, all_sources(), os.environ)
+        done.append(f"The damaged archive was set aside as {aside} and all logs were read again.")
+    with Intake(realm.folder, realm.settings, all_sources(), os.environ) as intake:
+        intake.indexer.start_over()
+    done.append("The index was rebuilt from the archive.")
+    realm.forget()
+    return done
+
+
+def _draw(found: dict[str, Any]) -> None:
+    out = console()
+    for line in found["repaired"]:
+        out.print(f"[green]{line}[/]")
+    out.print(f"archive: {found['archive']}", markup=False)
+    out.print(f"index: {found['index']}", markup=False)
+    for name, lines in found["lines"].items():
+        events = sum(
+            count for kind, count in lines.items() if not kind.startswith(("noise", "lines", "problem", "about"))
+        )
+        noise = sum(count for kind, count in lines.items() if kind.startswith("noise"))
+        out.print(
+            f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {lines.get('unknown', 0):,} unknown, {lines.get('problem', 0):,} unreadable"
+        )
+    for problem in found["problems"]:
+        out.print()
+        out.print(f"[yellow]{problem['count']:,} × {problem['source']}: {problem['reason']}[/]")
+        out.print(f"  for example {problem['path']}:{problem['line']}", markup=False, soft_wrap=True)
+        if problem["excerpt"]:
+            out.print(f"  {problem['excerpt']}", markup=False)
+    for hint in found["hints"]:
+        out.print(f"[bold]→ {hint}[/]")
+    if not found["hints"] and not found["problems"]:
+        out.print("[green]Nothing to mend.[/]")

@@ -1,0 +1,25 @@
+"""recollect open"""
+
+import click
+
+from recollect.operations import Clock
+from recollect.operations.history import open_id
+from recollect.surfaces.cli._answers import deliver
+from recollect.surfaces.cli._draw import draw_open
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+
+@click.command("open")
+@click.argument("identity", metavar="ID")
+@json_option
+@realm_options
+def command(identity: str, as_json: bool, **realm: object) -> None:
+    """Show a session's turns, a turn's events, or an event in full.
+
+    \b
+    recollect open event:4f0c…      the whole text
+    recollect open turn:9ab2…-3     what happened around it
+    recollect open session:9ab2…    the course of it all
+    """
+    envelope = open_id(chosen_realm(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
+    deliver(envelope, as_json=as_json, show=draw_open)

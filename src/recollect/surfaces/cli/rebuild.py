@@ -1,0 +1,28 @@
+"""recollect rebuild"""
+
+import os
+
+import click
+
+from recollect.ingest import Intake
+from recollect.sources import all_sources
+from recollect.surfaces.cli._realm import chosen_realm, realm_options
+from recollect.surfaces.cli.sync import sentence
+
+
+@click.command("rebuild")
+@click.option("--logs", is_flag=True, help="Read all logs again as well. What agents have deleted since stays.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@realm_options
+def command(logs: bool, quiet: bool, **realm: object) -> None:
+    """Build the index anew from the archive. Ids stay as they are."""
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    with Intake(opened.folder, opened.settings, all_sources(), os.environ) as intake:
+        intake.indexer.start_over()
+        report = None
+        if logs:
+            intake.archive.drop_cursors()
+            report = intake.sync()
+        events = intake.archive.last_key()
+    if not quiet:
+        click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")

@@ -1,0 +1,94 @@
+"""recollect status"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from recollect.realms import Realm
+from recollect.settings import FILE
+from recollect.store.lock import is_held
+from recollect.surfaces.cli._draw import ago, console, size
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+
+@click.command("status")
+@json_option
+@realm_options
+def command(as_json: bool, **realm: object) -> None:
+    """What is indexed, how fresh it is, how much of each agent's logs is covered, and how large it all is."""
+    found = describe(chosen_realm(**realm))  # type: ignore[arg-type]
+    if as_json:
+        click.echo(msgspec.json.encode(found).decode())
+    else:
+        _draw(found)
+
+
+def describe(realm: Realm) -> dict[str, Any]:
+    with realm.reading() as reader:
+        counts, coverage = reader.counts(), reader.coverage()
+        last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
+        warnings = realm.warnings(reader)
+        redactions = reader.redactions()
+    index = realm.text_index()
+    sources = {
+        name: {
+            **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),
+            "logs": coverage.get(name, {}).get("files", 0),
+            "bytes": coverage.get(name, {}).get("bytes", 0),
+            "bytes_read": coverage.get(name, {}).get("read", 0),
+        }
+        for name in sorted({*counts, *coverage})
+    }
+    return {
+        "realm": realm.name,
+        "folder": str(realm.folder),
+        "settings": str(realm.settings.home / FILE),
+        "writer": "running" if is_held(realm.folder) else "none",
+        "sessions": sum(source["sessions"] for source in sources.values()),
+        "events": sum(source["events"] for source in sources.values()),
+        "updated_at": max((source["last"] for source in sources.values() if source["last"]), default=None),
+        "sources": sources,
+        "index": {
+            "documents": index.searcher().num_docs if index else 0,
+            "behind": last - indexed,
+            "bytes": _bytes(realm.folder, "text-*/*"),
+        },
+        "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
+        "redactions": redactions,
+        "warnings": warnings,
+    }
+
+
+def _bytes(folder: Path, pattern: str) -> int:
+    return sum(os.path.getsize(path) for path in folder.glob(pattern) if path.is_file())
+
+
+def _draw(found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    out = console()
+    for warning in found["warnings"]:
+        out.print(f"[yellow]! {warning}[/]")
+    out.print(
+        f"[bold]{found['sessions']:,}[/] sessions, [bold]{found['events']:,}[/] events, newest {ago(found['updated_at'])}"
+    )
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("source", "sessions", "turns", "events", "logs", "read", "newest"):
+        table.add_column(name, justify="left" if name in {"source", "newest"} else "right")
+    for name, source in found["sources"].items():
+        covered = source["bytes_read"] / source["bytes"] if source["bytes"] else 1.0
+        cells = (source["sessions"], source["turns"], source["events"], source["logs"])
+        table.add_row(name, *(f"{cell:,}" for cell in cells), f"{covered:.1%}", ago(source["last"]))
+    if found["sources"]:
+        out.print(table)
+    behind = f", {found['index']['behind']:,} events behind" if found["index"]["behind"] else ""
+    out.print(
+        f"archive {size(found['archive']['bytes'])}, index {size(found['index']['bytes'])}{behind}, writer {found['writer']}"
+    )
+    if found["redactions"]:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(found["redactions"].items()))
+        out.print(f"redacted: {rules}")
+    out.print(f"[dim]{found['folder']}  (settings: {found['settings']})[/]", soft_wrap=True)

@@ -1,0 +1,91 @@
+"""recollect sync"""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from recollect.ingest import OnProgress, Report, sync
+from recollect.sources import all_sources
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+
+@click.command("sync")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@json_option
+@realm_options
+def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
+    """Read what agents wrote since the last time: all logs on this machine, or the given files and folders.
+
+    \b
+    recollect sync
+    recollect sync ~/backup/old-sessions
+    """
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    chosen = [path.absolute() for path in paths] or None
+    if as_json or not sys.stderr.isatty():
+        report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen)
+    else:
+        with _Bar() as bar:
+            report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen, bar.update)
+    for trouble in report.unreadable:
+        click.echo(f"! {trouble}", err=True)
+    click.echo(msgspec.json.encode(report).decode() if as_json else sentence(report))
+    if chosen and report.unreadable and not report.files:
+        sys.exit(1)
+
+
+def sentence(report: Report) -> str:
+    """What a sync did, in one line."""
+    if not report.files_read:
+        return f"Nothing new in {report.files:,} logs ({report.seconds:.2f} s)."
+    rate = report.events / report.seconds if report.seconds else 0
+    problems = f", {report.problems:,} lines could not be read (recollect doctor)" if report.problems else ""
+    return (
+        f"Read {report.bytes / 1e6:,.1f} MB in {report.files_read:,} of {report.files:,} logs: {report.events:,} events, "
+        f"{report.sessions:,} new sessions in {report.seconds:.1f} s ({rate:,.0f} events/s){problems}."
+    )
+
+
+class _Bar:
+    """Progress on a terminal: files, megabytes, events a second, time left."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("Reading"),
+            BarColumn(),
+            DownloadColumn(),
+            TextColumn(
+                "{task.fields[files]:,} files, {task.fields[events]:,} events, {task.fields[rate]:,.0f} events/s"
+            ),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("sync", total=None, files=0, events=0, rate=0.0)
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, report: Report) -> None:
+        elapsed = self._progress.tasks[0].elapsed or 1e-9
+        self._progress.update(
+            self._task,
+            total=report.bytes_total,
+            completed=report.bytes,
+            files=report.files_read,
+            events=report.events,
+            rate=report.events / elapsed,
+        )
+
+
+__all__: list[str] = ["OnProgress", "command", "sentence"]

@@ -1,0 +1,191 @@
+"""MCP, the Model Context Protocol: what a client may say and what it is answered, whatever carries the messages.
+
+Two eras are served. Up to 2025-11-25 a client opens with `initialize`; from 2026-07-28 on there is no handshake, every
+request carries its revision in `_meta`, and results say that they are complete. An error of an operation is an answer
+(`isError` false); a JSON-RPC error is only for what is no proper request.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from recollect import __version__
+from recollect.operations import Clock, Operation
+from recollect.realms import Realm
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = ("2026-07-28",)
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+UNSUPPORTED_VERSION = -32022
+
+SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
+CAPABILITIES = {"tools": {"listChanged": False}}
+INSTRUCTIONS = (
+    "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
+    "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "
+    "command, 'as we did last time'), call search_sessions with the words you expect in the text; then open the event, "
+    "turn or session ids it returns, smallest first. list_sessions browses by date. All tools only read."
+)
+
+Message = dict[str, Any]
+Send = Callable[[Message], None]
+
+
+class RpcError(Exception):
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class Call(Struct):
+    """A request under way."""
+
+    id: str | int
+    cancelled: threading.Event
+    clock: Clock
+
+
+class McpServer:
+    """Answers messages. `send` may be called from several threads and must write one message at a time."""
+
+    def __init__(self, realm: Realm, operations: dict[str, Operation], send: Send) -> None:
+        self.realm = realm
+        self.operations = operations
+        self.send = send
+        self._running: dict[str | int, Call] = {}
+
+    def receive(self, message: Any, clock: Clock, run: Callable[[Callable[[], None]], None]) -> None:
+        """Take one message. Tool calls go to `run`, which may use another thread; everything else is answered at once."""
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
+            return
+        method, identity = message.get("method"), message.get("id")
+        if "id" not in message:
+            self._notified(method, message.get("params"))
+        elif not isinstance(identity, str | int) or isinstance(identity, bool):
+            self._refuse(None, RpcError(INVALID_REQUEST, "id must be a string or a number"))
+        elif not isinstance(method, str):
+            if "result" not in message and "error" not in message:
+                self._refuse(identity, RpcError(INVALID_REQUEST, "method must be a string"))
+        else:
+            call = Call(identity, threading.Event(), clock)
+            self._running[identity] = call
+            if method == "tools/call":
+                run(lambda: self._answer(call, method, message.get("params")))
+            else:
+                self._answer(call, method, message.get("params"))
+
+    def _notified(self, method: Any, params: Any) -> None:
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            call = self._running.get(params.get("requestId", ""))
+            if call is not None:
+                call.cancelled.set()
+
+    def _answer(self, call: Call, method: str, params: Any) -> None:
+        try:
+            if params is not None and not isinstance(params, dict):
+                raise RpcError(INVALID_PARAMS, "params must be an object")
+            result = self._result(call, method, params or {})
+        except RpcError as error:
+            self._running.pop(call.id, None)
+            self._refuse(call.id, error)
+            return
+        self._running.pop(call.id, None)
+        if not call.cancelled.is_set():
+            self.send({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+    def _refuse(self, identity: str | int | None, error: RpcError) -> None:
+        body: Message = {"code": error.code, "message": str(error)}
+        if error.data is not None:
+            body["data"] = error.data
+        self.send({"jsonrpc": "2.0", "id": identity, "error": body})
+
+    # ---- methods
+
+    def _result(self, call: Call, method: str, params: Message) -> Message:
+        meta = params.get("_meta")
+        meta = meta if isinstance(meta, dict) else {}
+        stateless = VERSION_KEY in meta
+        if stateless and meta[VERSION_KEY] not in STATELESS:
+            supported = {"supported": [*STATELESS], "requested": meta[VERSION_KEY]}
+            raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
+        match method:
+            case "initialize" if not stateless:
+                return self._initialize(params)
+            case "ping":
+                result: Message = {}
+            case "tools/list":
+                result = {"tools": [_tool(operation) for operation in self.operations.values()]}
+                if stateless:
+                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+            case "tools/call":
+                result = self._call_tool(call, params, meta)
+            case "server/discover":
+                versions = [*STATELESS, *reversed(HANDSHAKE)]
+                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+                result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+                stateless = True
+            case _:
+                raise RpcError(NO_METHOD, f"Method not found: {method}")
+        return {**result, "resultType": "complete", "_meta": {SERVER_KEY: SERVER}} if stateless else result
+
+    def _initialize(self, params: Message) -> Message:
+        wanted = params.get("protocolVersion")
+        return {
+            "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _call_tool(self, call: Call, params: Message, meta: Message) -> Message:
+        name = params.get("name")
+        operation = self.operations.get(name) if isinstance(name, str) else None
+        if operation is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
+        token = meta.get("progressToken")
+        self._progress(token, 0, f"{operation.title}…")
+        clock = Clock(call.clock.received, call.cancelled.is_set)
+        envelope = operation.run(self.realm, params.get("arguments"), clock)
+        self._progress(token, 1, "done")
+        return tool_result(envelope)
+
+    def _progress(self, token: Any, done: int, message: str) -> None:
+        if isinstance(token, str | int):
+            params = {"progressToken": token, "progress": done, "total": 1, "message": message}
+            self.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+
+def tool_result(envelope: bytes) -> Message:
+    """An envelope as a tool result: structured, and the same JSON as text for clients that only show text."""
+    text = [{"type": "text", "text": envelope.decode()}]
+    return {"content": text, "structuredContent": Raw(envelope), "isError": False}
+
+
+def _tool(operation: Operation) -> Message:
+    return {
+        "name": operation.name,
+        "title": operation.title,
+        "description": operation.description,
+        "inputSchema": operation.input_schema,
+        "outputSchema": operation.output_schema,
+        "annotations": {
+            "title": operation.title,
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    }
+
+
+def encode(message: Message) -> bytes:
+    return msgspec.json.encode(message)

@@ -1,0 +1,70 @@
+"""Keeps a realm up to date: when a log changes, what is new in it is read within a fraction of a second.
+
+The kernel says which files changed; nothing is scanned while nothing happens. Because such messages can be lost, and a
+new agent may be installed at any time, everything is looked over now and then as well.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import watchfiles
+
+from recollect.errors import Busy
+from recollect.ingest import Intake, Report
+from recollect.settings import Settings
+from recollect.sources import Source
+
+SETTLE_MS = 150  # changes within this time are read together
+STEP_MS = 75  # between two looks at what the kernel reported: ten wake-ups a second cost nothing measurable
+LOOK_OVER_S = 60  # seconds between two looks at everything
+TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
+
+
+def watch(
+    realm: Path,
+    settings: Settings,
+    sources: tuple[Source, ...],
+    env: Mapping[str, str],
+    stop: threading.Event,
+    on_sync: Callable[[Report], None],
+) -> None:
+    """Sync now and after every change, until told to stop. While another process writes, wait to take over from it."""
+    while not stop.is_set():
+        try:
+            with Intake(realm, settings, sources, env) as intake:
+                on_sync(intake.sync())
+                _follow(intake, stop, on_sync)
+        except Busy:
+            stop.wait(TAKE_OVER_S)
+
+
+def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None]) -> None:
+    while not stop.is_set():
+        homes = _homes(intake)
+        if not homes:
+            stop.wait(LOOK_OVER_S)
+        for changes in _changes(homes, stop):
+            if stop.is_set():
+                return
+            on_sync(intake.sync_changed(Path(path) for _, path in changes) if changes else intake.sync())
+            if not changes and _homes(intake) != homes:
+                break  # an agent was installed: watch its folder too
+
+
+def _changes(homes: list[Path], stop: threading.Event) -> Iterable[set[tuple[watchfiles.Change, str]]]:
+    return watchfiles.watch(
+        *homes,
+        watch_filter=None,
+        stop_event=stop,
+        debounce=SETTLE_MS,
+        step=STEP_MS,
+        rust_timeout=LOOK_OVER_S * 1000,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        ignore_permission_denied=True,
+    )
+
+
+def _homes(intake: Intake) -> list[Path]:
+    return [home for source in intake.sources for home in source.homes(intake.env) if home.is_dir()]
