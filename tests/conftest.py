@@ -1,0 +1,116 @@
+"""What tests share: a person's home folder, a state folder, the real command line and a real MCP client."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.ingest import Report, sync
+from recollect.settings import Settings
+from recollect.sources import all_sources
+
+
+class Person:
+    """Somebody with a home folder full of agent logs, and Recollect's state beside it. Everything is real."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.state = folder / "state"
+        self.realm = self.state / "realms" / "main"
+        self.home.mkdir(parents=True)
+        self.env = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "CLAUDE", "CODEX"))},
+            "HOME": str(self.home),
+            "RECOLLECT_HOME": str(self.state),
+        }
+
+    def claude_log(self, session: str, project: str = "-work-app") -> Path:
+        """Where Claude Code would write this session; the folder exists."""
+        path = self.home / ".claude" / "projects" / project / f"{session}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def codex_log(self, session: str) -> Path:
+        path = self.home / ".codex" / "sessions" / "2026" / "01" / "02" / f"rollout-2026-01-02T00-00-00-{session}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def settings(self, **changes: Any) -> Settings:
+        return Settings(home=self.state, **changes)
+
+    def sync(self, *paths: Path, **changes: Any) -> Report:
+        """One sync in this process."""
+        return sync(self.realm, self.settings(**changes), all_sources(), self.env, paths or None)
+
+    def run(self, *arguments: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
+        """The command line in a process of its own."""
+        command = [sys.executable, "-m", "recollect", *arguments]
+        return subprocess.run(command, env=self.env, capture_output=True, text=True, check=check, timeout=120, **more)
+
+    def json(self, *arguments: str) -> Any:
+        """What a command prints with --json, also when it fails."""
+        return json.loads(self.run(*arguments, "--json", check=False).stdout)
+
+    def mcp(self, *options: str) -> "RawMcp":
+        return RawMcp(self, *options)
+
+
+class RawMcp:
+    """`recollect mcp` and its pipes, for saying to it what no proper client would."""
+
+    def __init__(self, person: Person, *options: str) -> None:
+        command = [sys.executable, "-m", "recollect", "mcp", *(options or ("--no-sync",))]
+        self.process = subprocess.Popen(command, env=person.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._last = 0
+
+    def __enter__(self) -> "RawMcp":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
+
+    def say(self, line: str | bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write((line.encode() if isinstance(line, str) else line) + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def request(self, method: str, params: Any = None) -> Any:
+        """Send a request and return its response, result or error."""
+        self._last += 1
+        message = {"jsonrpc": "2.0", "id": self._last, "method": method}
+        self.say(json.dumps(message if params is None else {**message, "params": params}))
+        while (answer := self.hear()).get("id") != self._last:
+            pass
+        return answer
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool; its envelope."""
+        return self.request("tools/call", {"name": tool, "arguments": arguments})["result"]["structuredContent"]
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The real sessions, unpacked. Tests that ask for it are marked `corpus` and skipped where there are none."""
+    packed = os.environ.get("RECOLLECT_CORPUS")
+    if not packed or not Path(packed, "unpack").exists():
+        pytest.skip("RECOLLECT_CORPUS names no folder of real sessions")
+    folder = tmp_path_factory.mktemp("corpus")
+    subprocess.run([sys.executable, str(Path(packed, "unpack")), str(folder)], check=True)
+    yield folder
