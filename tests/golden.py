@@ -1,6 +1,6 @@
 """The expected result of every fixture: tests/fixtures/<source>/<case>/home is synced, expected.jsonl is what it became.
 
-    python tests/golden.py --write     write all of them anew; read the diff before you commit it
+python tests/golden.py --write     write all of them anew; read the diff before you commit it
 """
 
 import argparse
@@ -42,7 +42,16 @@ def contents(realm: Path, home: Path) -> Iterator[str]:
                     yield _line(event={"id": event.id.hex(), **fields, "body": event.text()})
         for source, reason, count, path, line, excerpt in reader.problems():
             place = str(Path(path).relative_to(home))
-            yield _line(problem={"source": source, "reason": reason, "count": count, "path": place, "line": line, "excerpt": excerpt})
+            yield _line(
+                problem={
+                    "source": source,
+                    "reason": reason,
+                    "count": count,
+                    "path": place,
+                    "line": line,
+                    "excerpt": excerpt,
+                }
+            )
         for source, covered in reader.coverage().items():
             yield _line(tally={"source": source, "lines": covered["lines"], **dict(sorted(covered["tally"].items()))})
     finally:

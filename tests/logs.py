@@ -21,7 +21,9 @@ def append(path: Path, *records: dict[str, Any]) -> None:
 class Claude:
     """Writes the lines of one Claude Code session; every line is a second later than the one before."""
 
-    def __init__(self, session: str = "11111111-1111-4111-8111-111111111111", cwd: str = "/work/app", start: int = 0) -> None:
+    def __init__(
+        self, session: str = "11111111-1111-4111-8111-111111111111", cwd: str = "/work/app", start: int = 0
+    ) -> None:
         self.session, self.cwd, self.clock = session, cwd, start
         self.last: str | None = None
 
@@ -40,7 +42,9 @@ class Claude:
     def prompt(self, text: str | list[Any], **more: Any) -> dict[str, Any]:
         return self._tree("user", message={"role": "user", "content": text}, **more)
 
-    def says(self, text: str, stop: str | None = "end_turn", model: str = "claude-sonnet-4-5", **more: Any) -> dict[str, Any]:
+    def says(
+        self, text: str, stop: str | None = "end_turn", model: str = "claude-sonnet-4-5", **more: Any
+    ) -> dict[str, Any]:
         return self._block({"type": "text", "text": text}, stop, model, **more)
 
     def thinks(self, text: str, model: str = "claude-sonnet-4-5") -> dict[str, Any]:
@@ -50,7 +54,12 @@ class Claude:
         return self._block({"type": "tool_use", "id": call, "name": tool, "input": arguments}, "tool_use", model)
 
     def _block(self, block: dict[str, Any], stop: str | None, model: str, **more: Any) -> dict[str, Any]:
-        usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0}
+        usage = {
+            "input_tokens": 10,
+            "output_tokens": 5,
+            "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 0,
+        }
         message = {
             "id": f"msg_{self.session[:4]}_{self.clock}", "type": "message", "role": "assistant", "model": model,
             "content": [block], "stop_reason": stop, "usage": usage,

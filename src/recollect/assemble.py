@@ -257,13 +257,13 @@ def _stop(turn: Turn, event: Event, record: Record) -> None:
         if event.kind in AGENT_ACTS:
             turn.terminal = turn.stop = None
         return
-    if record.stop is Stop.ANSWER:
+    if record.stop in {Stop.ANSWER, Stop.EXIT}:
         if event.kind is not Kind.ASSISTANT_RESPONSE and turn.terminal is not None:
             return  # bookkeeping after an end that is known already
         turn.terminal = turn.answer if turn.answer is not None else event.seq
+        turn.stop = Stop.ANSWER if turn.answer is not None else record.stop
     else:
-        turn.terminal = event.seq
-    turn.stop = record.stop
+        turn.terminal, turn.stop = event.seq, record.stop
 
 
 def session_of(state: State, source: str, path: str, source_title: str) -> Session:

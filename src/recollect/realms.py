@@ -124,9 +124,7 @@ class Realm:
             return ["Nothing is indexed yet. Run `recollect sync`, or wait for the first sync to finish."]
         if self.text_index() is None:
             self._heal()
-            return [
-                "The text index is missing or damaged and is being rebuilt; results are incomplete until it is done."
-            ]
+            return ["The text index is missing or damaged and is being rebuilt; results are incomplete until it is done."]
         behind = last - int(reader.meta("indexed") or 0)
         if behind > BEHIND:
             self._heal()

@@ -6,6 +6,7 @@ query is built from those, so that no character of it can mean anything but itse
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import tantivy
 from msgspec import Struct
@@ -57,7 +58,7 @@ def parse(question: str) -> Asked:
     for chunk in QUOTED.sub(" ", question).split():
         found = _words(chunk)
         if len(found) > 1 and is_unspaced(chunk):
-            wholes += [tuple(found), *zip(found, found[1:], strict=False)]
+            wholes += [tuple(found), *pairwise(found)]
             continue
         if len(found) > 1:
             wholes.append(tuple(found))

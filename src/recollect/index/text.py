@@ -192,9 +192,7 @@ def within(query: Query, scope: Scope) -> Query:
     elif scope.session is not None:
         filters.append(Query.term_query(SCHEMA, "session", scope.session))
     if scope.since is not None or scope.until is not None:
-        filters.append(
-            Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, scope.until, include_upper=False)
-        )
+        filters.append(Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, scope.until, include_upper=False))
     for field, value in (("source", scope.source), ("project", scope.project)):
         if value is not None:
             filters.append(Query.term_query(SCHEMA, field, value))

@@ -105,4 +105,4 @@ def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Sett
     if cwd is not None and any(fnmatch(cwd, glob) or fnmatch(f"{cwd}/", glob) for glob in settings.exclude):
         return True
     folders = [path.parent, *((Path(cwd), *Path(cwd).parents) if cwd else ())]
-    return any(os.path.exists(f"{folder}/{MARKER}") for folder in folders)
+    return any((folder / MARKER).exists() for folder in folders)

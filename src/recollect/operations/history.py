@@ -170,9 +170,7 @@ def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kin
     return Scope(codes, own, session.key, _turn(reader, session, within, given["within_id"]).ordinal)
 
 
-def _find(
-    realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Any
-) -> tuple[list[Found], bool, int]:
+def _find(realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Any) -> tuple[list[Found], bool, int]:
     index = realm.text_index()
     if index is None:
         return [], False, 0

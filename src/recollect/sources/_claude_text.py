@@ -5,8 +5,10 @@ from typing import Any
 
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
-READABLE = ("content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError",
-            "filename", "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills")  # fmt: skip
+READABLE = (
+    "content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError", "filename",
+    "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills",
+)  # fmt: skip
 
 
 def result_text(content: Any) -> str:

@@ -60,9 +60,7 @@ def tool_search_call(part: shape.ToolSearchCall, line: Line, memory: CodexMemory
     return _called("tool_search", part.call_id, arguments_of(part.arguments), line, memory)
 
 
-def _called(
-    tool: str | None, call: str | None, arguments: dict[str, Any], line: Line, memory: CodexMemory
-) -> list[Entry]:
+def _called(tool: str | None, call: str | None, arguments: dict[str, Any], line: Line, memory: CodexMemory) -> list[Entry]:
     if call:
         memory.calls[call] = Call()
         if len(memory.calls) > OPEN_CALLS:

@@ -65,7 +65,7 @@ def walk(root: Path, endings: tuple[str, ...]) -> Iterator[Path | Problem]:
     while folders:
         folder = folders.pop()
         try:
-            identity = os.stat(folder)
+            identity = Path(folder).stat()
             if (identity.st_dev, identity.st_ino) in seen:
                 continue
             seen.add((identity.st_dev, identity.st_ino))

@@ -29,6 +29,7 @@ RECENT = 64  # blocks and side chains remembered: repeats follow within a few li
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
 INTERRUPTED = "[Request interrupted by user"
+LEAVES = {"/exit", "/quit"}
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 ECHO = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 INJECTED = (
@@ -40,6 +41,7 @@ INJECTED = (
 
 class ClaudeMemory(Memory):
     agent: bool = False  # the file is a sub-agent's own
+    at: int | None = None  # the last time seen: side records have none of their own
     queue: list[str] = []
     steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
     attached: list[str] = []  # the other way round
@@ -83,8 +85,12 @@ def recognises(first: list[Any]) -> bool:
 
 def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
     row: Row = line.value
+    memory.at = milliseconds(row.timestamp) or memory.at
     reader = READERS.get(row.type)
     entries = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
+    for entry in entries:
+        if isinstance(entry, Record) and entry.at is None:
+            entry.at = memory.at
     return entries or [Noise(f"empty {row.type}")]
 
 
@@ -183,9 +189,7 @@ def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[t
 
 
 def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
-    injected = row.prompt_source == "system" or (
-        isinstance(row.origin, Origin) and row.origin.kind == "task-notification"
-    )
+    injected = row.prompt_source == "system" or (isinstance(row.origin, Origin) and row.origin.kind == "task-notification")
     if row.is_compact_summary:
         return text, Kind.COMPACTION, {}
     if text.startswith(INTERRUPTED):
@@ -193,7 +197,8 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
     if row.is_meta or injected:
         return text, Kind.SYSTEM, {}
     if text.startswith(COMMAND):
-        return command_text(text), Kind.USER_INPUT, {"opens": Opens.COMMAND}
+        command = command_text(text)
+        return command, Kind.USER_INPUT, {"opens": Opens.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
     if text.startswith(ECHO):
         return text, Kind.RUNTIME, {}
     return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
@@ -355,11 +360,7 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         yield Noise("progress")
         return
     said = progress.message
-    if (
-        not progress.agent_id
-        or not isinstance(said, Row)
-        or _has_own_file(line.path, memory.session, progress.agent_id)
-    ):
+    if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, memory.session, progress.agent_id):
         yield Noise("copy of a sub-agent's record")
         return
     said.is_sidechain, said.agent_id = True, progress.agent_id
@@ -433,12 +434,13 @@ def _title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         "agent-name": (row.agent_name, TitleRank.AGENT),
         "custom-title": (row.custom_title, TitleRank.CUSTOM),
     }[row.type]
-    yield About(
-        session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None
-    )
+    yield About(session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None)
 
 
 def _setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    if memory.at is None:  # how a session is set up before anything happens in it
+        yield Noise(row.type)
+        return
     match row.type:
         case "permission-mode":
             text = f"permission mode: {row.permission_mode}"

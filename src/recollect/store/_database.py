@@ -64,9 +64,7 @@ def _check_version(db: sqlite3.Connection, path: Path) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     newest = schema_steps()[-1][0]
     if version > newest:
-        raise StoreFault(
-            f"The archive {path} was written by a newer Recollect (schema {version}, this one knows {newest})."
-        )
+        raise StoreFault(f"The archive {path} was written by a newer Recollect (schema {version}, this one knows {newest}).")
     if version < newest:
         raise StoreFault(
             f"The archive {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
@@ -99,9 +97,7 @@ def fault(reason: sqlite3.Error, path: Path) -> StoreFault:
     if "full" in text:
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
-        return StoreFault(
-            f"The archive {path} is damaged ({text}). `recollect doctor --repair` rebuilds it from the logs."
-        )
+        return StoreFault(f"The archive {path} is damaged ({text}). `recollect doctor --repair` rebuilds it from the logs.")
     if "unable to open" in text:
         return StoreFault(f"The archive {path} cannot be opened: {text}.")
     return StoreFault(f"The archive {path} refused: {text}.")

@@ -202,9 +202,7 @@ class Reader:
     # ---- turns
 
     def turns(self, session: int) -> list[TurnRow]:
-        return [
-            _turn(row) for row in self._rows(f"SELECT {TURN} FROM turn WHERE session = ? ORDER BY ordinal", (session,))
-        ]
+        return [_turn(row) for row in self._rows(f"SELECT {TURN} FROM turn WHERE session = ? ORDER BY ordinal", (session,))]
 
     def turn(self, session: int, ordinal: int) -> TurnRow | None:
         row = self._one(f"SELECT {TURN} FROM turn WHERE session = ? AND ordinal = ?", (session, ordinal))

@@ -234,9 +234,7 @@ class Writer:
         return row[0] if row else 0
 
     def remove_events(self, ids: Sequence[bytes]) -> None:
-        self.db.executemany(
-            "INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids]
-        )
+        self.db.executemany("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids])
         self.db.executemany("DELETE FROM event WHERE id = ?", [(event,) for event in ids])
 
     def empty_session(self, session: bytes) -> None:

@@ -128,9 +128,8 @@ def _draw_session(data: dict[str, Any]) -> None:
     session, traversal = data["session"], data["traversal"]
     out.print(Text(session["title"], "bold"))
     state = "completed" if session["completed"] else "not completed"
-    out.print(
-        f"[dim]{session['source']}, {session['turn_count']} turns, {session['event_count']} events, {state}, {ago(session['updated_at'])}[/]"
-    )
+    counts = f"{session['turn_count']} turns, {session['event_count']} events"
+    out.print(f"[dim]{session['source']}, {counts}, {state}, {ago(session['updated_at'])}[/]")
     for name in ("parent_session_id", "previous_session_id", "next_session_id"):
         if traversal[name]:
             out.print(f"[dim]{name.removesuffix('_session_id')}:[/] [blue]{traversal[name]}[/]")
@@ -156,9 +155,8 @@ def _draw_turn(data: dict[str, Any]) -> None:
         tool = f" {event['tool_name']}" if event["tool_name"] else ""
         end = " ■" if event["terminal"] else ""
         out.print()
-        out.print(
-            f"[dim]{event['ordinal']:>3}[/] [{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}{end}[/]  [blue]{event['id']}[/]"
-        )
+        kind = f"[{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}{end}[/]"
+        out.print(f"[dim]{event['ordinal']:>3}[/] {kind}  [blue]{event['id']}[/]")
         if event["summary"].strip():
             out.print(Text("    " + _line(event["summary"], event["truncated"])))
 

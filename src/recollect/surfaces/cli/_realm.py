@@ -20,9 +20,7 @@ def realm_options(function: Function) -> Function:
         click.option("--realm", "realm_name", metavar="ID", help=f"The realm to use. Default: {DEFAULT}."),
         click.option("--isolated", is_flag=True, help="Use a new realm of its own."),
         click.option("--instance", metavar="ID", help="Name this instance, for logs and leases."),
-        click.option(
-            "--realm-backend", type=click.Choice(["sqlite", "jsonl", "memory"]), help="How the realm is stored."
-        ),
+        click.option("--realm-backend", type=click.Choice(["sqlite", "jsonl", "memory"]), help="How the realm is stored."),
     )
     for option in reversed(options):
         function = option(function)

@@ -89,13 +89,10 @@ def _draw(found: dict[str, Any]) -> None:
     out.print(f"archive: {found['archive']}", markup=False)
     out.print(f"index: {found['index']}", markup=False)
     for name, lines in found["lines"].items():
-        events = sum(
-            count for kind, count in lines.items() if not kind.startswith(("noise", "lines", "problem", "about"))
-        )
+        events = sum(count for kind, count in lines.items() if not kind.startswith(("noise", "lines", "problem", "about")))
         noise = sum(count for kind, count in lines.items() if kind.startswith("noise"))
-        out.print(
-            f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {lines.get('unknown', 0):,} unknown, {lines.get('problem', 0):,} unreadable"
-        )
+        odd = f"{lines.get('unknown', 0):,} unknown, {lines.get('problem', 0):,} unreadable"
+        out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {odd}")
     for problem in found["problems"]:
         out.print()
         out.print(f"[yellow]{problem['count']:,} × {problem['source']}: {problem['reason']}[/]")

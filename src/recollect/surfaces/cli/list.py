@@ -16,9 +16,7 @@ AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day c
 
 
 @click.command("list")
-@click.option(
-    "--since", metavar="WHEN", help="Sessions active from then on: 2026-04-30, 12h, 7d. Default: the beginning."
-)
+@click.option("--since", metavar="WHEN", help="Sessions active from then on: 2026-04-30, 12h, 7d. Default: the beginning.")
 @click.option("--until", metavar="WHEN", help="Sessions begun before then. Default: now.")
 @click.option("-n", "--limit", type=int, help="How many, 1 to 50. Default 20.")
 @click.option("--mode", metavar="MODE", help=f"Only this kind of work: {', '.join(Mode)}.")

@@ -1,6 +1,5 @@
 """recollect status"""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,7 @@ def describe(realm: Realm) -> dict[str, Any]:
 
 
 def _bytes(folder: Path, pattern: str) -> int:
-    return sum(os.path.getsize(path) for path in folder.glob(pattern) if path.is_file())
+    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file())
 
 
 def _draw(found: dict[str, Any]) -> None:

@@ -60,9 +60,7 @@ class _Bar:
             TextColumn("Reading"),
             BarColumn(),
             DownloadColumn(),
-            TextColumn(
-                "{task.fields[files]:,} files, {task.fields[events]:,} events, {task.fields[rate]:,.0f} events/s"
-            ),
+            TextColumn("{task.fields[files]:,} files, {task.fields[events]:,} events, {task.fields[rate]:,.0f} events/s"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,

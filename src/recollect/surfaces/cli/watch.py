@@ -16,9 +16,7 @@ from recollect.watch import watch
 
 @click.command("watch")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
-@click.option(
-    "--while-open", is_flag=True, hidden=True, help="Stop when standard input closes: with whoever started us."
-)
+@click.option("--while-open", is_flag=True, hidden=True, help="Stop when standard input closes: with whoever started us.")
 @realm_options
 def command(quiet: bool, while_open: bool, **realm: object) -> None:
     """Sync now, and again within a fraction of a second whenever an agent writes. Stop with Ctrl-C."""
