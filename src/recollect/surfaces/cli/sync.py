@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from recollect.ingest import OnProgress, Report, sync
+from recollect.ingest import Report, sync
 from recollect.sources import all_sources
+from recollect.surfaces.cli._draw import size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 
@@ -41,12 +42,11 @@ def sentence(report: Report) -> str:
     """What a sync did, in one line."""
     if not report.files_read:
         return f"Nothing new in {report.files:,} logs ({report.seconds:.2f} s)."
-    rate = report.events / report.seconds if report.seconds else 0
-    problems = f", {report.problems:,} lines could not be read (recollect doctor)" if report.problems else ""
-    return (
-        f"Read {report.bytes / 1e6:,.1f} MB in {report.files_read:,} of {report.files:,} logs: {report.events:,} events, "
-        f"{report.sessions:,} new sessions in {report.seconds:.1f} s ({rate:,.0f} events/s){problems}."
-    )
+    read = f"Read {size(report.bytes)} in {report.files_read:,} of {report.files:,} logs"
+    found = f"{report.events:,} events, {report.sessions:,} new sessions"
+    rate = f", {report.events / report.seconds:,.0f} events/s" if report.seconds > 1 else ""
+    problems = f" {report.problems:,} lines could not be read: recollect doctor." if report.problems else ""
+    return f"{read}: {found} ({report.seconds:.2f} s{rate}).{problems}"
 
 
 class _Bar:
@@ -84,6 +84,3 @@ class _Bar:
             events=report.events,
             rate=report.events / elapsed,
         )
-
-
-__all__: list[str] = ["OnProgress", "command", "sentence"]

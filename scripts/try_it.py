@@ -1,0 +1,37 @@
+"""A first look at Recollect: read this machine's agent sessions, or a small bundled sample, and search them."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from recollect.model import Problem
+from recollect.sources import all_sources
+
+SAMPLE = Path(__file__).parent / "sample"
+
+
+def main() -> None:
+    if any(_logs(dict(os.environ))):
+        _show(dict(os.environ))
+        return
+    with tempfile.TemporaryDirectory() as state:
+        print("There are no agent sessions on this machine; here is a small sample instead.\n")
+        _show({**os.environ, "HOME": str(SAMPLE), "RECOLLECT_HOME": state})
+
+
+def _logs(env: dict[str, str]) -> "list[Path]":
+    homes = [(source, home) for source in all_sources() for home in source.homes(env)]
+    return [found for source, home in homes for found in source.find(home) if not isinstance(found, Problem)][:1]
+
+
+def _show(env: dict[str, str]) -> None:
+    for words in (["sync"], ["list", "-n", "5"], ["search", "tests fail", "-n", "3"], ["status"]):
+        print(f"\n$ recollect {' '.join(words)}", flush=True)
+        subprocess.run([sys.executable, "-m", "recollect", *words], env=env, check=True)
+    print("\nConnect an agent:  claude mcp add recollect -- recollect mcp")
+
+
+if __name__ == "__main__":
+    main()
