@@ -101,7 +101,8 @@ class Realm:
                     return None
             return self._index
 
-    def forget_index(self) -> None:
+    def index_failed(self) -> None:
+        """A search found the index unreadable: open it anew, and if that does not help, have it rebuilt."""
         self._index = None
 
     def forget(self) -> None:
@@ -122,21 +123,22 @@ class Realm:
         last = reader.last_key()
         if last == 0:
             return ["Nothing is indexed yet. Run `recollect sync`, or wait for the first sync to finish."]
-        if self.text_index() is None:
+        index = self.text_index()
+        if index is None or not index.is_readable():
             self._heal()
             return ["The text index is missing or damaged and is being rebuilt; results are incomplete until it is done."]
         behind = last - int(reader.meta("indexed") or 0)
+        if behind:
+            self._heal("--behind")
         if behind > BEHIND:
-            self._heal()
             return [f"The text index is catching up: {behind} events cannot be found yet."]
         return []
 
-    def _heal(self) -> None:
-        """Rebuild the index in a process of its own, unless somebody is writing and so will do it."""
+    def _heal(self, *options: str) -> None:
+        """Mend the index in a process of its own, unless somebody is writing and so will do it."""
         if is_held(self.folder) or (self._healing is not None and self._healing.poll() is None):
             return
-        command = [sys.executable, "-m", "recollect", "rebuild", "--quiet", "--realm", self.name]
+        command = [sys.executable, "-m", "recollect", "rebuild", *options, "--quiet", "--realm", self.name]
         environment = {**os.environ, "RECOLLECT_HOME": str(self.settings.home)}
-        self._healing = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        nowhere = subprocess.DEVNULL
+        self._healing = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)

@@ -170,6 +170,14 @@ class TextIndex:
         self._follow()
         return self.index.searcher()
 
+    def is_readable(self) -> bool:
+        """Whether the files are still there and what they should be, as far as opening them tells."""
+        try:
+            self._follow()
+        except Unusable:
+            return False
+        return True
+
 
 def turn_number(session: int, ordinal: int) -> int:
     return (session << TURN_BITS) | ordinal

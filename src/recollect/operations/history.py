@@ -1,5 +1,6 @@
 """The history family: search_sessions, open, list_sessions over Session > Turn > Event."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -149,12 +150,14 @@ def search_sessions(realm: Realm, arguments: Any, clock: Clock, narrow: Narrow =
         with realm.reading() as reader:
             reader.stop_when(late)
             scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
-            warnings = realm.warnings(reader)
             asked = parse(query)
+            warnings = realm.warnings(reader)
             found, more, visible = _find(realm, reader, asked, scope, limit, check)
+            if visible is None:
+                warnings = realm.warnings(reader)
         results = [_views.hit(rank, one, asked) for rank, one in enumerate(found, 1)]
         data = {"result_count": len(results), "limit": limit, "truncated": more, "results": results}
-        return Answer(request, data, _search_target(within, visible), warnings)
+        return Answer(request, data, _search_target(within, visible or 0), warnings)
 
     return enveloped("search_sessions", arguments, clock, lambda given: _target_of_refused_search(given), answer)
 
@@ -170,16 +173,20 @@ def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kin
     return Scope(codes, own, session.key, _turn(reader, session, within, given["within_id"]).ordinal)
 
 
-def _find(realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Any) -> tuple[list[Found], bool, int]:
-    index = realm.text_index()
-    if index is None:
-        return [], False, 0
-    try:
-        found, more = search(reader, index, asked, scope, limit, check)
-        return found, more, index.searcher().num_docs
-    except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged under it
-        realm.forget_index()
-        return [], False, 0
+def _find(
+    realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Callable[[], None]
+) -> tuple[list[Found], bool, int | None]:
+    """What there is, whether there is more, and among how many documents; None for those where the index failed."""
+    for _ in range(2):  # an index that was rebuilt under us is opened anew
+        index = realm.text_index()
+        if index is None:
+            break
+        try:
+            found, more = search(reader, index, asked, scope, limit, check)
+            return found, more, index.searcher().num_docs
+        except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged
+            realm.index_failed()
+    return [], False, None
 
 
 def _search_target(within: Id | None, visible: int) -> int:

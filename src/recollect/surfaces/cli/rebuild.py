@@ -12,13 +12,16 @@ from recollect.surfaces.cli.sync import sentence
 
 @click.command("rebuild")
 @click.option("--logs", is_flag=True, help="Read all logs again as well. What agents have deleted since stays.")
+@click.option("--behind", is_flag=True, help="Keep the index where it is sound and only add what it lacks.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 @realm_options
-def command(logs: bool, quiet: bool, **realm: object) -> None:
+def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
     """Build the index anew from the archive. Ids stay as they are."""
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     with Intake(opened.folder, opened.settings, all_sources(), os.environ) as intake:
-        intake.indexer.start_over()
+        if not behind:
+            intake.indexer.start_over()
+        intake.indexer.commit(force=True)
         report = None
         if logs:
             intake.archive.drop_cursors()
