@@ -21,7 +21,7 @@ from recollect.store.lock import exclusive, is_held
 
 DEFAULT = "main"  # where imported history lives
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-BEHIND = 2_000  # events not yet findable that are worth a warning; fewer are a moment's work
+BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
 CREATED_WITHIN = 5.0  # seconds that another process may take to make the archive we want to read
 
 

@@ -93,12 +93,10 @@ def _apply(rules: list[tuple[str, re.Pattern[str], str]], text: str, counts: Cou
 
 def redact_all(value: Any, counts: Counter[str]) -> Any:
     """The same for every string inside a JSON value."""
-    match value:
-        case str():
-            return redact(value, counts)
-        case list():
-            return [redact_all(item, counts) for item in value]
-        case dict():
-            return {key: redact_all(item, counts) for key, item in value.items()}
-        case _:
-            return value
+    if isinstance(value, str):
+        return redact(value, counts)
+    if isinstance(value, dict):
+        return {key: redact_all(item, counts) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_all(item, counts) for item in value]
+    return value

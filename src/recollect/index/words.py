@@ -6,7 +6,7 @@ see are prepared here in the text: the parts of `getUserName`, and words of scri
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -71,7 +71,12 @@ def camel_parts(text: str) -> str:
             if end - start <= LONGEST_CAMEL:
                 seen[raw[start:end]] = None
             place = shape.find(hump, end)
-    return b" ".join(part for word in seen for part in PART.findall(word)).decode()
+    return b" ".join(map(_parts, seen)).decode()
+
+
+@lru_cache(maxsize=65_536)
+def _parts(word: bytes) -> bytes:
+    return b" ".join(PART.findall(word))
 
 
 def words(text: str) -> list[str]:

@@ -186,6 +186,7 @@ class LogReader:
         self.cursor = self.archive.cursor(str(log.path))
         self.memory: Any = None
         self.progress: Progress | None = None
+        self._counts: Counter[str] = Counter()
         if self.cursor is not None and self.cursor.state is not None:
             self._resume(self.cursor)
         if self.memory is None:
@@ -316,7 +317,7 @@ class LogReader:
             if isinstance(entry, Record):
                 if self.settings.redact:
                     self._redact(entry)
-                if (entry.id in known and self._is_repeated(entry, known[entry.id])) or entry.id in seen:
+                if entry.id in seen or (entry.id in known and self._is_repeated(entry, known[entry.id])):
                     continue
                 seen.add(entry.id)
                 sessions.setdefault(entry.session, []).append(entry)
@@ -325,13 +326,14 @@ class LogReader:
         return sessions
 
     def _redact(self, record: Record) -> None:
-        counts: Counter[str] = Counter()
+        counts = self._counts
         record.text = redact(record.text, counts)
         if record.arguments:
             record.arguments = redact_all(record.arguments, counts)
         if counts:
             state = self._state(record.session)
-            state.redactions = dict(Counter(state.redactions) + counts)
+            state.redactions = dict(counts + Counter(state.redactions))
+            counts.clear()
 
     def _is_repeated(self, record: Record, owner: bytes) -> bool:
         """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""

@@ -33,8 +33,10 @@ class Indexer:
         return self._writer
 
     def _catch_up(self, writer: TextWriter) -> None:
-        mark = 0 if writer.fresh else self.archive.watermark()
-        if mark == self.archive.last_key() and not writer.fresh:
+        if writer.fresh:
+            self.archive.put_watermark(0, [])
+        mark = self.archive.watermark()
+        if mark == self.archive.last_key():
             return
         if not writer.fresh:
             writer.remove_above(mark)

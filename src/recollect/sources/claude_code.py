@@ -89,7 +89,7 @@ def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
     reader = READERS.get(row.type)
     entries = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
     for entry in entries:
-        if isinstance(entry, Record) and entry.at is None:
+        if isinstance(entry, Record):
             entry.at = memory.at
     return entries or [Noise(f"empty {row.type}")]
 
@@ -116,11 +116,8 @@ def _record(row: Row, line: Line, session: str, place: int, kind: Kind, text: st
         key = f"{row.uuid}.{place}"
     else:  # not a UUID: only its own session vouches for it
         key = f"{session}/{row.uuid}.{place}"
-    at = milliseconds(row.timestamp)
     branch = row.git_branch if row.git_branch != "HEAD" else None
-    return Record(
-        session=session, key=key, kind=kind, at=at, text=text, line=line.number, cwd=row.cwd, branch=branch, **more
-    )
+    return Record(session=session, key=key, kind=kind, text=text, line=line.number, cwd=row.cwd, branch=branch, **more)
 
 
 def _unknown(row: Row, line: Line, memory: ClaudeMemory) -> Record:

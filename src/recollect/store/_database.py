@@ -10,6 +10,7 @@ from pathlib import Path
 from recollect.errors import StoreFault
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
+PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
 CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
 
 
@@ -27,7 +28,9 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _private(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=False)
-        db.execute("PRAGMA journal_mode = WAL") if writable else None
+        if writable:
+            db.execute(f"PRAGMA page_size = {PAGE}")
+            db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         db.execute("PRAGMA temp_store = MEMORY")

@@ -1,0 +1,66 @@
+"""Docs are short and true: what they name exists, and what can be generated is what is generated."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recollect.settings import Settings
+from recollect.sources import BUILT_IN
+from recollect.surfaces.cli import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def test_the_readme_lists_exactly_the_built_in_sources() -> None:
+    table = (ROOT / "README.md").read_text().split("<!-- sources:")[1].split("<!-- end of sources -->")[0]
+    rows = re.findall(r"^\| ([^|]+) \| `([^`]+)` \| `([^`]+)` \|$", table, re.MULTILINE)
+    home = Path("/h")
+    expected = [
+        (source.title, source.name, str(source.homes({"HOME": str(home)})[0]).replace(str(home), "~")) for source in BUILT_IN
+    ]
+    assert rows == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_in_the_docs_exists(page: Path) -> None:
+    named = re.findall(r"^(?:\S*/)?recollect ([a-z]+)", page.read_text(), re.MULTILINE)
+    named += re.findall(r"`recollect ([a-z]+)", page.read_text())
+    assert [name for name in named if name not in COMMANDS] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_in_the_docs_leads_somewhere(page: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_target_in_the_docs_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"^make ([a-z]+)", page.read_text(), re.MULTILINE)) | set(
+        re.findall(r"`make ([a-z]+)`", page.read_text())
+    )
+    assert named - targets == set()
+
+
+def test_every_setting_is_documented() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    assert set(re.findall(r"^\| `([a-z_]+)`", page, re.MULTILINE)) == set(Settings.__struct_fields__) - {"home"}
+
+
+def test_every_dependency_is_justified() -> None:
+    project = (ROOT / "pyproject.toml").read_text().split("dependencies = [")[1].split("]")[0]
+    needed = set(re.findall(r'"([a-z]+)>=', project))
+    justified = set(re.findall(r"^\| ([a-z]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE)) - {
+        "package"
+    }
+    assert needed == justified
+
+
+def test_the_architecture_page_is_short_and_names_real_modules() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(page.splitlines()) < 200
+    named = re.findall(r"^  ([a-z_]+(?:\.py|/)) ", page, re.MULTILINE)
+    assert named and [name for name in named if not (ROOT / "src" / "recollect" / name).exists()] == []
