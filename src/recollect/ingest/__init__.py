@@ -291,6 +291,8 @@ class LogReader:
     def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
         """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
         assert self.cursor is not None
+        if self.settings.redact:
+            entries = [self._without_secrets(entry) for entry in entries]
         problems = [entry for entry in entries if isinstance(entry, Problem)]
         self.archive.put_problems(self.source.name, problems)
         report.problems += len(problems)
@@ -305,6 +307,22 @@ class LogReader:
         report.events += events
         transaction.add(events + 1)
 
+    def _without_secrets(self, entry: Entry) -> Entry:
+        counts = self._counts
+        if isinstance(entry, Record):
+            entry.text = redact(entry.text, counts)
+            if entry.arguments:
+                entry.arguments = redact_all(entry.arguments, counts)
+        elif isinstance(entry, About):
+            entry.title = redact(entry.title or "", counts)
+        elif isinstance(entry, Problem):
+            return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt, counts))
+        if counts and isinstance(entry, Record):
+            state = self._state(entry.session)
+            state.redactions = dict(counts + Counter(state.redactions))
+        counts.clear()
+        return entry
+
     def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
         """The records of each session that this batch adds to. What the archive has already is left out."""
         records = [entry for entry in entries if isinstance(entry, Record)]
@@ -315,8 +333,6 @@ class LogReader:
         seen: set[bytes] = set()
         for entry in entries:
             if isinstance(entry, Record):
-                if self.settings.redact:
-                    self._redact(entry)
                 if entry.id in seen or (entry.id in known and self._is_repeated(entry, known[entry.id])):
                     continue
                 seen.add(entry.id)
@@ -324,16 +340,6 @@ class LogReader:
             elif isinstance(entry, About) and entry.leaf is None:
                 sessions.setdefault(entry.session, []).append(entry)
         return sessions
-
-    def _redact(self, record: Record) -> None:
-        counts = self._counts
-        record.text = redact(record.text, counts)
-        if record.arguments:
-            record.arguments = redact_all(record.arguments, counts)
-        if counts:
-            state = self._state(record.session)
-            state.redactions = dict(counts + Counter(state.redactions))
-            counts.clear()
 
     def _is_repeated(self, record: Record, owner: bytes) -> bool:
         """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""

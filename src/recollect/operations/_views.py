@@ -91,8 +91,8 @@ def summary(session: SessionRow) -> str:
     """One line on what the session was, made of its metadata only."""
     turns = f"{session.turn_count} turn{'s' if session.turn_count != 1 else ''}"
     place = f" in {session.project}" if session.project else ""
-    tail = f" ({turns}{place})"
-    return session.title[: SUMMARY - len(tail) - 1].rstrip(".") + "." + tail[: SUMMARY // 2]
+    tail = f" ({turns}{place})"[:SUMMARY]
+    return session.title[: SUMMARY - len(tail)] + tail
 
 
 def preview(event: EventRow | None) -> dict[str, Any] | None:
