@@ -94,8 +94,9 @@ def fold(state: State, records: list[Record | About], fallback_at: int) -> Folde
 
 def learn(state: State, about: About) -> None:
     """What is said of a session: the last word counts, a title of lower rank never does."""
-    if about.title and about.title_rank >= state.title_rank:
-        state.title, state.title_rank = label(about.title, TITLE), about.title_rank
+    title = label(about.title or "", TITLE)
+    if title and about.title_rank >= state.title_rank:
+        state.title, state.title_rank = title, about.title_rank
     state.parent = about.parent or state.parent
     state.parent_call = about.parent_call or state.parent_call
     state.cwd = state.cwd or about.cwd
@@ -188,8 +189,10 @@ def _event(state: State, record: Record) -> Event:
             state.calls[record.call] = Call(record.tool, state.seq, own)
             if len(state.calls) > OPEN_CALLS:
                 del state.calls[next(iter(state.calls))]
-    elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.pop(record.call or "", None)):
+    elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.get(record.call or "")):
         tool, own, answers = tool or call.tool, call.own, call.seq
+        if not state.command:  # else this may have to be done again
+            del state.calls[record.call or ""]
     if record.model:
         state.model = record.model
     return Event(

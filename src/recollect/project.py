@@ -29,7 +29,7 @@ def _repository(folder: Path) -> Path | None:
                 return candidate
             if mark.is_file():
                 return _main_worktree(mark) or candidate
-        except OSError:
+        except (OSError, ValueError):  # not ours to look into, or no possible path
             return None
     return None
 

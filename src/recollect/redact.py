@@ -11,10 +11,12 @@ from typing import Any
 
 SHORTEST = 16  # characters: no text below this holds a secret that any rule knows
 VALUE = "[A-Za-z0-9+/_!@#%^*~-]"
+START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"  # of a word, also behind an escaped newline inside JSON
 SECRET_NAMES = ("password", "passwd", "secret", "api_key", "apikey", "access_key", "token")
 PREFIXES = (
-    "(?<![A-Za-z0-9_-])sk-", "gh[pousr]_", "hub_pat_", "npm_", "hf_", "_live_", "_test_", "whsec_", "_v1_",
-    "shp[acps][ats]_", "lin_api_", "n_oauth_", "glpat-", "gl.t-", "glcbt-", "pypi-", "GOCSPX-", "xox[abeoprs]-", r"xapp-\d-",
+    "(?<![A-Za-z0-9_-])sk-", r"\\[nrt]sk-", "sk-ant-", "gh[pousr]_", "hub_pat_", "npm_", "hf_", "_live_", "_test_", "whsec_", "_v1_",
+    "shp[acps][ats]_", "lin_api_", "n_oauth_", "glpat-", "glptt-", "gl.t-", "glcbt-", "pypi-", "GOCSPX-",
+    "xox[abeoprs]-", r"xapp-\d-",
 )  # fmt: skip
 NAMED = "(?i:" + "|".join(rf"(?<={name}.)|(?<={name}[\"' ].)" for name in SECRET_NAMES) + ")"
 
@@ -25,15 +27,15 @@ DELIMITED = (
 )
 DELIMITED_RULES = {
     "anthropic-key": r"sk-ant-[A-Za-z0-9_-]{16,}",
-    "openai-key": r"(?<![A-Za-z0-9_-])sk-(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{20,}",
+    "openai-key": START + r"sk-(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{20,}",
     "stripe-key": r"(?:[srp]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,}",
     "github-token": r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{22,}",
     "gitlab-token": r"gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_-]{20,}",
-    "slack-token": r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}",
+    "slack-token": r"xox[abeoprs]-(?=[A-Za-z0-9-]*\d)[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}",
     "google-key": r"GOCSPX-[A-Za-z0-9_-]{20,}",
     "npm-token": r"npm_[A-Za-z0-9]{30,}",
     "pypi-token": r"pypi-[A-Za-z0-9_-]{50,}",
-    "huggingface-token": r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}",
+    "huggingface-token": START + r"hf_[A-Za-z0-9]{30,}",
     "digitalocean-token": r"do[opr]_v1_[a-f0-9]{40,}",
     "shopify-token": r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
     "linear-key": r"lin_(?:api|oauth)_[A-Za-z0-9]{30,}",
@@ -43,7 +45,7 @@ DELIMITED_RULES = {
 # hint -> {rule: pattern}; every hint begins with a literal
 HINTED_RULES = {
     r"A(?:KIA|SIA|Iza|T[AC]TT3)": {
-        "aws-key": r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])",
+        "aws-key": START + r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])",
         "google-key": r"AIza[A-Za-z0-9_-]{35}",
         "atlassian-token": r"AT[AC]TT3[A-Za-z0-9_=-]{20,}",
     },
@@ -56,7 +58,7 @@ HINTED_RULES = {
     r"SG\.": {"sendgrid-key": r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"},
     r":AA": {"telegram-token": r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}"},
     r"earer ": {"bearer-token": r"(?<=earer )(?=[A-Za-z0-9._~+/-]*\d)[A-Za-z0-9._~+/-]{20,}=*"},
-    r"asic ": {"basic-auth": r"(?<=asic )(?=[A-Za-z0-9+/]*[A-Z0-9])[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=])"},
+    r"asic ": {"basic-auth": r"(?i:(authorization[\"']?\s?[:=]\s?[\"']?basic ))[A-Za-z0-9+/]{8,}={0,2}(?![A-Za-z0-9+/=])"},
     r"://[^/\s@]*@": {"url-password": r"(://)[A-Za-z0-9._%+-]{0,64}:[^\s:/@'\"`<>{}$]{3,256}(?=@[A-Za-z0-9\[])"},
     r"hooks\.slack": {"slack-webhook": r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}"},
     DELIMITED: DELIMITED_RULES,

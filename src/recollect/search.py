@@ -15,13 +15,10 @@ from tantivy import Occur, Query
 from recollect.assemble import call_text
 from recollect.errors import DeadlineExceeded
 from recollect.index.text import Scope, TextIndex, best, phrase, term, within
-from recollect.index.words import STOP, UNSPACED, camel_parts, is_unspaced, words
+from recollect.index.words import STOP, camel_parts, is_unspaced, spaced, words
 from recollect.model import Kind
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
-SNIPPET = 320  # characters: four lines of a terminal, about 80 tokens
-LEAD = 80  # characters shown before the first match
-SCANNED = 200_000  # characters of an event that are looked through for the best place to cut
 MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
 SATURATION = 12.0  # the BM25 score that becomes 0.5
 WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
@@ -37,6 +34,10 @@ class Asked(Struct, frozen=True):
 
     def is_empty(self) -> bool:
         return not (self.phrases or self.wholes or self.terms)
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """Every word that counts; those that belong together in one group."""
+        return [*self.phrases, *self.wholes, *((term,) for term in self.terms)]
 
 
 class Found(Struct, frozen=True):
@@ -65,7 +66,7 @@ def parse(question: str) -> Asked:
         parts = words(camel_parts(chunk))
         if len(parts) > 1:
             wholes.append(tuple(parts))
-        for word in found:
+        for word in (*found, *(parts if len(parts) > 1 else ())):
             (weak if chunk.strip(",.;:?!").lower() in STOP else terms).append(word)
     if not (phrases or wholes or terms):
         terms = weak
@@ -73,7 +74,7 @@ def parse(question: str) -> Asked:
 
 
 def _words(text: str) -> list[str]:
-    return words(text if text.isascii() else UNSPACED.sub(r" \1 ", text))
+    return words(text if text.isascii() else spaced(text))
 
 
 def search(
@@ -86,8 +87,7 @@ def search(
     query = within(_query(searcher, asked), scope)
     asked_for = limit + 1
     while True:
-        check()
-        hits = best(searcher, query, asked_for)
+        hits = best(searcher, query, asked_for, check)
         check()
         events = reader.events(hit.key for hit in hits)
         ranked = sorted(
@@ -129,52 +129,9 @@ def shown_text(event: EventRow) -> str:
     return call_text(event.tool, event.arguments()) if event.kind is Kind.TOOL_CALL else event.text()
 
 
-def snippet(text: str, asked: Asked) -> tuple[str, bool]:
-    """The stretch of a text that shows best why it was found, white space folded; and whether there is more text."""
-    folded = " ".join(text[:SCANNED].split())
-    if len(folded) <= SNIPPET:
-        return folded, len(text) > SCANNED
-    start = _best_start(folded, asked)
-    end = min(len(folded), start + SNIPPET)
-    start = max(0, end - SNIPPET)
-    return _whole_words(folded, start, end), True
-
-
-def _best_start(text: str, asked: Asked) -> int:
-    """Where the window with the most different words of the question begins."""
-    wanted = [*asked.terms, *(word for group in (*asked.phrases, *asked.wholes) for word in group)]
-    stems = sorted({re.escape(word) for word in wanted}, key=len, reverse=True)
-    if not stems:
-        return 0
-    found = [(match.start(), match[0].lower()) for match in re.finditer("|".join(stems), text, re.IGNORECASE)]
-    if not found:
-        return 0
-    best_start, best_count, left = 0, 0, 0
-    for right, (place, _) in enumerate(found):
-        while place - found[left][0] > SNIPPET - LEAD:
-            left += 1
-        count = len({word for _, word in found[left : right + 1]})
-        if count > best_count:
-            best_start, best_count = found[left][0], count
-        if best_count == len(stems):
-            break
-    return max(0, best_start - LEAD)
-
-
-def _whole_words(text: str, start: int, end: int) -> str:
-    """Cut between words where a space is near, and mark the cuts."""
-    if start > 0 and (space := text.find(" ", start, start + 24)) >= 0:
-        start = space + 1
-    room = (start > 0) + (end < len(text))
-    end = min(end, start + SNIPPET - room)
-    if end < len(text) and (space := text.rfind(" ", end - 24, end)) > start:
-        end = space
-    return ("…" if start > 0 else "") + text[start:end] + ("…" if end < len(text) else "")
-
-
 def deadline_check(late: Callable[[], bool]) -> Callable[[], None]:
     def check() -> None:
         if late():
-            raise DeadlineExceeded("the search took longer than its deadline")
+            raise DeadlineExceeded("the request took longer than its deadline")
 
     return check

@@ -6,8 +6,9 @@ crash, everything above that mark is thrown out and added again.
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import tantivy
 from msgspec import Struct
@@ -208,13 +209,25 @@ def within(query: Query, scope: Scope) -> Query:
     return Query.boolean_query([(Occur.Must, query), *worthless])
 
 
-def best(searcher: tantivy.Searcher, query: Query, limit: int) -> list[Hit]:
-    """The best hits in order of score, and with the last of them every hit that scores the same."""
+def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[Hit]:
+    """The best hits in order of score, and of those that tie for the last places every one that time does not rule out."""
     asked = limit
     while True:
+        check()
         found = searcher.search(query, limit=asked, count=False).hits
         if len(found) < asked or found[-1][0] < found[limit - 1][0] or asked >= searcher.num_docs:
             break
         asked *= 4
+    if len(found) > limit:
+        found = _newest_of_tied(searcher, found, limit)
     keys = searcher.fast_field_values("key", [address for _, address in found])
     return [Hit(score, int(key)) for (score, _), key in zip(found, keys, strict=True) if key is not None]
+
+
+def _newest_of_tied(searcher: tantivy.Searcher, found: list[Any], limit: int) -> list[Any]:
+    last = found[limit - 1][0]
+    sure = [hit for hit in found if hit[0] > last]
+    tied = [hit for hit in found if hit[0] == last]
+    times = searcher.fast_field_values("at", [address for _, address in tied])
+    cut = sorted(times, reverse=True)[limit - len(sure) - 1]  # type: ignore[type-var]
+    return sure + [hit for hit, at in zip(tied, times, strict=True) if at >= cut]  # type: ignore[operator]

@@ -6,6 +6,7 @@ see are prepared here in the text: the parts of `getUserName`, and words of scri
 """
 
 import re
+import unicodedata
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -50,8 +51,13 @@ def prepared(text: str) -> str:
     """The text as it goes into the index."""
     parts = camel_parts(text)
     if not text.isascii():
-        text = UNSPACED.sub(r" \1 ", text)
+        text = spaced(text)
     return f"{text}\n{parts}" if parts else text
+
+
+def spaced(text: str) -> str:
+    """Letters with their accents in one piece, and characters of unspaced scripts apart."""
+    return UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", text))
 
 
 def camel_parts(text: str) -> str:

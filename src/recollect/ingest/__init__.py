@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from recollect.assemble import State, fold, session_of
+from recollect.assemble import TITLE, State, fold, label, session_of
 from recollect.ingest.discover import Log, among, discover, first_values, is_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.logfile import Progress, changed, edges, is_same_log, prefix_crc
@@ -153,7 +153,7 @@ class Grouped:
         finally:
             if error[0] is not None:
                 self.indexer.abandon()
-                self.archive.forget_words()
+                self.archive.remember()
 
     def add(self, events: int) -> None:
         self.events += events
@@ -187,7 +187,7 @@ class LogReader:
         self.memory: Any = None
         self.progress: Progress | None = None
         self._counts: Counter[str] = Counter()
-        if self.cursor is not None and self.cursor.state is not None:
+        if self.cursor is not None and self.cursor.state is not None and self.cursor.offset > 0:
             self._resume(self.cursor)
         if self.memory is None:
             self.memory = self.source.begin(log.path, first_values(log.path, self.source))
@@ -252,8 +252,7 @@ class LogReader:
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.source.shape)
         entries: list[Entry] = []
         batch = 0
-        with open_log(self.log.path) as stream:
-            stream.seek(cursor.offset)
+        with open_log(self.log.path, cursor.offset) as stream:
             for offset, raw, whole in raw_lines(stream, cursor.offset):
                 if not whole and is_torn(raw):
                     break
@@ -312,7 +311,7 @@ class LogReader:
         if isinstance(entry, Record):
             entry.text = redact(entry.text, counts)
             if entry.arguments:
-                entry.arguments = redact_all(entry.arguments, counts)
+                entry.arguments = self._arguments_without_secrets(entry.arguments)
         elif isinstance(entry, About):
             entry.title = redact(entry.title or "", counts)
         elif isinstance(entry, Problem):
@@ -322,6 +321,13 @@ class LogReader:
             state.redactions = dict(counts + Counter(state.redactions))
         counts.clear()
         return entry
+
+    def _arguments_without_secrets(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            redacted: dict[str, Any] = redact_all(arguments, self._counts)
+        except RecursionError:  # nested hundreds deep: as one text it is no less readable
+            return {"input": redact(msgspec.json.encode(arguments).decode(), self._counts)}
+        return redacted
 
     def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
         """The records of each session that this batch adds to. What the archive has already is left out."""
@@ -356,8 +362,15 @@ class LogReader:
         assert self.progress is not None
         return self.progress.sessions.setdefault(native_id, State(native_id=native_id))
 
+    def _forget_state(self, native_id: str) -> None:
+        assert self.progress is not None
+        del self.progress.sessions[native_id]
+
     def _store_session(self, native_id: str, said: list[Record | About], report: Report) -> int:
         state = self._state(native_id)
+        if state.event_count and native_id != self.memory.session and self._has_moved(native_id):
+            self._forget_state(native_id)
+            state = self._state(native_id)
         was_empty = state.event_count == 0
         made = fold(state, said, self.log.stat.st_mtime_ns // 1_000_000)
         identity = session_id(self.source.name, native_id)
@@ -378,11 +391,16 @@ class LogReader:
         report.sessions += was_empty
         return len(made.events)
 
+    def _has_moved(self, native_id: str) -> bool:
+        """Whether a sub-agent that this log told of has since got a log of its own."""
+        return self.archive.path_of(session_id(self.source.name, native_id)) != str(self.log.path)
+
     def _store_titles(self, entries: list[Entry]) -> None:
         """Titles that name a record instead of a session: the record may be in another one."""
         for entry in entries:
             if isinstance(entry, About) and entry.leaf and entry.title:
-                self.archive.put_title(event_id(self.source.name, entry.leaf), entry.title, entry.title_rank)
+                title = label(entry.title, TITLE)
+                self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
 
     def _tally(self, entries: list[Entry]) -> None:
         assert self.cursor is not None

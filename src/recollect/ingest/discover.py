@@ -56,7 +56,7 @@ def among(
     homes = [(home, source) for source in sources for home in source.homes(env)]
     for path in paths:
         source = next((source for home, source in homes if path.is_relative_to(home)), None)
-        if source is not None and path.is_file() and path in set(source.find(path.parent)):
+        if source is not None and path.name.endswith(source.endings) and source.is_log(path) and path.is_file():
             yield from _log(source, path, settings)
 
 
@@ -105,4 +105,11 @@ def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Sett
     if cwd is not None and any(fnmatch(cwd, glob) or fnmatch(f"{cwd}/", glob) for glob in settings.exclude):
         return True
     folders = [path.parent, *((Path(cwd), *Path(cwd).parents) if cwd else ())]
-    return any((folder / MARKER).exists() for folder in folders)
+    return any(_has_marker(folder) for folder in folders)
+
+
+def _has_marker(folder: Path) -> bool:
+    try:
+        return (folder / MARKER).exists()
+    except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
+        return False

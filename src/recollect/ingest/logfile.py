@@ -43,8 +43,8 @@ def edges(path: Path, offset: int) -> int:
     """A checksum of the first and the last bytes of what was read."""
     with open_log(path) as stream:
         crc = zlib.crc32(stream.read(min(EDGE, offset)))
-        if path.suffix != ".zst":
-            stream.seek(max(0, offset - EDGE))
+    if path.suffix != ".zst":
+        with open_log(path, max(0, offset - EDGE)) as stream:
             crc = zlib.crc32(stream.read(min(EDGE, offset)), crc)
     return crc
 

@@ -12,7 +12,7 @@ CHECK = 8  # bytes of checksum: enough to notice any mangling
 
 def encode(operation: str, filters: dict[str, Any], place: list[Any]) -> str:
     body = msgspec.json.encode(place)
-    return base64.urlsafe_b64encode(_check(operation, filters, body) + body).decode().rstrip("=")
+    return _text(_check(operation, filters, body) + body)
 
 
 def decode(cursor: str, operation: str, filters: dict[str, Any]) -> list[Any] | None:
@@ -22,10 +22,14 @@ def decode(cursor: str, operation: str, filters: dict[str, Any]) -> list[Any] | 
     except (binascii.Error, ValueError):
         return None
     check, body = raw[:CHECK], raw[CHECK:]
-    if check != _check(operation, filters, body):
+    if check != _check(operation, filters, body) or _text(raw) != cursor:  # spare bits of the last character count too
         return None
     place: list[Any] = msgspec.json.decode(body)
     return place
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def _check(operation: str, filters: dict[str, Any], body: bytes) -> bytes:

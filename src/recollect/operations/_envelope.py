@@ -47,7 +47,8 @@ def enveloped(
     else:
         frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
         return _timed({**frame, "warnings": found.warnings}, clock, found.sla_ms)
-    frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": given, "error": body, "warnings": []}
+    request = given if isinstance(given, dict) else {}
+    frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
     return _timed(frame, clock, target(given))
 
 

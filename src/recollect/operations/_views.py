@@ -7,7 +7,8 @@ from typing import Any
 from recollect.assemble import call_text
 from recollect.model import Kind
 from recollect.operations._ids import event_ref, session_ref, turn_ref
-from recollect.search import Asked, Found, shown_text, snippet
+from recollect.search import Asked, Found, shown_text
+from recollect.snippet import snippet
 from recollect.store import EventRow, SessionRow, TurnRow
 
 PREVIEW = 200  # characters: enough to tell two prompts apart in a list
@@ -31,7 +32,7 @@ def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
         "turn_id": turn_ref(session.id, turn.ordinal),
         "session_id": session_ref(session.id),
     }
-    text, truncated = snippet(found.text, asked)
+    text, truncated = snippet(found.text, asked.groups())
     return {
         "rank": rank,
         "score": round(found.score, 6),

@@ -1,5 +1,6 @@
 """The history family: search_sessions, open, list_sessions over Session > Turn > Event."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +29,8 @@ DEFAULT_LISTED = 20
 SEARCH_MS, LIST_MS, BROAD_MS, OPEN_MS = 5_000, 2_000, 3_000, 10_000  # deadlines
 BROAD = 5_000  # matching sessions that make a window a broad one
 MANY_TURNS = 100
+
+ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character between date and time; we do not
 
 Arguments = dict[str, Any]
 
@@ -83,20 +86,28 @@ def _within(value: Any) -> Id | None:
 
 
 def _moment(arguments: Arguments, field: str) -> int:
+    """Microseconds since 1970."""
     value = arguments.get(field)
     if not isinstance(value, str):
         raise BadRequest(f"{field} is required: an ISO 8601 datetime with an offset or Z", field=field)
     try:
-        moment = datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(value.upper())
     except ValueError:
-        raise BadRequest(f"{field} must be an ISO 8601 datetime", field=field) from None
+        moment = None
+    if moment is None or ISO_8601.match(value) is None:
+        raise BadRequest(f"{field} must be an ISO 8601 datetime", field=field)
     if moment.tzinfo is None:
         raise BadRequest(f"{field} must have an explicit timezone offset or Z", field=field)
     try:
         since = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     except OverflowError:
         raise BadRequest(f"{field} is out of range", field=field) from None
-    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _first_millisecond(microseconds: int) -> int:
+    """The first whole millisecond that is not before a time. Both ends of a window stay exact with it."""
+    return -(-microseconds // 1000)
 
 
 def _one_of(value: Any, field: str, allowed: tuple[str, ...], default: str | None) -> str | None:
@@ -321,6 +332,7 @@ def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
         start, end = _moment(given, "start_datetime"), _moment(given, "end_datetime")
         if end <= start:
             raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
+        start, end = _first_millisecond(start), _first_millisecond(end)
         limit = _whole_number(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
         mode = _one_of(given.get("mode"), "mode", tuple(Mode), None)
         sort = _one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")

@@ -5,21 +5,24 @@ from typing import Any
 
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
+DEEPEST = 100  # levels of nesting: no tool answers with more
 READABLE = (
     "content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError", "filename",
     "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills",
 )  # fmt: skip
 
 
-def result_text(content: Any) -> str:
+def result_text(content: Any, depth: int = 0) -> str:
     """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
+    if depth > DEEPEST:
+        return "[nested too deep]"
     match content:
         case None:
             return ""
         case str():
             return content
         case list():
-            return "\n".join(text for item in content if (text := result_text(item)))
+            return "\n".join(text for item in content if (text := result_text(item, depth + 1)))
         case {"type": "text", "text": str(text)}:
             return text
         case {"type": "tool_reference", "tool_name": str(name)}:
@@ -27,7 +30,7 @@ def result_text(content: Any) -> str:
         case {"type": "image" | "document" | "redacted_thinking" as kind}:
             return f"[{kind}]"
         case dict():
-            return "\n".join(text for key in READABLE if (text := result_text(content.get(key))))
+            return "\n".join(text for key in READABLE if (text := result_text(content.get(key), depth + 1)))
         case _:
             return str(content)
 

@@ -5,6 +5,7 @@ A line may be torn, glued to the next, not JSON at all, not UTF-8, or 50 MB long
 U+2028 and its like are text.
 """
 
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +25,35 @@ BOM = b"\xef\xbb\xbf"
 _scan = json.JSONDecoder().raw_decode
 
 
-def open_log(path: Path) -> BinaryIO:
-    """A log as the bytes that its agent wrote, also where it was compressed afterwards."""
-    stream = path.open("rb")
+def open_log(path: Path, offset: int = 0) -> BinaryIO:
+    """A log as the bytes that its agent wrote, from `offset` on, also where it was compressed afterwards."""
+    stream: BinaryIO = path.open("rb")
     if path.suffix != ".zst":
+        stream.seek(offset)
         return stream
-    return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(stream, closefd=True, read_across_frames=True))
+    plain = cast(BinaryIO, _Decompressed(stream))
+    while offset > 0 and (skipped := plain.read(min(CHUNK, offset))):
+        offset -= len(skipped)
+    return plain
+
+
+class _Decompressed:
+    """A compressed log. What is wrong with its bytes is an error of reading like any other."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = zstandard.ZstdDecompressor().stream_reader(stream, closefd=True, read_across_frames=True)
+
+    def __enter__(self) -> "_Decompressed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()  # type: ignore[no-untyped-call]
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except zstandard.ZstdError as reason:
+            raise OSError(errno.EIO, f"its compressed data is damaged: {reason}") from reason
 
 
 def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from recollect.model import Entry, Problem
 
+LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
 PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
 
 
@@ -49,8 +50,10 @@ class Source:
     title: str
     homes: Callable[[Mapping[str, str]], list[Path]]
     """The folders where this agent keeps its logs, by its own environment variables."""
-    find: Callable[[Path], Iterable[Path | Problem]]
-    """Every log file below one of those folders."""
+    endings: tuple[str, ...]
+    """How the names of its logs end."""
+    is_log: Callable[[Path], bool]
+    """Whether a file of such a name in such a folder is a log."""
     shape: Any
     """The declared shape of one line: a msgspec type."""
     memory: type[Memory]
@@ -61,6 +64,12 @@ class Source:
     recognises: Callable[[list[Any]], bool]
     """Whether the first values of some file are this agent's, wherever the file lies."""
     verified: str = "unverified"
+
+    def find(self, home: Path) -> Iterator[Path | Problem]:
+        """Every log below one of those folders."""
+        for found in walk(home, self.endings):
+            if isinstance(found, Problem) or self.is_log(found):
+                yield found
 
 
 def walk(root: Path, endings: tuple[str, ...]) -> Iterator[Path | Problem]:
@@ -98,6 +107,11 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
         return entry.is_file()
     except OSError:
         return False
+
+
+def bounded(number: int | None) -> int:
+    """A count from a log; one that no archive could hold counts as nothing."""
+    return number if number is not None and abs(number) < LARGEST else 0
 
 
 @lru_cache(maxsize=64)

@@ -17,16 +17,17 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
 from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
 from recollect.sources._claude_text import attachment_text, command_text, error_text, result_text, without_reminders
-from recollect.sources._source import Line, Memory, Source, home_of, milliseconds, walk
+from recollect.sources._source import Line, Memory, Source, bounded, home_of, milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
 OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
 RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
-EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
+EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
 INTERRUPTED = "[Request interrupted by user"
 LEAVES = {"/exit", "/quit"}
@@ -41,6 +42,7 @@ INJECTED = (
 
 class ClaudeMemory(Memory):
     agent: bool = False  # the file is a sub-agent's own
+    parent: str | None = None  # whose sub-agent, until that was said
     at: int | None = None  # the last time seen: side records have none of their own
     queue: list[str] = []
     steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
@@ -56,22 +58,20 @@ def homes(env: Mapping[str, str]) -> list[Path]:
     return [folder / "projects" for folder in folders or [home_of(env) / ".claude"]]
 
 
-def find(home: Path) -> Iterator[Path | Problem]:
-    for found in walk(home, (".jsonl",)):
-        if isinstance(found, Problem) or (found.name != "journal.jsonl" and found.parent.name not in NOT_LOGS):
-            yield found
+def is_log(path: Path) -> bool:
+    return path.name != "journal.jsonl" and path.parent.name not in NOT_LOGS
 
 
 def begin(path: Path, first: list[Any]) -> ClaudeMemory:
-    rows = [value for value in first if isinstance(value, Row)]
-    named = [row.session_id for row in rows if row.session_id]
-    session = path.stem if UUID.fullmatch(path.stem) else named[-1] if named else path.stem
-    if path.stem.startswith("agent-") and any(row.is_sidechain for row in rows):
-        return ClaudeMemory(session=f"{session}/{path.stem}", agent=True)
-    foreign = [
-        row.copied_from or row.session_id for row in rows if (row.copied_from or row.session_id or session) != session
-    ]
-    return ClaudeMemory(session=session, copies_from=foreign[0] if foreign else None)
+    """The file's name says which session it is; where it does not, the first record does."""
+    row = next((value for value in first[:1] if isinstance(value, Row)), Row())
+    named = UUID.search(path.stem)
+    session = named[0] if named else row.session_id or path.stem
+    if path.stem.startswith("agent-") and row.is_sidechain:
+        return ClaudeMemory(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
+    rows = (value for value in first if isinstance(value, Row))
+    owners = (row.copied_from or row.session_id or session for row in rows)
+    return ClaudeMemory(session=session, copies_from=next((owner for owner in owners if owner != session), None))
 
 
 def recognises(first: list[Any]) -> bool:
@@ -87,7 +87,10 @@ def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
     row: Row = line.value
     memory.at = milliseconds(row.timestamp) or memory.at
     reader = READERS.get(row.type)
-    entries = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
+    entries: list[Entry] = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
+    if memory.parent is not None:
+        entries.append(About(session=memory.session, parent=memory.parent))
+        memory.parent = None
     for entry in entries:
         if isinstance(entry, Record):
             entry.at = memory.at
@@ -171,18 +174,17 @@ def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Rec
 def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
     """What the text of a user record is: usually one thing; a prompt may come with injected blocks beside it."""
     own: list[str] = []
+    injected: list[str] = []
     for block in blocks:
-        text = block.text if block.type == "text" else f"[{block.type}]"
-        if not text or not text.strip():
-            continue
-        text, reminders = without_reminders(text)
-        yield from ((reminder, Kind.SYSTEM, {}) for reminder in reminders)
+        text, reminders = without_reminders((block.text or "") if block.type == "text" else f"[{block.type}]")
+        injected += reminders
         if text.startswith(INJECTED) and not row.is_compact_summary:
-            yield text, Kind.SYSTEM, {}
-        elif text:
+            injected.append(text)
+        elif text.strip():
             own.append(text)
-    if own:
+    if own:  # first, so that what came with a prompt is in the turn that the prompt begins
         yield _said("\n\n".join(own), row, answering=answering)
+    yield from ((text, Kind.SYSTEM, {}) for text in injected)
 
 
 def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
@@ -191,13 +193,11 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
         return text, Kind.COMPACTION, {}
     if text.startswith(INTERRUPTED):
         return text, Kind.RUNTIME, {"stop": Stop.INTERRUPT}
-    if row.is_meta or injected:
+    if row.is_meta or injected or text.startswith(ECHO):
         return text, Kind.SYSTEM, {}
     if text.startswith(COMMAND):
         command = command_text(text)
         return command, Kind.USER_INPUT, {"opens": Opens.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
-    if text.startswith(ECHO):
-        return text, Kind.RUNTIME, {}
     return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
 
 
@@ -305,10 +305,10 @@ def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
 
 def _counts(usage: ApiUsage) -> Usage:
     return Usage(
-        input=usage.input_tokens or 0,
-        output=usage.output_tokens or 0,
-        cache_read=usage.cache_read_input_tokens or 0,
-        cache_write=usage.cache_creation_input_tokens or 0,
+        input=bounded(usage.input_tokens),
+        output=bounded(usage.output_tokens),
+        cache_read=bounded(usage.cache_read_input_tokens),
+        cache_write=bounded(usage.cache_creation_input_tokens),
     )
 
 
@@ -367,6 +367,8 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
 
 
 def _has_own_file(path: Path, session: str, agent: str) -> bool:
+    if AGENT.fullmatch(agent) is None:
+        return False
     name = f"agent-{agent}.jsonl"
     return path.with_name(name).exists() or path.with_name(session).joinpath("subagents", name).exists()
 
@@ -403,7 +405,7 @@ def _attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     kind, text = attachment_text(attachment)
     if kind == "queued_command":
         yield from _queued_command(attachment, row, line, memory)
-    elif kind.startswith("hook_") or kind == "structured_output":
+    elif kind == "structured_output":
         yield _record(row, line, _session(row, memory), 0, Kind.RUNTIME, text)
     else:
         yield _record(row, line, _session(row, memory), 0, Kind.SYSTEM, text)
@@ -497,7 +499,8 @@ SOURCE = Source(
     name="claude-code",
     title="Claude Code",
     homes=homes,
-    find=find,
+    endings=(".jsonl",),
+    is_log=is_log,
     shape=Row,
     memory=ClaudeMemory,
     begin=begin,

@@ -9,21 +9,21 @@ Token counts are running totals, which a fork takes over from its parent.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from recollect.model import About, Entry, Noise, Problem, TitleRank
+from recollect.model import About, Entry, Noise, TitleRank
 from recollect.sources import _codex_shapes as shape
 from recollect.sources import _codex_speech as speech
 from recollect.sources import _codex_tools as tools
 from recollect.sources import _codex_turns as turns
 from recollect.sources._codex_memory import LOG, CodexMemory, at, runtime, shaped, unknown
 from recollect.sources._codex_shapes import Envelope
-from recollect.sources._source import Line, Source, home_of, milliseconds, walk
+from recollect.sources._source import Line, Source, home_of, milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
@@ -44,13 +44,12 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    home = env.get("CODEX_HOME")
-    return [Path(home).expanduser() if home else home_of(env) / ".codex"]
+    home = Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
+    return [home / "sessions", home / "archived_sessions"]
 
 
-def find(home: Path) -> Iterator[Path | Problem]:
-    for name in ("sessions", "archived_sessions"):
-        yield from walk(home / name, (".jsonl", ".jsonl.zst"))
+def is_log(path: Path) -> bool:
+    return True
 
 
 def begin(path: Path, first: list[Any]) -> CodexMemory:
@@ -330,7 +329,8 @@ SOURCE = Source(
     name="codex",
     title="Codex",
     homes=homes,
-    find=find,
+    endings=(".jsonl", ".jsonl.zst"),
+    is_log=is_log,
     shape=Envelope,
     memory=CodexMemory,
     begin=begin,

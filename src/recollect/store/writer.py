@@ -47,7 +47,12 @@ class Writer:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.db = connect(path, writable=True)
+        self.remember()
+
+    def remember(self) -> None:
+        """Load what is kept in memory: few rows, asked for with every event. To be done again after a rollback."""
         self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
+        self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
 
     def close(self) -> None:
         self.db.close()
@@ -132,8 +137,9 @@ class Writer:
         kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
         return kind, unpacked(body)
 
-    def session_key(self, session: bytes) -> int | None:
-        row = self.db.execute("SELECT key FROM session WHERE id = ?", (session,)).fetchone()
+    def path_of(self, session: bytes) -> str | None:
+        """The log that a session was read from last."""
+        row = self.db.execute("SELECT path FROM session WHERE id = ?", (session,)).fetchone()
         return row[0] if row else None
 
     def put_session(self, session: Session) -> int:
@@ -226,6 +232,9 @@ class Writer:
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             rows,
         )
+        for event in events:
+            if event.id in self._named:
+                self._name_session(event.id)
         return self.last_key() - len(rows) + 1
 
     def last_key(self) -> int:
@@ -261,12 +270,20 @@ class Writer:
         )
 
     def put_title(self, event: bytes, title: str, rank: int) -> None:
-        """Name the session that holds an event, unless it has a better name."""
+        """Name the session that holds an event, now or once the event is there."""
+        self.db.execute("INSERT OR REPLACE INTO named VALUES (?, ?, ?)", (event, title, rank))
+        self._named.add(event)
+        self._name_session(event)
+
+    def _name_session(self, event: bytes) -> None:
+        """Give the session of an event the title that was meant for it, unless it has a better one."""
         self.db.execute(
             """
-            UPDATE session SET title = :title, title_rank = :rank
-             WHERE key = (SELECT session FROM event WHERE id = :event) AND title_rank <= :rank""",
-            {"event": event, "title": title, "rank": rank},
+            UPDATE session SET title = named.title, title_rank = named.rank
+              FROM named
+             WHERE named.event = :event AND title_rank <= named.rank
+               AND session.key = (SELECT session FROM event WHERE id = :event)""",
+            {"event": event},
         )
 
     def put_problems(self, source: str, problems: Iterable[Problem]) -> None:
@@ -286,10 +303,6 @@ class Writer:
             (key,) = self.db.execute("INSERT INTO word (text) VALUES (?) RETURNING key", (text,)).fetchone()
             self._words[text] = key
         return key
-
-    def forget_words(self) -> None:
-        """After a transaction that failed, what it named may not be there."""
-        self._words = dict(self.db.execute("SELECT text, key FROM word"))
 
     # ---- what an index has taken over
 

@@ -89,6 +89,13 @@ CREATE TABLE gone (
     key INTEGER PRIMARY KEY
 );
 
+-- Titles that name an event instead of a session. Its session may be another file's, read sooner or later.
+CREATE TABLE named (
+    event BLOB PRIMARY KEY,
+    title TEXT NOT NULL,
+    rank  INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- How far each log has been read, and what reading on needs to know.
 CREATE TABLE cursor (
     path     TEXT PRIMARY KEY,

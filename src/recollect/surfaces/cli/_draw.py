@@ -80,9 +80,7 @@ def draw_search(answer: dict[str, Any]) -> None:
 
 
 def _matched(text: str, query: str) -> Text:
-    asked = parse(query)
-    stems = {word for group in ((word,) for word in asked.terms) for word in group}
-    stems |= {word for group in (*asked.phrases, *asked.wholes) for word in group}
+    stems = {word for group in parse(query).groups() for word in group}
     drawn = Text(text)
     if stems:
         pattern = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))

@@ -1,0 +1,121 @@
+"""The stretch of a text that shows best why it was found."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from recollect.index.words import PART, UNSPACED, words
+
+SNIPPET = 320  # characters: four lines of a terminal, about 80 tokens
+LEAD = 80  # characters shown before the first match
+CHUNK = 200_000  # characters looked through at a time; most texts are one chunk
+TRIES = 400  # places per word and chunk that are looked at: in "start", "art" is a place but no match
+NEAR = 24  # characters within which a cut moves to the next space
+
+
+def snippet(text: str, wanted: Iterable[tuple[str, ...]]) -> tuple[str, bool]:
+    """At most 320 characters around the best match, white space folded; and whether there is more text.
+
+    `wanted` are the words of the question as the index knows them; several in one group belong together.
+    """
+    if len(text) <= 4 * SNIPPET and len(folded := " ".join(text.split())) <= SNIPPET:
+        return folded, False
+    return _around(text, _best_place(text, _needles(wanted)))
+
+
+def _needles(groups: Iterable[tuple[str, ...]]) -> list[str]:
+    """Words to look for; characters of an unspaced script are looked for together."""
+    needles: dict[str, None] = {}
+    for group in groups:
+        if all(UNSPACED.fullmatch(word) for word in group):
+            needles["".join(group)] = None
+        else:
+            needles.update(dict.fromkeys(group))
+    return list(needles)
+
+
+def _best_place(text: str, needles: list[str]) -> int:
+    """Where the window with the most different needles begins; 0 where nothing is found."""
+    best, most = 0, 0
+    for start in range(0, len(text), CHUNK):
+        chunk = text[start : start + CHUNK + SNIPPET]
+        found = sorted((place, needle) for needle in needles for place in _places(chunk, _plain(chunk), needle))
+        place, count = _densest(found)
+        if count > most:
+            best, most = start + place, count
+        if most == len(needles):
+            break
+    return best
+
+
+def _densest(found: list[tuple[int, str]]) -> tuple[int, int]:
+    best, most, left = 0, 0, 0
+    for right, (place, _) in enumerate(found):
+        while place - found[left][0] > SNIPPET - LEAD:
+            left += 1
+        count = len({needle for _, needle in found[left : right + 1]})
+        if count > most:
+            best, most = found[left][0], count
+    return best, most
+
+
+def _plain(text: str) -> str:
+    """Lower case and without accents, every character in its place."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+class _Folding(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        character = unicodedata.normalize("NFKD", chr(code))[:1].lower()[:1] or chr(code)
+        self[code] = character
+        return character
+
+
+_FOLDED = _Folding()
+
+
+def _places(text: str, plain: str, needle: str) -> Iterator[int]:
+    """Where a word stands that the index knows as `needle`. A stem may end otherwise than its word: happi, happy."""
+    if UNSPACED.match(needle):
+        place = plain.find(needle)
+        if place >= 0:
+            yield place
+        return
+    root = needle[:-1] if len(needle) > 3 else needle
+    place = plain.find(root)
+    for _ in range(TRIES):
+        if place < 0:
+            return
+        if _begins_word(text, place) and _is_form_of(text, plain, place, needle):
+            yield place
+        place = plain.find(root, place + 1)
+
+
+def _begins_word(text: str, place: int) -> bool:
+    before = text[place - 1] if place else " "
+    return not before.isalnum() or (text[place].isupper() and not before.isupper()) or UNSPACED.match(before) is not None
+
+
+def _is_form_of(text: str, plain: str, place: int, needle: str) -> bool:
+    end = place
+    while end < len(text) and text[end].isalnum() and not UNSPACED.match(text[end]):
+        end += 1
+    part = PART.match(text[place:end].encode())
+    return needle in words(plain[place:end]) or (part is not None and needle in words(part[0].decode()))
+
+
+def _around(text: str, place: int) -> tuple[str, bool]:
+    """The text around a place, cut between words where a space is near, with the cuts marked."""
+    before = " ".join(text[max(0, place - 4 * LEAD) : place].split())
+    gap = " " if before and place and text[place - 1].isspace() else ""
+    lead = before[-LEAD:]
+    cut_before = len(lead) < len(before) or place > 4 * LEAD
+    if cut_before and 0 <= (space := lead.find(" ")) < NEAR:
+        lead = lead[space + 1 :]
+    after = " ".join(text[place : place + 8 * SNIPPET].split())
+    room = SNIPPET - len(lead) - len(gap) - cut_before - 1
+    tail = after[:room]
+    cut_after = len(tail) < len(after) or place + 8 * SNIPPET < len(text)
+    if len(tail) < len(after) and (space := tail.rfind(" ", len(tail) - NEAR)) > 0:
+        tail = tail[:space]
+    shown = ("…" if cut_before else "") + lead + gap + tail + ("…" if cut_after else "")
+    return shown, cut_before or cut_after

@@ -1,0 +1,95 @@
+"""Recollect's MCP server over stdio, asked by the official client: what the tests of the history contract talk through."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult
+
+from tests.conftest import Person
+from tests.logs import Claude, write
+
+EVER = {"start_datetime": "2025-01-01T00:00:00Z", "end_datetime": "2027-01-01T00:00:00Z"}
+TYPES = ["user_input", "assistant_response", "reasoning", "tool_call", "tool_response", "compaction", "system", "runtime"]
+
+
+class History:
+    """The history tools of a running server. The client itself checks every answer against its tool's output schema."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self.portal = portal
+        self.client = client
+
+    def result(self, tool: str, arguments: Any = None) -> CallToolResult:
+        return self.portal.call(self.client.call_tool, tool, arguments)
+
+    def call(self, tool: str, /, **arguments: Any) -> Any:
+        """A tool's envelope, of a success or of an error."""
+        return self.result(tool, arguments).structured_content
+
+    def data(self, tool: str, /, **arguments: Any) -> Any:
+        envelope = self.call(tool, **arguments)
+        assert envelope["schema_version"] == f"moraine.mcp.{tool}.v1", envelope
+        return envelope["data"]
+
+    def error(self, tool: str, /, **arguments: Any) -> Any:
+        envelope = self.call(tool, **arguments)
+        assert envelope["schema_version"] == "moraine.mcp.error.v1", envelope
+        return envelope["error"]
+
+    def hits(self, query: str, **more: Any) -> list[Any]:
+        return self.data("search_sessions", query=query, **more)["results"]
+
+    def open(self, identity: str) -> Any:
+        return self.data("open", id=identity)
+
+    def sessions(self, **filters: Any) -> list[Any]:
+        """Every session in a window, page by page."""
+        page = self.data("list_sessions", **{**EVER, "limit": 50, **filters})
+        found = page["sessions"]
+        while page["next_cursor"]:
+            page = self.data("list_sessions", **{**EVER, "limit": 50, **filters}, cursor=page["next_cursor"])
+            found += page["sessions"]
+        return found
+
+    @cached_property
+    def titled(self) -> dict[str, str]:
+        """Session ids by title, as they were when first asked for."""
+        return {listed["session"]["title"]: listed["id"] for listed in self.sessions()}
+
+    def turn(self, title: str, ordinal: int = 1) -> Any:
+        """A turn of the session with this title, opened."""
+        return self.open(self.open(self.titled[title])["turns"][ordinal - 1]["id"])
+
+    def events(self, title: str, ordinal: int = 1) -> list[Any]:
+        """The events of a turn, each opened."""
+        return [self.open(event["id"]) for event in self.turn(title, ordinal)["events"]]
+
+
+@contextmanager
+def connected(person: Person, mode: Any = "auto", **env: str) -> Iterator[History]:
+    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    arguments = ["-m", "recollect", "mcp", "--no-sync"]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server, mode=mode)) as client:
+        yield History(portal, client)
+
+
+# ---- clients of either era
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_a_client_of_either_era_gets_the_same_answers(person: Person, mode: str) -> None:
+    """Rule 30."""
+    log = Claude()
+    write(person.claude_log(log.session), [log.prompt("Trim the jib"), log.says("Trimmed.")])
+    person.sync()
+    with connected(person, mode) as history:
+        [hit] = history.hits("jib")
+        assert history.open(hit["open"]["session_id"])["session"]["title"] == "Trim the jib"
+        assert history.error("open", id="event:none")["message"] == "event not found"
