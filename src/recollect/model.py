@@ -215,6 +215,11 @@ class Session(Struct, kw_only=True):
     redactions: dict[str, int] = {}
 
 
+def path_text(path: Path) -> str:
+    """A path as text that can be stored and sent, also where its name is not UTF-8."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def derived_id(*parts: str) -> bytes:
     """The 128-bit id of whatever these parts name. The same parts give the same id on every machine, for ever."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()

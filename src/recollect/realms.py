@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -16,13 +16,31 @@ import msgspec
 from recollect.errors import BadSettings, Busy, StoreFault
 from recollect.index.text import TextIndex, Unusable
 from recollect.settings import Settings
-from recollect.store import Reader, Writer, archive_of
+from recollect.store import OutOfDate, Reader, Writer, archive_of
 from recollect.store.lock import exclusive, is_held
 
 DEFAULT = "main"  # where imported history lives
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
 CREATED_WITHIN = 5.0  # seconds that another process may take to make the archive we want to read
+
+
+class Condition(StrEnum):
+    """How an index stands to its archive."""
+
+    EMPTY = "empty"
+    LEVEL = "level"
+    BEHIND = "behind"
+    REBUILDING = "rebuilding"
+    DAMAGED = "damaged"
+
+
+WARNINGS = {
+    Condition.EMPTY: "Nothing is indexed yet. Run `recollect sync`, or wait for the first sync to finish.",
+    Condition.BEHIND: "The text index is catching up: {behind} events cannot be found yet.",
+    Condition.REBUILDING: "The text index is being rebuilt: {behind} events cannot be found yet.",
+    Condition.DAMAGED: "The text index is missing or damaged and is being rebuilt; results are incomplete until it is done.",
+}
 
 
 class Realm:
@@ -67,42 +85,33 @@ class Realm:
             reader.stop_when(None)
 
     def _open_reader(self) -> Reader:
+        """A reader of the archive, which is made or brought up to date first unless some writer is about to do so."""
         path = archive_of(self.folder)
-        if not path.exists():
-            self._create(path)
-        try:
-            return Reader(path)
-        except StoreFault as fault:
-            if "older schema" not in str(fault):
-                raise
-            self._create(path)
-            return Reader(path)
-
-    def _create(self, path: Path) -> None:
-        """Make the archive, or bring its schema up to date, unless whoever is writing does it anyway."""
         until = time.monotonic() + CREATED_WITHIN
         while True:
             try:
+                return Reader(path)
+            except OutOfDate:
+                if time.monotonic() > until:
+                    raise
+            try:
                 with exclusive(self.folder):
                     Writer(path).close()
-                return
             except Busy:
-                if path.exists() or time.monotonic() > until:
-                    return
                 time.sleep(0.02)
 
-    def text_index(self) -> TextIndex | None:
+    def text_index(self, reader: Reader) -> TextIndex | None:
         """The text index, or None while there is none to read."""
         with self._opening:
             if self._index is None:
                 try:
-                    self._index = TextIndex(self.folder)
+                    self._index = TextIndex(self.folder, reader.meta("identity") or "")
                 except Unusable:
                     return None
             return self._index
 
     def index_failed(self) -> None:
-        """A search found the index unreadable: open it anew, and if that does not help, have it rebuilt."""
+        """A search found the index unreadable: open it anew next time."""
         self._index = None
 
     def forget(self) -> None:
@@ -110,29 +119,38 @@ class Realm:
         self._index = None
         self._local = threading.local()
 
-    def heal_now(self) -> None:
-        """Bring the index level before a single question, where nobody else does it and the caller can wait."""
-        with self.reading() as reader:
-            if not self.warnings(reader):
-                return
-        if self._healing is not None:
-            self._healing.wait()
+    def condition(self, reader: Reader) -> Condition:
+        """How the index stands to the archive."""
+        if reader.last_key() == 0:
+            return Condition.EMPTY
+        index = self.text_index(reader)
+        if index is None or not index.is_readable():
+            self.index_failed()
+            return Condition.DAMAGED
+        # Asked after the index was opened: a new one is announced here before it exists.
+        last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
+        if indexed == 0:
+            return Condition.REBUILDING
+        return Condition.LEVEL if indexed == last else Condition.BEHIND
 
     def warnings(self, reader: Reader) -> list[str]:
         """What a searcher should know about the state of this realm; and the start of mending it."""
-        last = reader.last_key()
-        if last == 0:
-            return ["Nothing is indexed yet. Run `recollect sync`, or wait for the first sync to finish."]
-        index = self.text_index()
-        if index is None or not index.is_readable():
+        condition = self.condition(reader)
+        if condition is Condition.DAMAGED:
             self._heal()
-            return ["The text index is missing or damaged and is being rebuilt; results are incomplete until it is done."]
-        behind = last - int(reader.meta("indexed") or 0)
-        if behind:
+        elif condition in {Condition.BEHIND, Condition.REBUILDING}:
             self._heal("--behind")
-        if behind > BEHIND:
-            return [f"The text index is catching up: {behind} events cannot be found yet."]
-        return []
+        behind = reader.last_key() - int(reader.meta("indexed") or 0)
+        if condition is Condition.BEHIND and behind <= BEHIND:
+            return []
+        return [WARNINGS[condition].format(behind=behind)] if condition in WARNINGS else []
+
+    def heal_now(self) -> None:
+        """Bring the index level before a single question, where nobody else does it and the caller can wait."""
+        with self.reading() as reader:
+            self.warnings(reader)
+        if self._healing is not None:
+            self._healing.wait()
 
     def _heal(self, *options: str) -> None:
         """Mend the index in a process of its own, unless somebody is writing and so will do it."""

@@ -14,8 +14,8 @@ VALUE = "[A-Za-z0-9+/_!@#%^*~-]"
 START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"  # of a word, also behind an escaped newline inside JSON
 SECRET_NAMES = ("password", "passwd", "secret", "api_key", "apikey", "access_key", "token")
 PREFIXES = (
-    "(?<![A-Za-z0-9_-])sk-", r"\\[nrt]sk-", "sk-ant-", "gh[pousr]_", "hub_pat_", "npm_", "hf_", "_live_", "_test_", "whsec_", "_v1_",
-    "shp[acps][ats]_", "lin_api_", "n_oauth_", "glpat-", "glptt-", "gl.t-", "glcbt-", "pypi-", "GOCSPX-",
+    "(?<![A-Za-z0-9_-])sk-", r"\\[nrt]sk-", "sk-ant-", "gh[pousr]_", "hub_pat_", "npm_", "hf_", "_live_", "_test_", "whsec_",
+    "_v1_", "shp[acps][ats]_", "lin_api_", "n_oauth_", "glpat-", "glptt-", "gl.t-", "glcbt-", "pypi-", "GOCSPX-",
     "xox[abeoprs]-", r"xapp-\d-",
 )  # fmt: skip
 NAMED = "(?i:" + "|".join(rf"(?<={name}.)|(?<={name}[\"' ].)" for name in SECRET_NAMES) + ")"
@@ -98,7 +98,7 @@ def redact_all(value: Any, counts: Counter[str]) -> Any:
     if isinstance(value, str):
         return redact(value, counts)
     if isinstance(value, dict):
-        return {key: redact_all(item, counts) for key, item in value.items()}
+        return {redact(key, counts): redact_all(item, counts) for key, item in value.items()}
     if isinstance(value, list):
         return [redact_all(item, counts) for item in value]
     return value

@@ -7,6 +7,7 @@ crash, everything above that mark is thrown out and added again.
 
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import tantivy
 from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query
 
+from recollect.errors import StoreFault
 from recollect.index.words import analyzer, prepared
 
 VERSION = 1  # of the fields and of what counts as a word; another one means another index
+OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
 OWN = 16  # added to the kind of an event that is traffic of our own tools
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
@@ -84,8 +87,11 @@ class Unusable(Exception):
     """There is no index here, or none that can be read."""
 
 
-def _open(folder: Path) -> tantivy.Index:
+def _open(folder: Path, archive: str) -> tantivy.Index:
+    """An index, if it was made from this archive."""
     try:
+        if (folder / OF_ARCHIVE).read_text() != archive:
+            raise Unusable("it was made from another archive")
         index = tantivy.Index.open(str(folder))
         index.register_tokenizer("words", analyzer())
         return index
@@ -93,13 +99,23 @@ def _open(folder: Path) -> tantivy.Index:
         raise Unusable(str(reason)) from reason
 
 
+def is_usable(realm: Path, archive: str) -> bool:
+    """Whether there is an index of this archive that can be opened."""
+    try:
+        _open(folder_of(realm), archive)
+    except Unusable:
+        return False
+    return True
+
+
 class TextWriter:
     """Adds and removes documents; nobody sees them before `commit`. One at a time, under the realm's lock."""
 
-    def __init__(self, realm: Path) -> None:
+    def __init__(self, realm: Path, archive: str) -> None:
         self.folder = folder_of(realm)
+        self.archive = archive
         try:
-            self.index = _open(self.folder)
+            self.index = _open(self.folder, archive)
             self.fresh = False
             self.writer = self.index.writer(HEAP, 1)
         except (Unusable, ValueError):
@@ -109,12 +125,22 @@ class TextWriter:
         """A new, empty index. Those of other versions go with the old one."""
         remove(self.folder.parent)
         self.folder.mkdir(parents=True, mode=0o700)
+        (self.folder / OF_ARCHIVE).write_text(self.archive)
         self.index = tantivy.Index(SCHEMA, path=str(self.folder))
         self.index.register_tokenizer("words", analyzer())
         self.fresh = True
         self.writer = self.index.writer(HEAP, 1)
 
     def add(self, entries: Iterable[Entry]) -> None:
+        try:
+            self._add(entries)
+        except ValueError as reason:
+            raise self._fault(reason) from reason
+
+    def _fault(self, reason: Exception) -> StoreFault:
+        return StoreFault(f"The index {self.folder} could not be written, most likely for want of space: {reason}")
+
+    def _add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             document = Document()
             document.add_text("text", prepared(entry.text))
@@ -137,23 +163,30 @@ class TextWriter:
         )
 
     def commit(self) -> None:
-        self.writer.commit()
+        try:
+            self.writer.commit()
+        except (ValueError, OSError) as reason:
+            raise self._fault(reason) from reason
 
     def rollback(self) -> None:
-        self.writer.rollback()
-        self.close()
+        try:
+            self.writer.rollback()
+        finally:
+            self.close()
 
     def close(self) -> None:
-        """Wait for merges; the index's own lock is free afterwards."""
-        self.writer.wait_merging_threads()
+        """Wait for merges; the index's own lock is free afterwards. One that failed has nothing to wait for."""
+        with suppress(ValueError, OSError):
+            self.writer.wait_merging_threads()
 
 
 class TextIndex:
     """The readers' side: a searcher that follows what a writer, in whatever process, commits."""
 
-    def __init__(self, realm: Path) -> None:
+    def __init__(self, realm: Path, archive: str) -> None:
         self.folder = folder_of(realm)
-        self.index = _open(self.folder)
+        self.archive = archive
+        self.index = _open(self.folder, archive)
         self.index.config_reader("manual")
         self._seen = 0
         self._follow()
@@ -172,10 +205,11 @@ class TextIndex:
         return self.index.searcher()
 
     def is_readable(self) -> bool:
-        """Whether the files are still there and what they should be, as far as opening them tells."""
+        """Whether the files are still there and what they should be, as far as a small question tells."""
         try:
-            self._follow()
-        except Unusable:
+            searcher = self.searcher()
+            searcher.search(Query.term_query(SCHEMA, "kind", 0), limit=1, count=False)
+        except (Unusable, ValueError):
             return False
         return True
 
@@ -201,7 +235,8 @@ def within(query: Query, scope: Scope) -> Query:
     elif scope.session is not None:
         filters.append(Query.term_query(SCHEMA, "session", scope.session))
     if scope.since is not None or scope.until is not None:
-        filters.append(Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, scope.until, include_upper=False))
+        last = None if scope.until is None else scope.until - 1
+        filters.append(Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, last))
     for field, value in (("source", scope.source), ("project", scope.project)):
         if value is not None:
             filters.append(Query.term_query(SCHEMA, field, value))

@@ -7,22 +7,23 @@ follows after the commit and can always be brought level again.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
 from recollect.assemble import TITLE, State, fold, label, session_of
+from recollect.errors import BadSettings
 from recollect.ingest.discover import Log, among, discover, first_values, is_excluded, named
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.logfile import Progress, changed, edges, is_same_log, prefix_crc
-from recollect.model import KIND_CODE, About, Entry, Kind, Noise, Problem, Record, event_id, session_id
+from recollect.ingest.logfile import Progress, Relation, changed, compare, edges, is_same_log
+from recollect.model import KIND_CODE, About, Entry, Kind, Noise, Problem, Record, event_id, path_text, session_id
 from recollect.project import project_of
 from recollect.redact import redact, redact_all
-from recollect.settings import Settings
+from recollect.settings import FILE, Settings
 from recollect.sources import Misfit, Source
 from recollect.sources._jsonl import OversizedLine, decode, is_torn, open_log, raw_lines
 from recollect.store import Cursor, Writer, archive_of
@@ -56,6 +57,9 @@ class Intake:
 
     def __init__(self, realm: Path, settings: Settings, sources: tuple[Source, ...], env: Mapping[str, str]) -> None:
         self.settings = settings
+        unknown = sorted({*settings.sources} - {source.name for source in sources})
+        if unknown:
+            raise BadSettings(f"{settings.home / FILE}: there is no source {unknown[0]!r}; `recollect sources` names them.")
         self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
         self.env = env
         self._lock = exclusive(realm)
@@ -106,12 +110,12 @@ class Intake:
         logs = []
         for item in found:
             if isinstance(item, Problem):
-                report.unreadable.append(f"{item.path}: {item.reason}")
+                report.unreadable.append(f"{path_text(item.path)}: {item.reason}")
                 continue
             report.files += 1
-            if changed(known.get(str(item.path)), item.stat):
+            if changed(known.get(path_text(item.path)), item.stat):
                 logs.append(item)
-        return sorted(logs, key=lambda log: (log.stat.st_mtime_ns, str(log.path)))
+        return sorted(logs, key=lambda log: (log.stat.st_mtime_ns, path_text(log.path)))
 
     def _read_all(self, logs: list[Log], report: Report, on_progress: OnProgress | None) -> None:
         """Originals before copies: what a copy repeats must be known by the time it is read."""
@@ -170,7 +174,7 @@ def _reader(intake: Intake, log: Log, report: Report) -> "LogReader | None":
     except FileNotFoundError:
         return None  # gone since it was listed; what was read of it before stays
     except OSError as reason:
-        report.unreadable.append(f"{log.path}: cannot be read: {reason.strerror or reason}")
+        report.unreadable.append(f"{path_text(log.path)}: cannot be read: {reason.strerror or reason}")
         return None
 
 
@@ -183,10 +187,12 @@ class LogReader:
         self.settings = intake.settings
         self.log = log
         self.source = log.source
-        self.cursor = self.archive.cursor(str(log.path))
+        self.cursor = self.archive.cursor(path_text(log.path))
         self.memory: Any = None
         self.progress: Progress | None = None
         self._counts: Counter[str] = Counter()
+        self._allowed: set[str | None] = set()
+        self._stream: BinaryIO | None = None
         if self.cursor is not None and self.cursor.state is not None and self.cursor.offset > 0:
             self._resume(self.cursor)
         if self.memory is None:
@@ -207,16 +213,16 @@ class LogReader:
             self._read(transaction, report, on_progress)
         except FileNotFoundError:
             return
-        except OversizedLine as reason:
-            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, str(reason))])
+        except Excluded:
+            self._leave_out()
         except OSError as reason:
-            report.unreadable.append(f"{self.log.path}: cannot be read: {reason.strerror or reason}")
+            report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
 
     # ---- a log that is new here, or no longer the one we knew
 
     def _start_over(self) -> bool:
         """Prepare to read from the first byte. False: another copy of this log has been read further."""
-        path = str(self.log.path)
+        path = path_text(self.log.path)
         session = session_id(self.source.name, self.memory.session)
         other = self.archive.cursor_of(session, other_than=path)
         if other is not None and not self._takes_over(other):
@@ -231,17 +237,16 @@ class LogReader:
 
     def _takes_over(self, other: Cursor) -> bool:
         """The same session in two files. The longer one is the session; unrelated ones are two sessions."""
-        if prefix_crc(self.log.path, other.offset) == other.crc:
-            self.archive.drop_cursor(other.path)
-            return True
         there = Path(other.path)
-        size = self.log.stat.st_size
-        if not there.exists():
-            self.archive.drop_cursor(other.path)
-            return True
-        if size <= other.offset and prefix_crc(there, size) == prefix_crc(self.log.path, size):
-            return False
-        self.memory.session += f"~{self.log.path.stem}"
+        match compare(self.log.path, there, other):
+            case Relation.LONGER:
+                self.archive.drop_cursor(other.path)
+            case Relation.SAME:
+                if there.exists():
+                    return False
+                self.archive.drop_cursor(other.path)
+            case Relation.UNRELATED:
+                self.memory.session += f"~{self.log.path.stem}"
         return True
 
     # ---- reading
@@ -253,7 +258,8 @@ class LogReader:
         entries: list[Entry] = []
         batch = 0
         with open_log(self.log.path, cursor.offset) as stream:
-            for offset, raw, whole in raw_lines(stream, cursor.offset):
+            self._stream = stream if self.log.path.suffix != ".zst" else None
+            for offset, raw, whole in self._lines(stream, cursor.offset):
                 if not whole and is_torn(raw):
                     break
                 cursor.line += not progress.inside_line
@@ -270,9 +276,15 @@ class LogReader:
                     entries, batch = [], 0
                     if on_progress:
                         on_progress(report)
-        self._store(entries, transaction, report, finished=True)
+            self._store(entries, transaction, report, finished=True)
         if on_progress:
             on_progress(report)
+
+    def _lines(self, stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:
+        try:
+            yield from raw_lines(stream, offset)
+        except OversizedLine as reason:
+            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, str(reason))])
 
     def _entries(self, offset: int, number: int, raw: bytes, decoder: Any) -> Iterable[Entry]:
         for line in decode(self.log.path, offset, number, raw, decoder):
@@ -290,6 +302,7 @@ class LogReader:
     def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
         """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
         assert self.cursor is not None
+        self._check_exclusion(entries)
         if self.settings.redact:
             entries = [self._without_secrets(entry) for entry in entries]
         problems = [entry for entry in entries if isinstance(entry, Problem)]
@@ -305,6 +318,23 @@ class LogReader:
         self._store_cursor(self.cursor, *size)
         report.events += events
         transaction.add(events + 1)
+
+    def _check_exclusion(self, entries: list[Entry]) -> None:
+        """Look once at every working folder that a log names, before anything of it is kept."""
+        folders = {entry.cwd for entry in entries if isinstance(entry, Record | About)} - self._allowed
+        for cwd in folders:
+            project = project_of(cwd) if cwd else None
+            if is_excluded(cwd, self.log.path, project, self.settings):
+                raise Excluded
+        self._allowed |= folders
+
+    def _leave_out(self) -> None:
+        """Keep nothing of an excluded log but that it was looked at."""
+        path = path_text(self.log.path)
+        self.archive.empty_session(session_id(self.source.name, self.memory.session))
+        self.archive.drop_problems(path)
+        self.progress = None
+        self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: excluded log": 1}))
 
     def _without_secrets(self, entry: Entry) -> Entry:
         counts = self._counts
@@ -378,11 +408,8 @@ class LogReader:
             self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
         if state.turn is None:
             return 0
-        session = session_of(state, self.source.name, str(self.log.path), self.source.title)
+        session = session_of(state, self.source.name, path_text(self.log.path), self.source.title)
         session.project = project_of(state.cwd) if state.cwd else None
-        if is_excluded(state.cwd, self.log.path, session.project, self.settings):
-            self.archive.empty_session(identity)
-            return 0
         key = self.archive.put_session(session)
         self.archive.remove_events(made.withdrawn)
         first = self.archive.put_events(key, made.events)
@@ -393,7 +420,7 @@ class LogReader:
 
     def _has_moved(self, native_id: str) -> bool:
         """Whether a sub-agent that this log told of has since got a log of its own."""
-        return self.archive.path_of(session_id(self.source.name, native_id)) != str(self.log.path)
+        return self.archive.path_of(session_id(self.source.name, native_id)) != path_text(self.log.path)
 
     def _store_titles(self, entries: list[Entry]) -> None:
         """Titles that name a record instead of a session: the record may be in another one."""
@@ -417,6 +444,14 @@ class LogReader:
                     tally["about"] += 1
         self.cursor.tally = dict(tally)
 
+    def _memory_without_secrets(self) -> bytes:
+        """The reader's memory as it is kept. It may hold a prompt that is still queued."""
+        packed = msgspec.msgpack.encode(self.memory)
+        text = packed.decode("utf-8", "replace")
+        if not self.settings.redact or redact(text, Counter()) == text:
+            return packed
+        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory), Counter()))
+
     def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
         stat = self.log.stat
         cursor.size = stat.st_size if size is None else size
@@ -424,10 +459,14 @@ class LogReader:
         cursor.inode = stat.st_ino
         if self.progress is not None:
             cursor.session = session_id(self.source.name, self.memory.session)
-            self.progress.memory = msgspec.Raw(msgspec.msgpack.encode(self.memory))
-            self.progress.edges = edges(self.log.path, cursor.offset)
+            self.progress.memory = msgspec.Raw(self._memory_without_secrets())
+            self.progress.edges = edges(self._stream, cursor.offset) if self._stream else 0
             cursor.state = msgspec.msgpack.encode(self.progress)
         self.archive.put_cursor(cursor)
+
+
+class Excluded(Exception):
+    """The person asked us not to read this log."""
 
 
 def sync(

@@ -56,7 +56,12 @@ def among(
     homes = [(home, source) for source in sources for home in source.homes(env)]
     for path in paths:
         source = next((source for home, source in homes if path.is_relative_to(home)), None)
-        if source is not None and path.name.endswith(source.endings) and source.is_log(path) and path.is_file():
+        if source is None:
+            continue
+        if path.is_dir():  # a new folder may have been filled before anybody watched it
+            for found in source.find(path):
+                yield from _log(source, found, settings)
+        elif path.name.endswith(source.endings) and source.is_log(path) and path.is_file():
             yield from _log(source, path, settings)
 
 

@@ -1,10 +1,11 @@
 """Keeps the text index level with the archive, whatever happened to either."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.assemble import call_text
-from recollect.index.text import Entry, TextWriter, folder_of, remove
+from recollect.index.text import Entry, TextWriter, folder_of, is_usable, remove
 from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
@@ -28,13 +29,18 @@ class Indexer:
     def open(self) -> TextWriter:
         """The writer, after it has caught up with all that the archive committed without it."""
         if self._writer is None:
-            self._writer = TextWriter(self.realm)
+            identity = self.archive.identity()
+            if not is_usable(self.realm, identity):
+                self._admit_empty()
+            self._writer = TextWriter(self.realm, identity)
             self._catch_up(self._writer)
         return self._writer
 
+    def _admit_empty(self) -> None:
+        """Say that nothing is findable, before the new index is there: whoever sees that one then knows."""
+        self.archive.put_watermark(0, [])
+
     def _catch_up(self, writer: TextWriter) -> None:
-        if writer.fresh:
-            self.archive.put_watermark(0, [])
         mark = self.archive.watermark()
         if mark == self.archive.last_key():
             return
@@ -90,14 +96,16 @@ class Indexer:
     def start_over(self) -> None:
         """Throw the index away and make it anew from the archive."""
         self.close()
+        self._admit_empty()
         remove(self.realm)
         self.open()
 
     def abandon(self) -> None:
         """The archive has rolled back: forget what was handed over. The next `open` catches up from the last commit."""
-        if self._writer is not None:
-            self._writer.rollback()
-            self._writer, self._pending = None, 0
+        writer, self._writer, self._pending = self._writer, None, 0
+        if writer is not None:
+            with suppress(ValueError, OSError):  # what made the archive fail may fail the index too
+                writer.rollback()
 
     def close(self) -> None:
         if self._writer is not None:

@@ -2,7 +2,9 @@
 
 import os
 import zlib
+from enum import StrEnum
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -35,18 +37,42 @@ def is_same_log(path: Path, stat: os.stat_result, cursor: Cursor, progress: Prog
     if not compressed and stat.st_size < cursor.offset:
         return False
     if not compressed and stat.st_ino == cursor.inode and stat.st_size > cursor.size:
-        return edges(path, cursor.offset) == progress.edges
+        with path.open("rb") as stream:
+            return edges(stream, cursor.offset) == progress.edges
     return prefix_crc(path, cursor.offset) == cursor.crc
 
 
-def edges(path: Path, offset: int) -> int:
-    """A checksum of the first and the last bytes of what was read."""
-    with open_log(path) as stream:
-        crc = zlib.crc32(stream.read(min(EDGE, offset)))
+def edges(stream: BinaryIO, offset: int) -> int:
+    """A checksum of the first and the last bytes of what was read. The stream stays where it is."""
+    head = os.pread(stream.fileno(), min(EDGE, offset), 0)
+    tail = os.pread(stream.fileno(), min(EDGE, offset), max(0, offset - EDGE))
+    return zlib.crc32(tail, zlib.crc32(head))
+
+
+class Relation(StrEnum):
+    """How a log stands to another one of the same session."""
+
+    LONGER = "longer"  # it begins with all that was read of the other
+    SAME = "same"  # it has nothing that the other has not
+    UNRELATED = "unrelated"
+
+
+def compare(path: Path, other: Path, read: Cursor) -> Relation:
+    """Compare a log with what was read of another one."""
+    if prefix_crc(path, read.offset) == read.crc:
+        return Relation.LONGER if prefix_crc(path, read.offset + 1) is not None else Relation.SAME
+    if not other.exists():
+        return Relation.LONGER  # rewritten where it went
+    size = _size(path)
+    return Relation.SAME if size <= read.offset and prefix_crc(other, size) == prefix_crc(path, size) else Relation.UNRELATED
+
+
+def _size(path: Path) -> int:
+    """The size of what the agent wrote."""
     if path.suffix != ".zst":
-        with open_log(path, max(0, offset - EDGE)) as stream:
-            crc = zlib.crc32(stream.read(min(EDGE, offset)), crc)
-    return crc
+        return path.stat().st_size
+    with open_log(path) as stream:
+        return sum(len(chunk) for chunk in iter(lambda: stream.read(CHUNK), b""))
 
 
 def prefix_crc(path: Path, size: int) -> int | None:

@@ -189,7 +189,7 @@ def _find(
 ) -> tuple[list[Found], bool, int | None]:
     """What there is, whether there is more, and among how many documents; None for those where the index failed."""
     for _ in range(2):  # an index that was rebuilt under us is opened anew
-        index = realm.text_index()
+        index = realm.text_index(reader)
         if index is None:
             break
         try:

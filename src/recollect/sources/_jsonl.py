@@ -120,7 +120,10 @@ def decode(
 def _forgiving(
     path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
 ) -> Iterator[Line | Problem]:
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode("utf-8", "replace").strip("\0")  # left by a crash where a line should have been
+    if not text.strip():
+        yield Problem(path, number, "not JSON", "NUL bytes")
+        return
     values, complete = _values(text)
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from recollect.model import Entry, Problem
 
+EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment, in UTC
 LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
 PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
 
@@ -139,4 +140,5 @@ def milliseconds(stamp: object) -> int | None:
         return None
     if moment.tzinfo is None:
         return None
-    return round(moment.timestamp() * 1000)
+    at = round(moment.timestamp() * 1000)
+    return at if EARLIEST <= at <= LATEST else None

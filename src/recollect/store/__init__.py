@@ -3,10 +3,11 @@
 One `Writer` at a time, any number of `Reader`s beside it.
 """
 
+from recollect.store._database import OutOfDate
 from recollect.store.reader import EventRow, Reader, SessionRow, TurnRow
 from recollect.store.writer import Cursor, Writer
 
-__all__ = ["Cursor", "EventRow", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
+__all__ = ["Cursor", "EventRow", "OutOfDate", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
 
 from pathlib import Path
 

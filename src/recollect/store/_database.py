@@ -14,6 +14,10 @@ PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste
 CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
 
 
+class OutOfDate(StoreFault):
+    """There is no archive yet, or it waits for its schema to be brought up to date."""
+
+
 def schema_steps() -> list[tuple[int, str]]:
     """The numbered scripts that make an archive of this version, in order."""
     folder = files("recollect.store") / "schema"
@@ -27,7 +31,13 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         if writable:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _private(path)
-        db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=False)
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'rw'}",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_MS / 1000,
+            check_same_thread=False,
+        )
         if writable:
             db.execute(f"PRAGMA page_size = {PAGE}")
             db.execute("PRAGMA journal_mode = WAL")
@@ -69,7 +79,7 @@ def _check_version(db: sqlite3.Connection, path: Path) -> None:
     if version > newest:
         raise StoreFault(f"The archive {path} was written by a newer Recollect (schema {version}, this one knows {newest}).")
     if version < newest:
-        raise StoreFault(
+        raise OutOfDate(
             f"The archive {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
         )
 
@@ -102,5 +112,5 @@ def fault(reason: sqlite3.Error, path: Path) -> StoreFault:
     if "malformed" in text or "not a database" in text:
         return StoreFault(f"The archive {path} is damaged ({text}). `recollect doctor --repair` rebuilds it from the logs.")
     if "unable to open" in text:
-        return StoreFault(f"The archive {path} cannot be opened: {text}.")
+        return OutOfDate(f"The archive {path} cannot be opened: {text}.")
     return StoreFault(f"The archive {path} refused: {text}.")

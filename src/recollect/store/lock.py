@@ -2,21 +2,27 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.errors import Busy
+from recollect.errors import Busy, StoreFault
+
+ASKERS = 5  # attempts before a lock counts as held by a writer
 
 
 @contextmanager
 def exclusive(realm: Path) -> Iterator[None]:
     """Hold the realm for writing, or say who does."""
-    realm.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(realm / "write.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        realm.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(realm / "write.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as reason:
+        raise StoreFault(f"The state folder {realm} cannot be written: {reason.strerror}.") from reason
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(handle)
         except OSError as reason:
             holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
             raise Busy(
@@ -27,6 +33,17 @@ def exclusive(realm: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _take(handle: int) -> None:
+    """Take the lock, or fail. Somebody who only asks whether it is held (`is_held`) has it for a moment."""
+    for _ in range(ASKERS):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            time.sleep(0.01)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_held(realm: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import KIND_CODE, Event, Problem, Session, Turn
+from recollect.model import KIND_CODE, Event, Problem, Session, Turn, path_text
 from recollect.store._body import packed, unpacked
 from recollect.store._database import connect, fault, transaction
 
@@ -289,7 +289,7 @@ class Writer:
     def put_problems(self, source: str, problems: Iterable[Problem]) -> None:
         self.db.executemany(
             "INSERT OR REPLACE INTO problem VALUES (?, ?, ?, ?, ?)",
-            [(str(item.path), item.line, source, item.reason, item.excerpt) for item in problems],
+            [(path_text(item.path), item.line, source, item.reason, item.excerpt) for item in problems],
         )
 
     def drop_problems(self, path: str) -> None:
@@ -305,6 +305,10 @@ class Writer:
         return key
 
     # ---- what an index has taken over
+
+    def identity(self) -> str:
+        (value,) = self.db.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        return str(value)
 
     def watermark(self) -> int:
         row = self.db.execute("SELECT value FROM meta WHERE name = 'indexed'").fetchone()

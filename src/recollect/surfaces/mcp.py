@@ -85,7 +85,8 @@ class McpServer:
 
     def _notified(self, method: Any, params: Any) -> None:
         if method == "notifications/cancelled" and isinstance(params, dict):
-            call = self._running.get(params.get("requestId", ""))
+            identity = params.get("requestId")
+            call = self._running.get(identity) if isinstance(identity, str | int) else None
             if call is not None:
                 call.cancelled.set()
 

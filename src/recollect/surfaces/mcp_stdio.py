@@ -1,5 +1,6 @@
 """MCP over standard input and output: one JSON message a line. A small loop of our own, because it starts at once."""
 
+import json
 import queue
 import sys
 import threading
@@ -34,8 +35,8 @@ def serve(realm: Realm, operations: dict[str, Operation], stdin: BinaryIO, stdou
             if not line.strip():
                 continue
             try:
-                message: Any = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                message = _decoded(line)
+            except (ValueError, RecursionError):
                 send({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
                 continue
             server.receive(message, clock, jobs.run)
@@ -43,6 +44,15 @@ def serve(realm: Realm, operations: dict[str, Operation], stdin: BinaryIO, stdou
         pass
     finally:
         jobs.finish()
+
+
+def _decoded(line: bytes) -> Any:
+    """A message. JavaScript clients may send half of a surrogate pair, which is JSON but no text: it is replaced."""
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        lenient = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(lenient)
 
 
 class _Workers:

@@ -5,6 +5,9 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- Which archive this is. An index says of which one it was made.
+INSERT INTO meta VALUES ('identity', lower(hex(randomblob(16))));
+
 -- Tool, model and project names: few, and repeated in every event.
 CREATE TABLE word (
     key  INTEGER PRIMARY KEY,

@@ -1,8 +1,10 @@
 """The command line. Each command is one small module, loaded when it is called."""
 
+import json
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -52,22 +54,36 @@ def recollect() -> None:
 
 
 def main() -> None:
+    """Run a command. What goes wrong is a sentence, or an object for programs; never a traceback."""
     os.umask(PRIVATE)
     try:
-        recollect(prog_name="recollect")
-    except RecollectError as error:
-        if "--json" in sys.argv:
-            click.echo(_as_json(error))
-        else:
-            click.echo(f"recollect: {error}", err=True)
-        sys.exit(2 if isinstance(error, BadSettings | BadRequest) else 1)
-    except BrokenPipeError:  # whoever read us has seen enough
-        sys.stderr.close()
+        sys.exit(recollect(prog_name="recollect", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message())
         sys.exit(0)
+    except click.ClickException as error:
+        if _for_programs():
+            _fail("invalid_request", error.format_message(), {}, error.exit_code)
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except RecollectError as error:
+        _fail(error.kind, str(error), error.details, 2 if isinstance(error, BadSettings | BadRequest) else 1)
+    except BrokenPipeError:  # whoever read us has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail("store fault", f"{error.filename or 'The system'}: {error.strerror or error}", {}, 1)
 
 
-def _as_json(error: RecollectError) -> str:
-    import msgspec
+def _for_programs() -> bool:
+    return "--json" in sys.argv
 
-    body = {"error": {"code": error.kind, "message": str(error), "details": error.details}}
-    return msgspec.json.encode(body).decode()
+
+def _fail(code: str, message: str, details: dict[str, object], exit_code: int) -> NoReturn:
+    if _for_programs():
+        click.echo(json.dumps({"error": {"code": code, "message": message, "details": details}}))
+    else:
+        click.echo(f"recollect: {message}", err=True)
+    sys.exit(exit_code)

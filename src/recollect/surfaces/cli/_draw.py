@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from recollect.search import parse
@@ -25,6 +24,7 @@ KIND_STYLES = {
     "runtime": "dim",
     "unknown": "dim",
 }
+CONTROL = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 PIPED_WIDTH = 200  # columns when nobody looks: wide enough that ids and snippets stay on their lines
 
 
@@ -32,6 +32,11 @@ def console() -> Console:
     """Standard output; plain and wide unless it is a terminal."""
     width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", PIPED_WIDTH))
     return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
+
+
+def plain(text: str) -> str:
+    """Text of a transcript without what a terminal would obey: escape sequences and other control characters."""
+    return CONTROL.sub("", text)
 
 
 def ago(stamp: str | int | None) -> str:
@@ -61,7 +66,7 @@ def draw_search(answer: dict[str, Any]) -> None:
         session, event = hit["session"], hit["event"]
         head = Text.assemble(
             (f"{hit['rank']:>2} ", "dim"),
-            (session["title"], "bold"),
+            (plain(session["title"]), "bold"),
             ("  ", ""),
             (event["type"], KIND_STYLES[event["type"]]),
             (f"  {session['source']}, turn {hit['turn']['ordinal']}, {ago(event['timestamp'])}", "dim"),
@@ -81,7 +86,7 @@ def draw_search(answer: dict[str, Any]) -> None:
 
 def _matched(text: str, query: str) -> Text:
     stems = {word for group in parse(query).groups() for word in group}
-    drawn = Text(text)
+    drawn = Text(plain(text))
     if stems:
         pattern = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))
         drawn.highlight_regex(re.compile(rf"(?:{pattern})\w*", re.IGNORECASE), "bold yellow")
@@ -90,27 +95,15 @@ def _matched(text: str, query: str) -> Text:
 
 def draw_list(answer: dict[str, Any]) -> None:
     out = console()
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("updated", "title", "source", "turns", "events", "mode", "id"):
-        table.add_column(
-            name,
-            justify="right" if name in {"turns", "events"} else "left",
-            overflow="fold" if name == "id" else "ellipsis",
-            no_wrap=name != "id",
-        )
     for item in answer["data"]["sessions"]:
         session = item["session"]
-        mark = "" if session["completed"] else " …"
-        table.add_row(
-            ago(session["updated_at"]),
-            escape(session["title"]) + mark,
-            session["source"],
-            str(session["turn_count"]),
-            str(session["event_count"]),
-            session["mode"],
-            f"[blue]{item['id']}[/]",
+        state = "" if session["completed"] else ", not completed"
+        counts = f"{session['turn_count']} turns, {session['event_count']} events"
+        about = f"  {session['source']}, {counts}, {session['mode']}{state}"
+        out.print(
+            Text.assemble((f"{ago(session['updated_at']):>10}  ", "dim"), (plain(session["title"]), "bold"), (about, "dim"))
         )
-    out.print(table)
+        out.print(f"            [blue]{item['id']}[/]", soft_wrap=True)
     if answer["data"]["next_cursor"]:
         out.print(f"[dim]More: --cursor {answer['data']['next_cursor']}[/]", soft_wrap=True)
     if not answer["data"]["sessions"]:
@@ -124,7 +117,7 @@ def draw_open(answer: dict[str, Any]) -> None:
 def _draw_session(data: dict[str, Any]) -> None:
     out = console()
     session, traversal = data["session"], data["traversal"]
-    out.print(Text(session["title"], "bold"))
+    out.print(Text(plain(session["title"]), "bold"))
     state = "completed" if session["completed"] else "not completed"
     counts = f"{session['turn_count']} turns, {session['event_count']} events"
     out.print(f"[dim]{session['source']}, {counts}, {state}, {ago(session['updated_at'])}[/]")
@@ -136,7 +129,9 @@ def _draw_session(data: dict[str, Any]) -> None:
     for turn in data["turns"]:
         out.print()
         tools = f", {', '.join(turn['tools_called'])}" if turn["tools_called"] else ""
-        out.print(f"[dim]turn {turn['ordinal']}, {turn['event_count']} events{escape(tools)}[/]  [blue]{turn['id']}[/]")
+        out.print(
+            f"[dim]turn {turn['ordinal']}, {turn['event_count']} events{escape(plain(tools))}[/]  [blue]{turn['id']}[/]"
+        )
         for name, style in (("user_input", "bold green"), ("final_response", "cyan")):
             if turn[name]:
                 out.print(Text("  " + _line(turn[name]["text"], turn[name]["truncated"]), style))
@@ -145,7 +140,7 @@ def _draw_session(data: dict[str, Any]) -> None:
 def _draw_turn(data: dict[str, Any]) -> None:
     out = console()
     turn, traversal = data["turn"], data["traversal"]
-    out.print(Text(data["session"]["title"], "bold"), f"[dim]turn {turn['ordinal']}, {ago(turn['updated_at'])}[/]")
+    out.print(Text(plain(data["session"]["title"]), "bold"), f"[dim]turn {turn['ordinal']}, {ago(turn['updated_at'])}[/]")
     for name in ("session_id", "previous_turn_id", "next_turn_id"):
         if traversal[name]:
             out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{traversal[name]}[/]")
@@ -153,7 +148,7 @@ def _draw_turn(data: dict[str, Any]) -> None:
         tool = f" {event['tool_name']}" if event["tool_name"] else ""
         end = " ■" if event["terminal"] else ""
         out.print()
-        kind = f"[{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}{end}[/]"
+        kind = f"[{KIND_STYLES[event['type']]}]{event['type']}{escape(plain(tool))}{end}[/]"
         out.print(f"[dim]{event['ordinal']:>3}[/] {kind}  [blue]{event['id']}[/]")
         if event["summary"].strip():
             out.print(Text("    " + _line(event["summary"], event["truncated"])))
@@ -162,19 +157,18 @@ def _draw_turn(data: dict[str, Any]) -> None:
 def _draw_event(data: dict[str, Any]) -> None:
     out = console()
     event, content = data["event"], data["content"]
-    tool = f" {event['tool_name']}" if event["tool_name"] else ""
-    model = f", {event['originating_model']}" if event["originating_model"] else ""
+    tool = escape(plain(f" {event['tool_name']}")) if event["tool_name"] else ""
+    model = escape(plain(f", {event['originating_model']}")) if event["originating_model"] else ""
     code = f", exit code {content['exit_code']}" if content.get("exit_code") is not None else ""
-    out.print(Text(data["session"]["title"], "bold"))
-    out.print(
-        f"[{KIND_STYLES[event['type']]}]{event['type']}{escape(tool)}[/][dim]{escape(model)}{code}, {event['timestamp']}[/]"
-    )
+    out.print(Text(plain(data["session"]["title"]), "bold"))
+    kind = f"[{KIND_STYLES[event['type']]}]{event['type']}{tool}[/]"
+    out.print(f"{kind}[dim]{model}{code}, {event['timestamp']}[/]")
     for name in ("turn_id", "previous_event_id", "next_event_id"):
         if data["traversal"][name]:
             out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{data['traversal'][name]}[/]")
     out.print()
-    out.print(Text(content["text"]), soft_wrap=True)
+    out.print(Text(plain(content["text"])), soft_wrap=True)
 
 
 def _line(text: str, truncated: bool) -> str:
-    return " ".join(text.split()) + ("…" if truncated else "")
+    return plain(" ".join(text.split())) + ("…" if truncated else "")

@@ -1,8 +1,7 @@
 """Times as people type them."""
 
 import re
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import click
 
@@ -14,15 +13,18 @@ def milliseconds_of(text: str | None, option: str) -> int | None:
     """`7d` is seven days ago, `2026-04-30` that day's beginning here; a full ISO 8601 time is itself."""
     if text is None:
         return None
-    if ago := AGO.fullmatch(text.strip()):
-        return int((time.time() - int(ago[1]) * SECONDS[ago[2]]) * 1000)
     try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        if ago := AGO.fullmatch(text.strip()):
+            moment = datetime.now(UTC) - timedelta(seconds=int(ago[1]) * SECONDS[ago[2]])
+        else:
+            moment = datetime.fromisoformat(text.strip())
+        at = moment.timestamp()  # one without a zone is local
+        datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):
         raise click.BadParameter(
             f"{text!r} is no time; try 2026-04-30, 2026-04-30T09:00Z, 12h or 7d.", param_hint=option
         ) from None
-    return int(moment.timestamp() * 1000)  # one without a zone is local
+    return int(at * 1000)
 
 
 def iso(at: int) -> str:

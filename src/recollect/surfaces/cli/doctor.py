@@ -3,19 +3,28 @@
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from recollect.errors import StoreFault
-from recollect.ingest import Intake, sync
-from recollect.realms import Realm
+from recollect.errors import Busy, StoreFault
+from recollect.ingest import Intake
+from recollect.realms import Condition, Realm
 from recollect.sources import all_sources
 from recollect.store import archive_of
 from recollect.store.lock import exclusive
+from recollect.store.salvage import salvage
 from recollect.surfaces.cli._draw import console
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+PATIENCE_S = 30  # seconds to wait for another writer to finish
+HINTS = {
+    Condition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
+    Condition.REBUILDING: "The index is being rebuilt; `recollect sync` finishes it now.",
+    Condition.BEHIND: "The index lacks some events: `recollect sync` brings it level.",
+}
 
 
 @click.command("doctor")
@@ -23,7 +32,12 @@ from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_optio
 @json_option
 @realm_options
 def command(repair: bool, as_json: bool, **realm: object) -> None:
-    """What could not be read and why, whether archive and index are sound, and what to do about it."""
+    """What could not be read and why, whether archive and index are sound, and what to do about it.
+
+    \b
+    recollect doctor
+    recollect doctor --repair
+    """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     mended = _repair(opened) if repair else []
     found = {**examine(opened), "repaired": mended}
@@ -38,15 +52,15 @@ def examine(realm: Realm) -> dict[str, Any]:
     try:
         with realm.reading() as reader:
             damage = reader.is_sound()
-            problems, coverage, warnings = reader.problems(), reader.coverage(), realm.warnings(reader)
+            problems, coverage, condition = reader.problems(), reader.coverage(), realm.condition(reader)
     except StoreFault as fault:
         return {"archive": str(fault), "index": "unknown", "problems": [], "lines": {}, "hints": [str(fault)]}
-    hints = [f"{warning} `recollect doctor --repair` does it now." for warning in warnings if "index" in warning]
+    hints = [HINTS[condition]] if condition in HINTS else []
     if damage:
-        hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` reads it anew from the logs.")
+        hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` makes it anew from logs and remains.")
     return {
         "archive": damage or "sound",
-        "index": "sound" if realm.text_index() and not warnings else "; ".join(warnings) or "missing",
+        "index": "sound" if condition in {Condition.LEVEL, Condition.EMPTY} else condition,
         "problems": [_problem(row) for row in problems],
         "lines": {name: {"lines": part["lines"], **part["tally"]} for name, part in coverage.items()},
         "hints": hints,
@@ -67,19 +81,40 @@ def _repair(realm: Realm) -> list[str]:
     except StoreFault as fault:
         damage = str(fault)
     if damage:
-        path = archive_of(realm.folder)
-        aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
-        with exclusive(realm.folder):
-            path.rename(aside)
-            for leftover in ("-wal", "-shm"):
-                path.with_name(path.name + leftover).unlink(missing_ok=True)
-        sync(realm.folder, realm.settings, all_sources(), os.environ)
+        aside = _set_aside(realm)
+        with _intake(realm) as intake:
+            intake.sync()
+            rescued = salvage(aside, intake.archive)
         done.append(f"The damaged archive was set aside as {aside} and all logs were read again.")
-    with Intake(realm.folder, realm.settings, all_sources(), os.environ) as intake:
+        done.append(f"{rescued} sessions whose logs are gone were rescued from it.")
+    with _intake(realm) as intake:
         intake.indexer.start_over()
+        intake.indexer.commit(force=True)
     done.append("The index was rebuilt from the archive.")
     realm.forget()
     return done
+
+
+def _set_aside(realm: Realm) -> Path:
+    path = archive_of(realm.folder)
+    aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
+    with exclusive(realm.folder):
+        path.rename(aside)
+        for leftover in ("-wal", "-shm"):
+            path.with_name(path.name + leftover).unlink(missing_ok=True)
+    return aside
+
+
+def _intake(realm: Realm) -> Intake:
+    """The realm for writing; a mending that was begun in the background is waited for."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return Intake(realm.folder, realm.settings, all_sources(), os.environ)
+        except Busy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
 
 
 def _draw(found: dict[str, Any]) -> None:

@@ -16,7 +16,12 @@ from recollect.surfaces.cli.sync import sentence
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 @realm_options
 def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
-    """Build the index anew from the archive. Ids stay as they are."""
+    """Build the index anew from the archive. Ids stay as they are.
+
+    \b
+    recollect rebuild
+    recollect rebuild --logs
+    """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     with Intake(opened.folder, opened.settings, all_sources(), os.environ) as intake:
         if not behind:

@@ -16,7 +16,11 @@ from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_optio
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """Which agents can be read, which are installed here, and how much of them is indexed."""
+    """Which agents can be read, which are installed here, and how much of them is indexed.
+
+    \b
+    recollect sources
+    """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     with opened.reading() as reader:
         counts = reader.counts()

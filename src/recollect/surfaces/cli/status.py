@@ -17,7 +17,12 @@ from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_optio
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """What is indexed, how fresh it is, how much of each agent's logs is covered, and how large it all is."""
+    """What is indexed, how fresh it is, how much of each agent's logs is covered, and how large it all is.
+
+    \b
+    recollect status
+    recollect status --json
+    """
     found = describe(chosen_realm(**realm))  # type: ignore[arg-type]
     if as_json:
         click.echo(msgspec.json.encode(found).decode())
@@ -31,7 +36,7 @@ def describe(realm: Realm) -> dict[str, Any]:
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         warnings = realm.warnings(reader)
         redactions = reader.redactions()
-    index = realm.text_index()
+        index = realm.text_index(reader)
     sources = {
         name: {
             **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),

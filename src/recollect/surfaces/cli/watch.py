@@ -19,7 +19,11 @@ from recollect.watch import watch
 @click.option("--while-open", is_flag=True, hidden=True, help="Stop when standard input closes: with whoever started us.")
 @realm_options
 def command(quiet: bool, while_open: bool, **realm: object) -> None:
-    """Sync now, and again within a fraction of a second whenever an agent writes. Stop with Ctrl-C."""
+    """Sync now, and again within a fraction of a second whenever an agent writes. Stop with Ctrl-C.
+
+    \b
+    recollect watch
+    """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
