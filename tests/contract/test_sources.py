@@ -1,0 +1,305 @@
+"""What every source promises, tried on all of its fixtures. A new source brings a folder of them and changes nothing here."""
+
+import json
+import os
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from recollect.ingest import Intake, sync
+from recollect.settings import Settings
+from recollect.sources import BUILT_IN, Source, all_sources
+from recollect.store import Reader, archive_of
+from tests.golden import became, cases, contents
+
+NOW = 1_780_000_000  # seconds: the age of every log here, for records that have no time of their own
+CUTS = 12  # places per log where it is cut; the property tests look for others
+SHUFFLES = 2
+LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
+
+
+def _these(chosen: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", chosen, ids=lambda case: f"{case.parent.name}/{case.name}")
+
+
+every_source = pytest.mark.parametrize("source", BUILT_IN, ids=lambda source: source.name)
+every_case = _these(cases())
+
+
+class Machine:
+    """A home folder that fills up with logs, and the realm that follows it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.realm = folder / "home", folder / "realm"
+        self.home.mkdir(parents=True)
+        self.intake = Intake(self.realm, Settings(home=folder), all_sources(), {"HOME": str(self.home)})
+
+    def write(self, log: Path, content: bytes, age: int = NOW) -> None:
+        path = self.home / log
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, (age, age))
+
+    def append(self, log: Path, content: bytes) -> None:
+        path = self.home / log
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as stream:
+            stream.write(content)
+        os.utime(path, (NOW, NOW))
+
+    def archive(self) -> list[str]:
+        """Every session, turn, event and problem, but not how many lines were read to get there."""
+        return [line for line in contents(self.realm, self.home) if not line.startswith('{"tally"')]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    machine = Machine(tmp_path / "machine")
+    with machine.intake:
+        yield machine
+
+
+@cache
+def _whole(case: Path) -> list[str]:
+    with TemporaryDirectory() as folder:
+        machine = Machine(Path(folder))
+        with machine.intake:
+            for log in logs_of(case):
+                machine.write(log, (case / "home" / log).read_bytes())
+            machine.intake.sync()
+            return machine.archive()
+
+
+@pytest.fixture
+def whole(case: Path) -> list[str]:
+    """What a fixture becomes when each of its logs is read in one go."""
+    return _whole(case)
+
+
+def logs_of(case: Path) -> list[Path]:
+    """A fixture's files in the order in which they were begun: an original before its copy, a parent before its child."""
+    home = case / "home"
+    files = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
+    return sorted(files, key=lambda log: (_first_time(home / log), str(log)))
+
+
+def _first_time(path: Path) -> str:
+    if path.suffix == ".jsonl":
+        for line in path.read_bytes().split(b"\n"):
+            try:
+                return str(json.loads(line)["timestamp"])
+            except (ValueError, TypeError, KeyError):
+                continue
+    return "~"  # sorts after every time
+
+
+def lines_of(path: Path) -> list[bytes]:
+    """The lines of a log with their ends. A compressed log is never written but whole."""
+    content = path.read_bytes()
+    return [content] if path.suffix == ".zst" else LINE.findall(content)
+
+
+def has_children(case: Path) -> bool:
+    return '"parent": "' in (case / "expected.jsonl").read_text("utf-8")
+
+
+# ---- what it becomes
+
+
+@every_source
+def test_every_source_has_fixtures(source: Source) -> None:
+    assert [case for case in cases() if case.parent.name == source.name]
+
+
+def test_every_fixture_is_of_a_source_that_exists() -> None:
+    assert {case.parent.name for case in cases()} <= {source.name for source in all_sources()}
+
+
+@every_case
+def test_a_fixture_becomes_what_was_expected(case: Path, tmp_path: Path) -> None:
+    assert became(case, tmp_path) == (case / "expected.jsonl").read_text("utf-8").split("\n")[:-1]
+
+
+@every_case
+def test_a_fixture_has_the_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
+    became(case, tmp_path)
+    reader = Reader(archive_of(tmp_path))
+    assert set(reader.counts()) == {case.parent.name}
+    reader.close()
+
+
+# ---- ids
+
+
+@every_case
+def test_ids_do_not_depend_on_where_the_home_folder_is(case: Path, tmp_path: Path) -> None:
+    shutil.copytree(case / "home", tmp_path / "elsewhere" / "home")
+    there = became(tmp_path / "elsewhere", tmp_path / "realm")
+    assert there == became(case, tmp_path / "another realm")
+
+
+@every_case
+def test_reading_everything_again_gives_the_same_ids(case: Path, machine: Machine, whole: list[str]) -> None:
+    for log in logs_of(case):
+        machine.write(log, (case / "home" / log).read_bytes())
+    machine.intake.sync()
+    machine.intake.archive.drop_cursors()
+    again = machine.intake.sync()
+    assert again.bytes > 0
+    assert machine.archive() == whole
+
+
+# ---- pieces
+
+
+@every_case
+def test_a_second_sync_reads_nothing_and_writes_nothing(case: Path, machine: Machine) -> None:
+    for log in logs_of(case):
+        machine.write(log, (case / "home" / log).read_bytes())
+    first = machine.intake.sync()
+    changes = machine.intake.archive.db.total_changes
+    second = machine.intake.sync()
+    assert first.bytes > 0
+    assert (second.files, second.files_read, second.bytes, second.events) == (first.files, 0, 0, 0)
+    assert machine.intake.archive.db.total_changes == changes
+
+
+@every_case
+def test_a_log_that_grows_line_by_line_is_the_same_as_one_read_whole(case: Path, machine: Machine, whole: list[str]) -> None:
+    for log in logs_of(case):
+        for line in lines_of(case / "home" / log):
+            machine.append(log, line)
+            machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@every_case
+def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, whole: list[str]) -> None:
+    for log in logs_of(case):
+        machine.write(log, (case / "home" / log).read_bytes())
+        machine.intake.sync_changed([machine.home / log])
+    assert machine.archive() == whole
+
+
+@every_case
+@pytest.mark.parametrize("seen", [0, -20], ids=["empty", "nearly whole"])
+def test_a_log_whose_first_line_was_still_being_written_is_the_same(
+    case: Path, seen: int, machine: Machine, whole: list[str]
+) -> None:
+    for log in logs_of(case):
+        content = (case / "home" / log).read_bytes()
+        machine.write(log, lines_of(case / "home" / log)[0][:seen])
+        machine.intake.sync()
+        machine.write(log, content)
+        machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@_these([case for case in cases() if has_children(case)])
+def test_a_parent_and_its_children_may_grow_side_by_side(case: Path, machine: Machine, whole: list[str]) -> None:
+    logs = logs_of(case)
+    for lines in zip_longest(*(lines_of(case / "home" / log) for log in logs), fillvalue=b""):
+        for log, line in zip(logs, lines, strict=True):
+            machine.append(log, line)
+            machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@_these([case for case in cases() if has_children(case)])
+@pytest.mark.parametrize("lines", [1, 3, 5])
+def test_children_may_come_after_any_line_of_their_parent(
+    case: Path, lines: int, machine: Machine, whole: list[str]
+) -> None:
+    parent, *children = logs_of(case)
+    written = lines_of(case / "home" / parent)
+    for part in (written[:lines], written[lines:]):
+        for line in part:
+            machine.append(parent, line)
+            machine.intake.sync()
+        for child in children:
+            machine.write(child, (case / "home" / child).read_bytes())
+        machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@_these([case for case in cases() if len(logs_of(case)) > 1])
+def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Machine, whole: list[str]) -> None:
+    for age, log in enumerate(reversed(logs_of(case))):
+        machine.write(log, (case / "home" / log).read_bytes(), NOW + age)
+    machine.intake.sync()
+    assert machine.archive() == whole
+
+
+# ---- damage
+
+
+@every_case
+def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
+    case: Path, machine: Machine, whole: list[str]
+) -> None:
+    for log in logs_of(case):
+        content = (case / "home" / log).read_bytes()
+        for cut in (*random.Random(case.name).choices(range(len(content)), k=CUTS), None):
+            machine.write(log, content[:cut])
+            machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@every_case
+@pytest.mark.parametrize("seed", range(SHUFFLES))
+def test_shuffled_lines_never_raise(case: Path, machine: Machine, seed: int) -> None:
+    chance = random.Random(seed)
+    for log in logs_of(case):
+        lines = lines_of(case / "home" / log)
+        chance.shuffle(lines)
+        machine.write(log, b"".join(lines))
+    report = machine.intake.sync()
+    assert report.lines > 0 or report.unreadable
+
+
+@every_case
+@pytest.mark.parametrize("seed", range(SHUFFLES))
+def test_junk_between_the_bytes_never_raises(case: Path, machine: Machine, seed: int) -> None:
+    chance = random.Random(seed)
+    for log in logs_of(case):
+        content = bytearray((case / "home" / log).read_bytes())
+        for _ in range(30):
+            place = chance.randrange(len(content))
+            content[place : place + chance.randrange(4)] = chance.randbytes(chance.randrange(6))
+        machine.write(log, bytes(content))
+    machine.intake.sync()
+
+
+# ---- homes
+
+
+@every_source
+def test_logs_are_looked_for_under_home(source: Source) -> None:
+    assert all(home.is_relative_to("/somebody") for home in source.homes({"HOME": "/somebody"}))
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_an_agent_that_was_told_to_live_elsewhere_is_found_there(name: str, tmp_path: Path) -> None:
+    variable, usual = VARIABLES[name]
+    case = next(case for case in cases() if case.parent.name == name and case.name == "plain_turns")
+    shutil.copytree(case / "home" / usual, tmp_path / "elsewhere")
+    (tmp_path / "home").mkdir()
+    env = {"HOME": str(tmp_path / "home"), variable: str(tmp_path / "elsewhere")}
+    report = sync(tmp_path / "realm", Settings(home=tmp_path), all_sources(), env)
+    assert (report.files, report.sessions) == (1, 1)
+
+
+def test_claude_code_may_have_several_homes(tmp_path: Path) -> None:
+    both = [case for case in cases() if case.parent.name == "claude-code"][:2]
+    folders = ",".join(str(case / "home" / ".claude") for case in both)
+    files = sum(len(list(case.rglob("projects/*/*.jsonl"))) for case in both)
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": folders}
+    assert sync(tmp_path / "realm", Settings(home=tmp_path), all_sources(), env).files == files

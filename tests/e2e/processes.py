@@ -1,0 +1,92 @@
+"""Processes of the real program, and waiting for what they do."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests.conftest import Person
+
+PATIENCE_S = 20.0  # far beyond what anything takes on a busy machine: reaching it is a failure, not a measurement
+Value = TypeVar("Value")
+
+
+def until(condition: Callable[[], Value], seconds: float = PATIENCE_S) -> Value:
+    """What a condition gives once it holds. One that never does fails the test."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"this did not come true within {seconds:.0f} s"
+        time.sleep(0.01)
+    return value
+
+
+@contextmanager
+def running(person: Person, *arguments: str, **more: Any) -> Iterator["subprocess.Popen[bytes]"]:
+    """A command in the background. It is dead afterwards, whatever happened."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **more}
+    command = [sys.executable, "-m", "recollect", *arguments]
+    with subprocess.Popen(command, env=person.env, **streams) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def watching(person: Person) -> Iterator["subprocess.Popen[bytes]"]:
+    """`recollect watch`, from the moment it is the writer."""
+    with running(person, "watch", "--quiet") as process:
+        until(lambda: is_writer(process, person))
+        yield process
+
+
+def is_writer(process: "subprocess.Popen[bytes]", person: Person) -> bool:
+    """Whether a process has the lock of the realm: its holder writes its number into it."""
+    lock = person.realm / "write.lock"
+    return lock.exists() and lock.read_text() == str(process.pid)
+
+
+def killed_after(person: Person, seconds: float, *arguments: str) -> bool:
+    """Start a command and kill -9 it after a while; whether it was still at work."""
+    with running(person, *arguments) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return True
+    return False
+
+
+def inside(person: Person, prelude: str, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    """The command line in a process that first runs some lines of its own: to count, to limit, to drop rights."""
+    code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=person.env, capture_output=True, text=True, check=check, timeout=120)
+
+
+def rests(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a process has done its first work and now waits for something, by the processor time it has used."""
+    before = _ticks(process)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    return before > 0 and before == _ticks(process)
+
+
+def _ticks(process: "subprocess.Popen[bytes]") -> int:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])  # utime and stime, counting from the process's state
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process that need not be our child still runs. One that only waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")

@@ -1,0 +1,630 @@
+"""Whatever is wrong with a log, a disk, the archive or the index: a clear sentence, the rest goes on, nothing is lost."""
+
+import ctypes
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from recollect.index.text import folder_of
+from recollect.ingest import Report, sync
+from recollect.sources import all_sources
+from recollect.store import archive_of
+from tests.conftest import Person, RawMcp
+from tests.e2e.archives import answer, archived, found, sessions, texts, undisturbed
+from tests.e2e.processes import inside, until, watching
+from tests.logs import Claude, append, write
+
+WORDS = ("avocet", "bunting", "curlew", "dunlin", "eider", "fulmar", "gannet", "hobby")
+MB = 1 << 20
+
+
+def fill(person: Person, words: tuple[str, ...] = WORDS) -> None:
+    """One session for every word, with a prompt and an answer that have it."""
+    for number, word in enumerate(words, 1):
+        said = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 10)
+        write(person.claude_log(said.session), [said.prompt(f"what is a {word}"), said.says(f"a {word} is a bird")])
+
+
+def finds_everything(person: Person) -> bool:
+    return all(len(found(person, word)) == 2 for word in WORDS)
+
+
+def sentences(done: "subprocess.CompletedProcess[str]") -> str:
+    """What a command told the person: never a traceback."""
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+# ---- where the logs should be
+
+
+def test_without_any_log_folder_a_sync_says_that_there_is_nothing(person: Person) -> None:
+    done = person.run("sync")
+    assert done.stdout.startswith("Nothing new in 0 logs")
+    assert sentences(done) == ""
+    assert person.json("list")["data"]["sessions"] == []
+
+
+def test_searching_before_the_first_sync_says_what_to_do(person: Person) -> None:
+    done = person.run("search", "anything")
+    assert "Nothing is indexed yet. Run `recollect sync`" in sentences(done)
+    with person.mcp() as client:
+        envelope = client.call("search_sessions", query="anything")
+    assert envelope["data"]["results"] == []
+    assert "Nothing is indexed yet" in envelope["warnings"][0]
+
+
+CAPBSET_DROP, DAC_OVERRIDE, DAC_READ_SEARCH = 24, 1, 2  # of prctl(2) and capabilities(7)
+
+
+def obey_permissions() -> None:
+    """Give up the superuser's right to read every file. Others do not have it and are not told off for trying."""
+    libc = ctypes.CDLL(None)
+    for right in (DAC_OVERRIDE, DAC_READ_SEARCH):
+        libc.prctl(CAPBSET_DROP, right)
+
+
+def test_an_unreadable_log_folder_is_named_and_the_rest_is_read(person: Person) -> None:
+    fill(person)
+    closed = person.claude_log("99999999-0000-4000-8000-000000000000", "-closed").parent
+    closed.chmod(0)
+    done = person.run("sync", preexec_fn=obey_permissions)
+    closed.chmod(0o700)
+    assert sentences(done) == f"! {closed}: folder cannot be read: Permission denied\n"
+    assert finds_everything(person)
+
+
+def test_an_unreadable_log_is_named_the_rest_is_read_and_later_it_is_too(person: Person) -> None:
+    fill(person)
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("behind closed doors")])
+    log.chmod(0)
+    done = person.run("sync", preexec_fn=obey_permissions)
+    assert sentences(done) == f"! {log}: cannot be read: Permission denied\n"
+    assert finds_everything(person)
+    log.chmod(0o600)
+    person.run("sync", preexec_fn=obey_permissions)
+    assert len(found(person, "doors")) == 1
+
+
+@pytest.mark.parametrize("command", [("sync",), ("search", "avocet"), ("status",)])
+def test_a_state_folder_that_cannot_be_written_is_named(person: Person, command: tuple[str, ...]) -> None:
+    person.state.mkdir(mode=0o500)
+    done = person.run(*command, check=False, preexec_fn=obey_permissions)
+    assert done.returncode == 1
+    assert str(person.state) in sentences(done)
+
+
+def test_a_state_folder_that_is_a_file_is_named(person: Person) -> None:
+    person.state.write_text("not a folder")
+    done = person.run("sync", check=False)
+    assert done.returncode in {1, 2}
+    assert str(person.state) in sentences(done)
+
+
+def test_a_log_folder_that_is_a_link_to_itself_is_named_and_the_rest_is_read(person: Person) -> None:
+    loop = person.home / ".codex" / "sessions"
+    loop.parent.mkdir()
+    loop.symlink_to(loop)
+    fill(person)
+    done = person.run("sync")
+    assert sentences(done).startswith(f"! {loop}: folder cannot be read: Too many levels of symbolic links")
+    assert finds_everything(person)
+
+
+def test_links_that_lead_nowhere_or_round_in_circles_are_passed_over(person: Person) -> None:
+    fill(person)
+    folder = person.claude_log("x").parent
+    (folder / "up").symlink_to(folder.parent)
+    (folder / "self.jsonl").symlink_to(folder / "self.jsonl")
+    (folder / "gone.jsonl").symlink_to(folder / "nothing-here")
+    report = person.sync()
+    assert (report.files, report.sessions) == (len(WORDS), len(WORDS))
+    assert finds_everything(person)
+
+
+def test_an_empty_log_is_no_session_until_something_is_in_it(person: Person) -> None:
+    said = Claude()
+    log = person.claude_log(said.session)
+    log.touch()
+    fill(person)
+    report = person.sync()
+    assert (report.sessions, report.problems, report.unreadable) == (len(WORDS), 0, [])
+    append(log, said.prompt("no longer empty"))
+    assert person.sync().sessions == 1
+    assert len(found(person, "empty")) == 1
+
+
+def test_a_folder_named_like_a_log_is_a_folder(person: Person) -> None:
+    fill(person)
+    said = Claude()
+    inner = person.claude_log("x").with_name("x.jsonl") / f"{said.session}.jsonl"
+    write(inner, [said.prompt("inside the odd folder")])
+    done = person.run("sync")
+    assert sentences(done) == ""
+    assert finds_everything(person)
+    assert len(found(person, "odd")) == 1
+
+
+def test_a_pipe_named_like_a_log_holds_nobody_up(person: Person) -> None:
+    fill(person)
+    os.mkfifo(person.claude_log("pipe"))
+    assert person.run("sync").returncode == 0
+    assert finds_everything(person)
+
+
+def test_a_log_whose_name_is_no_utf_8_holds_nobody_up(person: Person) -> None:
+    fill(person)
+    said = Claude()
+    odd = os.fsencode(person.claude_log("x").parent) + b"/caf\xe9.jsonl"
+    Path(os.fsdecode(odd)).write_bytes(write(person.home / "plain.txt", [said.prompt("oddly named")]).read_bytes())
+    sentences(person.run("sync", check=False))
+    assert finds_everything(person)
+    assert len(found(person, "oddly")) == 1
+
+
+# ---- a log that changes under the reader
+
+
+@pytest.fixture
+def long_log(person: Person) -> Path:
+    """A log of several batches."""
+    said = Claude()
+    filler = "so it goes on and on " * 2_000
+    return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(250)])
+
+
+def sync_disturbed(person: Person, log: Path, disturb: "callable") -> Report:
+    """A sync in which something happens to a log after its first batch was read."""
+    happened = []
+
+    def at_first_batch(report: Report) -> None:
+        if report.bytes and not happened:
+            happened.append(disturb(log))
+
+    report = sync(person.realm, person.settings(), all_sources(), person.env, None, at_first_batch)
+    assert happened, "the log must be long enough to be disturbed"
+    return report
+
+
+def test_a_log_that_vanishes_while_it_is_read_stops_nobody_and_comes_back_whole(person: Person, long_log: Path) -> None:
+    aside = person.home / "aside"
+    os.utime(long_log, (0, 0))  # the oldest is read first
+    fill(person)
+    sync_disturbed(person, long_log, lambda log: log.rename(aside))
+    assert finds_everything(person)
+    aside.rename(long_log)
+    append(long_log, Claude(start=900).prompt("the last line"))
+    person.sync()
+    assert archived(person) == undisturbed(person)
+    assert len(found(person, '"the last line"')) == 1
+
+
+def test_a_log_that_vanishes_for_good_while_it_is_read_leaves_what_was_read(person: Person, long_log: Path) -> None:
+    fill(person)
+    sync_disturbed(person, long_log, Path.unlink)
+    person.sync()
+    assert finds_everything(person)
+    read = [text for text in texts(person) if text.startswith("line ")]
+    assert [text.split()[1] for text in read] == [str(number) for number in range(len(read))]
+
+
+def test_a_log_that_grows_while_it_is_read_is_read_once(person: Person, long_log: Path) -> None:
+    sync_disturbed(person, long_log, lambda log: append(log, Claude(start=900).prompt("meanwhile")))
+    person.sync()
+    assert archived(person) == undisturbed(person)
+    assert person.sync().bytes == 0
+
+
+def test_a_log_that_is_cut_short_while_it_is_read_becomes_what_is_left(person: Person, long_log: Path) -> None:
+    short = len(long_log.read_bytes().splitlines(keepends=True)[0])
+    sync_disturbed(person, long_log, lambda log: os.truncate(log, short))
+    person.sync()
+    assert len(texts(person)) == 1
+    assert archived(person) == undisturbed(person)
+
+
+# ---- lines that are no lines
+
+NOT_LINES = {
+    "invalid UTF-8": b'{"type": "user", \xff\xfe\x80',
+    "null bytes": b"\0" * 4096,
+    "not JSON": b"hello there",
+    "half a record": b'{"type": "user", "message": {"role": ',
+    "another value": b'"just a string"',
+    "a number": b"12345678901234567890123",
+    "nested beyond reason": b'{"type": "user", "message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "an unclosed nest": b'{"type":' * 100_000,
+    "a number beyond reason": b'{"type": "user", "timestamp": 1' + b"0" * 5_000 + b"}",
+    "a record that is no object": b"[1, 2, 3]",
+    "a byte order mark": b"\xef\xbb\xbf",
+}
+
+UNREADABLE = ("invalid UTF-8", "null bytes", "not JSON", "half a record")
+
+
+@pytest.mark.parametrize("line", NOT_LINES.values(), ids=NOT_LINES)
+def test_a_line_that_is_none_costs_no_other_line(person: Person, line: bytes) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("the line before")])
+    with log.open("ab") as agent:
+        agent.write(line + b"\n")
+    append(log, said.says("the line after"))
+    fill(person)
+    person.sync()
+    kept = [text for text in texts(person) if text.startswith("the line")]
+    assert kept == ["the line before", "the line after"]
+    assert finds_everything(person)
+
+
+@pytest.mark.parametrize("line", [NOT_LINES[name] for name in UNREADABLE], ids=UNREADABLE)
+def test_a_line_that_cannot_be_read_is_named_by_doctor(person: Person, line: bytes) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("the line before")])
+    with log.open("ab") as agent:
+        agent.write(line + b"\n")
+    done = person.run("sync")
+    assert "1 lines could not be read" in done.stdout
+    shown = person.run("doctor").stdout
+    assert "1 × claude-code: " in shown
+    assert f"{log}:2" in shown
+
+
+def test_a_record_behind_null_bytes_is_read(person: Person) -> None:
+    """After a power cut some file systems leave a hole of null bytes, and the agent goes on writing behind it."""
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("before the power cut")])
+    with log.open("ab") as agent:
+        agent.write(b"\0" * 700)
+    person.sync()
+    append(log, said.prompt("after the power cut"), said.says("yes"))
+    person.sync()
+    assert texts(person) == ["before the power cut", "after the power cut", "yes"]
+
+
+def test_invalid_utf_8_inside_a_text_keeps_the_rest_of_the_text(person: Person) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("caf@ au lait")])
+    log.write_bytes(log.read_bytes().replace(b"@", b"\xe9"))
+    person.sync()
+    assert texts(person) == ["caf\ufffd au lait"]
+    assert len(found(person, "lait")) == 1
+
+
+def test_half_of_a_surrogate_pair_keeps_the_rest_of_the_text(person: Person) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("half a bird @ here")])
+    log.write_bytes(log.read_bytes().replace(b"@", rb"\ud83d"))
+    person.sync()
+    (text,) = texts(person)
+    assert (text[:11], text[-5:]) == ("half a bird", " here")
+
+
+def test_an_exit_code_beyond_all_measure_stops_nobody(person: Person) -> None:
+    said = Claude()
+    said_so = f"Exit code {'9' * 40}\nboom"
+    write(person.claude_log(said.session), [
+        said.prompt("go"), said.calls("Bash", "c1", command="x"), said.result("c1", said_so, failed=True), said.says("done"),
+    ])  # fmt: skip
+    fill(person)
+    person.sync()
+    assert finds_everything(person)
+    assert said_so in texts(person)
+
+
+@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59.999-23:59", "0001-01-01T00:00:00+23:59", "not a time", None])
+def test_a_time_outside_the_calendar_stops_nobody(person: Person, stamp: object) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [{**said.prompt("out of time"), "timestamp": stamp}])
+    fill(person)
+    person.sync()
+    assert len(found(person, "time")) == 1
+    window = {"start_datetime": "0001-01-02T00:00:00Z", "end_datetime": "9999-12-30T00:00:00Z"}
+    with person.mcp() as client:
+        assert len(client.call("list_sessions", **window)["data"]["sessions"]) >= len(WORDS)
+        session = sessions(person)[0]
+        assert "data" in client.call("open", id=f"session:{session.id.hex()}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"this is not zstandard", b"", zstandard.compress(b'{"type":' * 9_000)[:40]],
+    ids=["garbage", "empty", "cut short"],
+)
+def test_a_damaged_compressed_rollout_stops_nobody(person: Person, content: bytes) -> None:
+    log = person.codex_log("019b7d0a-0001-7001-8a11-00000000004a")
+    log.with_name(log.name + ".zst").write_bytes(content)
+    fill(person)
+    sentences(person.run("sync"))
+    assert finds_everything(person)
+
+
+def test_a_damaged_compressed_rollout_is_named(person: Person) -> None:
+    log = person.codex_log("019b7d0a-0001-7001-8a11-00000000004a")
+    named = log.with_name(log.name + ".zst")
+    named.write_bytes(b"this is not zstandard")
+    done = person.run("sync", check=False)
+    assert str(named) in sentences(done) + person.run("doctor", check=False).stdout
+
+
+# ---- the disk
+
+
+@pytest.fixture
+def small_disk(person: Person) -> Iterator[Person]:
+    """Somebody whose state folder is on a disk of its own that has two megabytes."""
+    person.state.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(person.state)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small disk can only be mounted by a superuser")
+    yield person
+    subprocess.run(["umount", "-l", str(person.state)], check=True)
+
+
+def noise(size: int) -> str:
+    """Text that does not shrink when it is compressed."""
+    return os.urandom(size // 2).hex()
+
+
+def fill_beyond_the_disk(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(40_000)}") for number in range(100)])
+
+
+def test_a_full_disk_is_named_and_nothing_that_was_stored_is_lost(small_disk: Person) -> None:
+    fill(small_disk)
+    small_disk.run("sync")
+    before = archived(small_disk)
+    fill_beyond_the_disk(small_disk)
+    done = small_disk.run("sync", check=False)
+    assert done.returncode == 1
+    assert "disk is full" in sentences(done)
+    assert archived(small_disk) == before
+    assert finds_everything(small_disk)
+
+
+def test_once_there_is_room_again_a_sync_completes(small_disk: Person) -> None:
+    fill(small_disk)
+    fill_beyond_the_disk(small_disk)
+    small_disk.run("sync", check=False)
+    subprocess.run(["mount", "-o", "remount,size=100m", str(small_disk.state)], check=True)
+    done = small_disk.run("sync")
+    assert sentences(done) == ""
+    assert archived(small_disk) == undisturbed(small_disk)
+    assert finds_everything(small_disk)
+    assert len(found(small_disk, "grain")) == 50
+
+
+def test_a_limit_on_the_size_of_files_is_named_and_nothing_that_was_stored_is_lost(person: Person) -> None:
+    fill(person)
+    person.run("sync")
+    before = archived(person)
+    fill_beyond_the_disk(person)
+    limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({2 * MB}, {2 * MB}))"
+    done = inside(person, limit, "sync", check=False)
+    assert done.returncode == 1
+    assert str(person.realm) in sentences(done)
+    assert archived(person) == before
+    person.run("sync")
+    assert archived(person) == undisturbed(person)
+    assert finds_everything(person)
+
+
+# ---- the archive
+
+
+@pytest.fixture
+def filled(person: Person) -> Person:
+    """Somebody with an archive of many pages."""
+    fill(person)
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt(f"grain {number} {noise(3_000)}") for number in range(300)])
+    person.sync()
+    return person
+
+
+def overwrite(path: Path, start: int, stop: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(os.urandom(stop - start))
+
+
+DAMAGES = {
+    "header overwritten": lambda path: overwrite(path, 0, 4096),
+    "schema overwritten": lambda path: overwrite(path, 100, 4096),
+    "pages overwritten": lambda path: overwrite(path, 8192, path.stat().st_size - 4096),
+    "cut in half": lambda path: os.truncate(path, path.stat().st_size // 2 // 4096 * 4096),
+}
+
+
+@pytest.fixture(params=DAMAGES.values(), ids=DAMAGES)
+def damaged(request: pytest.FixtureRequest, filled: Person) -> Person:
+    request.param(archive_of(filled.realm))
+    return filled
+
+
+def test_a_damaged_archive_is_named_by_every_command_that_reads_it(damaged: Person) -> None:
+    append(damaged.claude_log("1" * 8), Claude().prompt("something new"))
+    for command in (("sync",), ("search", "avocet"), ("status",)):
+        done = damaged.run(*command, check=False)
+        assert done.returncode == 1, command
+        assert "is damaged" in sentences(done), command
+        assert "`recollect doctor --repair`" in sentences(done), command
+
+
+def test_a_damaged_archive_is_named_by_the_mcp_server_which_goes_on(damaged: Person) -> None:
+    with damaged.mcp() as client:
+        envelope = client.call("search_sessions", query="avocet")
+        assert envelope["error"]["code"] == "internal_error"
+        assert "doctor --repair" in envelope["error"]["message"]
+        assert client.request("ping")["result"] == {}
+
+
+def test_doctor_names_a_damaged_archive_and_mends_it(damaged: Person) -> None:
+    named = damaged.run("doctor", check=False)
+    assert named.returncode == 1
+    assert "damaged" in named.stdout
+    assert "`recollect doctor --repair`" in named.stdout
+    sentences(named)
+    mended = damaged.run("doctor", "--repair", check=False)
+    sentences(mended)
+    assert mended.returncode == 0, mended.stdout
+    assert finds_everything(damaged)
+    assert archived(damaged) == undisturbed(damaged)
+
+
+def test_a_mended_archive_leaves_the_damaged_one_aside(filled: Person) -> None:
+    DAMAGES["header overwritten"](archive_of(filled.realm))
+    damage = archive_of(filled.realm).read_bytes()
+    filled.run("doctor", "--repair")
+    (aside,) = filled.realm.glob("archive.damaged-*.db")
+    assert aside.read_bytes() == damage
+    assert stat.S_IMODE(aside.stat().st_mode) == 0o600
+
+
+def test_mending_keeps_what_only_the_archive_still_has(filled: Person) -> None:
+    """The log was deleted by its agent, and the damage lies elsewhere in the archive: the session must survive."""
+    filled.claude_log("00000001-0000-4000-8000-000000000000").unlink()
+    size = archive_of(filled.realm).stat().st_size
+    overwrite(archive_of(filled.realm), size - 40_960, size - 36_864)
+    assert filled.run("doctor", check=False).returncode == 1
+    filled.run("doctor", "--repair", check=False)
+    assert finds_everything(filled)
+
+
+def test_a_deleted_archive_comes_back_from_the_logs(filled: Person) -> None:
+    for file in filled.realm.glob("archive.db*"):
+        file.unlink()
+    filled.run("sync")
+    assert archived(filled) == undisturbed(filled)
+    assert finds_everything(filled)
+    assert filled.json("status")["index"]["documents"] == sum(session.event_count for session in sessions(filled))
+
+
+def test_a_deleted_archive_does_not_leave_its_index_behind(filled: Person) -> None:
+    """Some logs are gone too, so the new archive gives the old one's numbers to other events."""
+    for file in filled.realm.glob("archive.db*"):
+        file.unlink()
+    for word in (1, 2, 3):
+        filled.claude_log(f"{word:08d}-0000-4000-8000-000000000000").unlink()
+    filled.run("sync")
+    assert [len(found(filled, word)) for word in WORDS] == [0, 0, 0, 2, 2, 2, 2, 2]
+
+
+# ---- the index
+
+
+def _only_an_old_version(index: Path) -> None:
+    index.rename(index.with_name("text-0"))
+
+
+def _segments_overwritten(index: Path) -> None:
+    for file in index.iterdir():
+        if file.suffix in {".term", ".idx", ".pos", ".fast"}:
+            overwrite(file, 0, file.stat().st_size)
+
+
+def _segments_deleted(index: Path) -> None:
+    for file in index.iterdir():
+        if file.suffix in {".term", ".idx"}:
+            file.unlink()
+
+
+INDEX_DAMAGES = {
+    "deleted": shutil.rmtree,
+    "outdated": _only_an_old_version,
+    "meta.json corrupt": lambda index: (index / "meta.json").write_text("{not json"),
+    "meta.json deleted": lambda index: (index / "meta.json").unlink(),
+    "segments deleted": _segments_deleted,
+    "segments overwritten": _segments_overwritten,
+}
+
+
+@pytest.fixture(params=INDEX_DAMAGES.values(), ids=INDEX_DAMAGES)
+def index_damaged(request: pytest.FixtureRequest, person: Person) -> Person:
+    fill(person)
+    person.sync()
+    request.param(folder_of(person.realm))
+    return person
+
+
+def test_search_says_that_the_index_is_being_rebuilt_and_then_finds_everything(index_damaged: Person) -> None:
+    with index_damaged.mcp() as client:
+        envelope = client.call("search_sessions", query=WORDS[0])
+        assert "rebuilt" in " ".join(envelope["warnings"])
+        until(lambda: is_complete(client))
+        for word in WORDS:
+            assert client.call("search_sessions", query=word)["data"]["result_count"] == 2
+
+
+def is_complete(client: RawMcp) -> bool:
+    """Whether search finds everything. Until it does, it must say so."""
+    envelope = client.call("search_sessions", query=WORDS[0])
+    assert envelope["warnings"] or envelope["data"]["result_count"] == 2, "an incomplete answer without a warning"
+    return not envelope["warnings"]
+
+
+def test_the_command_line_waits_for_the_index_and_finds_everything(index_damaged: Person) -> None:
+    assert index_damaged.json("search", WORDS[0])["data"]["result_count"] == 2
+
+
+def test_a_sync_brings_a_damaged_index_back(index_damaged: Person) -> None:
+    said = Claude()
+    write(index_damaged.claude_log(said.session), [said.prompt("something new")])
+    index_damaged.sync()
+    assert finds_everything(index_damaged)
+    assert len(found(index_damaged, "something")) == 1
+
+
+def test_doctor_names_a_damaged_index_and_mends_it(index_damaged: Person) -> None:
+    named = index_damaged.run("doctor", check=False)
+    sentences(named)
+    assert named.returncode == 1
+    assert "`recollect doctor --repair`" in named.stdout
+    mended = index_damaged.run("doctor", "--repair", check=False)
+    sentences(mended)
+    assert mended.returncode == 0, mended.stdout
+    assert finds_everything(index_damaged)
+    assert [path.name for path in index_damaged.realm.glob("text-*")] == [folder_of(index_damaged.realm).name]
+
+
+def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> None:
+    fill(person)
+    person.sync()
+    with person.mcp() as client:
+        assert is_complete(client)
+        shutil.rmtree(folder_of(person.realm))
+        until(lambda: is_complete(client) and (folder_of(person.realm) / "meta.json").exists())
+
+
+def test_an_index_deleted_under_a_running_watcher_comes_back(person: Person) -> None:
+    fill(person)
+    person.sync()
+    with watching(person), person.mcp() as client:
+        shutil.rmtree(folder_of(person.realm))
+        said = Claude()
+        write(person.claude_log(said.session), [said.prompt("something new")])
+        until(lambda: client.call("search_sessions", query="something")["data"]["result_count"] == 1)
+        until(lambda: is_complete(client))
+
+
+def test_doctor_finds_nothing_wrong_where_nothing_is(person: Person) -> None:
+    fill(person)
+    person.sync()
+    done = person.run("doctor")
+    assert done.stdout.startswith("archive: sound\n")
+    assert done.stdout.endswith("Nothing to mend.\n")
+
+
+def test_doctor_calls_an_empty_realm_no_damage(person: Person) -> None:
+    done = person.run("doctor", check=False)
+    assert "--repair" not in done.stdout
+    assert answer(person, "anything")["data"]["results"] == []

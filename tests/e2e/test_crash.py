@@ -1,0 +1,160 @@
+"""Killing the writer at any moment loses nothing and doubles nothing; and there is one writer at a time."""
+
+import json
+import random
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.store.lock import exclusive, is_held
+from tests.conftest import Person
+from tests.e2e.archives import answer, archived, sessions, texts, undisturbed
+from tests.e2e.processes import is_writer, killed_after, running, until, watching
+from tests.logs import Claude, append
+
+FILLER = "the build failed because a lock file was older than its manifest and nobody had noticed " * 6
+SESSIONS = 6
+
+
+class Agents:
+    """Sessions that go on whenever they are told to; each event has a word that no other event has."""
+
+    def __init__(self, person: Person) -> None:
+        self.person = person
+        self.sessions = [Claude(f"{number:08d}-0000-4000-8000-000000000000") for number in range(SESSIONS)]
+        self.words: list[str] = []
+
+    def write(self, events: int) -> None:
+        """So many events of 1.1 KB, spread over all sessions, eight to a turn."""
+        for number, session in enumerate(self.sessions):
+            words = [f"mark{number}x{session.clock + place}" for place in range(events // SESSIONS)]
+            says = [session.says if place % 8 else session.prompt for place in range(len(words))]
+            append(self._log(number), *(say(f"{word} {FILLER}") for say, word in zip(says, words, strict=True)))
+            self.words += words
+
+    def _log(self, number: int) -> Path:
+        return self.person.claude_log(self.sessions[number].session, f"-work-{number % 3}")
+
+
+@pytest.fixture(scope="module")
+def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
+    """Somebody whose sync was killed 25 times while their agents went on writing; then it ran once more.
+
+    First through a long sync that commits in between, then through many short ones.
+    """
+    agents = Agents(Person(tmp_path_factory.mktemp("survivor")))
+    chance = random.Random(20)
+    agents.write(21_000)
+    kills = sum(killed_after(agents.person, chance.uniform(0.4, 2.0), "sync") for _ in range(4))
+    while kills < 25:
+        if not killed_after(agents.person, chance.uniform(0.1, 0.5), "sync"):
+            agents.write(1_200)
+            continue
+        kills += 1
+    agents.person.run("sync")
+    return agents
+
+
+def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(survivor: Agents) -> None:
+    assert archived(survivor.person) == undisturbed(survivor.person)
+
+
+def test_after_the_kills_every_event_is_found_and_found_once(survivor: Agents) -> None:
+    count = sum(session.event_count for session in sessions(survivor.person))
+    assert count == len(survivor.words)
+    assert survivor.person.json("status")["index"]["documents"] == count
+    for word in random.Random(20).sample(survivor.words, 60):
+        (hit,) = answer(survivor.person, word)["data"]["results"]
+        assert word in hit["snippet"]["text"]
+
+
+def test_after_the_kills_a_sync_has_nothing_left_to_do(survivor: Agents) -> None:
+    report = survivor.person.sync()
+    assert (report.files, report.files_read, report.bytes) == (SESSIONS, 0, 0)
+
+
+def test_killing_watch_in_the_middle_of_appends_loses_nothing(person: Person) -> None:
+    agents = Agents(person)
+    agents.write(60)
+    chance = random.Random(7)
+    for _ in range(5):
+        with watching(person) as process:
+            agents.write(1_200)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0.05, 0.5))
+            process.send_signal(signal.SIGKILL)
+    person.run("sync")
+    assert archived(person) == undisturbed(person)
+    for word in chance.sample(agents.words, 20):
+        assert len(answer(person, word)["data"]["results"]) == 1
+
+
+def test_the_lock_dies_with_its_holder(person: Person) -> None:
+    agents = Agents(person)
+    agents.write(60)
+    with watching(person) as process:
+        process.kill()
+        process.wait()
+        assert person.run("sync").returncode == 0
+    assert len(texts(person)) == 60
+
+
+def test_asking_whether_somebody_writes_never_keeps_a_writer_out(tmp_path: Path) -> None:
+    asked_enough = threading.Event()
+
+    def ask() -> None:
+        while not asked_enough.is_set():
+            is_held(tmp_path)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        for _ in range(500):
+            with exclusive(tmp_path):
+                pass
+    finally:
+        asked_enough.set()
+        asking.join()
+
+
+@pytest.fixture
+def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]]:
+    """Somebody whose first long sync is under way."""
+    Agents(person).write(12_000)
+    with running(person, "sync") as process:
+        until(lambda: is_writer(process, person))
+        yield person, process
+        assert process.wait() == 0
+
+
+def test_of_two_syncs_one_works_and_the_other_says_so(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
+    person, process = at_work
+    second = person.run("sync", check=False)
+    assert second.returncode == 1
+    assert second.stdout == ""
+    assert second.stderr == (
+        f"recollect: Another Recollect (process {process.pid}) is writing this realm; what it stores is visible at once.\n"
+    )
+
+
+def test_a_sync_that_is_not_alone_tells_programs_so(person: Person) -> None:
+    with watching(person):
+        done = person.run("sync", "--json", check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == "busy"
+
+
+def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
+    person, process = at_work
+    window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
+    answered = 0
+    with person.mcp() as client:
+        while process.poll() is None:
+            assert "data" in client.call("search_sessions", query="manifest")
+            assert "data" in client.call("list_sessions", **window)
+            answered += 1
+    assert answered > 5

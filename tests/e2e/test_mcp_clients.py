@@ -1,0 +1,182 @@
+"""The official clients, of Python and both generations of TypeScript, get what they expect from `recollect mcp`."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from recollect import __version__
+from tests.conftest import Person
+from tests.e2e.archives import sessions
+from tests.logs import Claude, write
+
+TYPESCRIPT = Path(__file__).parent / "typescript"
+TOOLS = ["search_sessions", "open", "list_sessions"]
+NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
+SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
+
+Told = dict[str, Any]
+Talk = Callable[[Person, list[tuple[str, Any]], Path], Told]
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    person = Person(tmp_path_factory.mktemp("person"))
+    said = Claude()
+    write(person.claude_log(said.session), [
+        said.prompt("tie the boat"), said.calls("Bash", "c1", command="tie"), said.result("c1", "boat tied"), said.says("done"),
+    ])  # fmt: skip
+    person.run("sync")
+    return person
+
+
+def calls(person: Person) -> list[tuple[str, Any]]:
+    """Each tool with success and with an error."""
+    (session,) = sessions(person)
+    window = {"start_datetime": "2026-01-01T00:00:00Z", "end_datetime": "2027-01-01T00:00:00Z"}
+    return [
+        ("search_sessions", {"query": "boat", "event_types": None, "n_hits": 5}),
+        ("search_sessions", {"query": "   "}),
+        ("search_sessions", {"query": "boat", "event_types": ["nonsense"]}),
+        ("open", {"id": f"session:{session.id.hex()}"}),
+        ("open", {"id": f"turn:{session.id.hex()}-1"}),
+        ("open", {"id": f"session:{'0' * 32}"}),
+        ("open", {"id": "nonsense"}),
+        ("list_sessions", window),
+        ("list_sessions", {**window, "nonsense": 1}),
+        ("list_sessions", {}),
+    ]
+
+
+# ---- the clients
+
+
+def python(**options: str) -> Talk:
+    async def talk(person: Person, wanted: list[tuple[str, Any]]) -> Told:
+        command, *arguments = SERVER
+        parameters = StdioServerParameters(command=command, args=arguments, env=person.env)
+        async with Client(parameters, **options) as client:
+            listed = await client.list_tools()
+            results = [await client.call_tool(name, given) for name, given in wanted]
+            return {
+                "server": client.server_info.model_dump(by_alias=True) if client.server_info else None,
+                "instructions": client.instructions,
+                "revision": client.protocol_version,
+                "tools": [tool.model_dump(by_alias=True) for tool in listed.tools],
+                "results": [result.model_dump(by_alias=True) for result in results],
+            }
+
+    return lambda person, wanted, _: asyncio.run(talk(person, wanted))
+
+
+@pytest.fixture(scope="session")
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scripts and both packages, installed once for as long as the virtual environment lives."""
+    missing = [program for program in ("node", "npm") if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"the TypeScript clients need {' and '.join(missing)}")
+    in_venv = sys.prefix != sys.base_prefix
+    folder = (Path(sys.prefix) if in_venv else tmp_path_factory.getbasetemp()) / "typescript-clients"
+    shutil.copytree(TYPESCRIPT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
+    wanted, stamp = (folder / "package.json").read_bytes(), folder / "installed.json"
+    if not stamp.exists() or stamp.read_bytes() != wanted:
+        install = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
+        done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        stamp.write_bytes(wanted)
+    return folder
+
+
+def node(script: str, *options: str) -> Talk:
+    def talk(person: Person, wanted: list[tuple[str, Any]], folder: Path) -> Told:
+        command = ["node", str(folder / script), *options, json.dumps(wanted), *SERVER]
+        done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        told: Told = json.loads(done.stdout)
+        return told
+
+    return talk
+
+
+CLIENTS: dict[str, tuple[Talk, str | None]] = {
+    "python": (python(), NEWEST),
+    "python, handshake": (python(mode="legacy"), NEWEST_HANDSHAKE),
+    "typescript 1": (node("sdk.mjs"), None),  # which does not tell its revision
+    "typescript 2": (node("client.mjs", "legacy"), NEWEST_HANDSHAKE),
+    "typescript 2, asking": (node("client.mjs", "auto"), NEWEST),
+    "typescript 2, no asking": (node("client.mjs", NEWEST), NEWEST),
+}
+
+
+@pytest.fixture(scope="module", params=CLIENTS, ids=CLIENTS)
+def told(request: pytest.FixtureRequest, person: Person) -> Told:
+    """What a client was told, by a server of its own."""
+    talk, revision = CLIENTS[request.param]
+    folder = request.getfixturevalue("typescript") if request.param.startswith("typescript") else Path()
+    return {"expected revision": revision, **talk(person, calls(person), folder)}
+
+
+def test_a_client_connects_and_learns_whom_it_talks_to(told: Told) -> None:
+    assert (told["server"]["name"], told["server"]["version"]) == ("recollect", __version__)
+    assert told["revision"] == told["expected revision"]
+
+
+def test_a_client_gets_the_instructions(told: Told) -> None:
+    assert "search_sessions" in told["instructions"]
+
+
+def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
+    assert [tool["name"] for tool in told["tools"]] == TOOLS
+    for tool in told["tools"]:
+        assert tool["inputSchema"]["properties"]
+        assert tool["outputSchema"]["properties"]
+        assert tool["annotations"]["readOnlyHint"] is True
+
+
+def test_a_client_accepts_every_answer_and_every_error(told: Told, person: Person) -> None:
+    """Each of these clients checks an answer against the tool's output schema and throws when it does not fit."""
+    for (name, given), result in zip(calls(person), told["results"], strict=True):
+        assert "threw" not in result, (name, given, result)
+        assert result["structuredContent"]["tool"] == name
+        assert not result["isError"]
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+def test_a_client_gets_the_same_as_everybody_else(told: Told, person: Person) -> None:
+    with person.mcp() as client:
+        for (name, given), result in zip(calls(person), told["results"], strict=True):
+            expected = client.request("tools/call", {"name": name, "arguments": given})["result"]["structuredContent"]
+            assert {**result["structuredContent"], "performance": ...} == {**expected, "performance": ...}
+
+
+def test_a_client_that_wants_to_see_progress_sees_it(person: Person) -> None:
+    seen: list[float] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async def talk() -> None:
+        command, *arguments = SERVER
+        async with Client(StdioServerParameters(command=command, args=arguments, env=person.env)) as client:
+            await client.call_tool("search_sessions", {"query": "boat"}, progress_callback=note)
+
+    asyncio.run(talk())
+    assert seen == sorted(set(seen))
+    assert seen
+
+
+def test_half_of_the_calls_succeed(person: Person) -> None:
+    """What the tests above compare has both in it."""
+    with person.mcp() as client:
+        envelopes = [client.call(name, **given) for name, given in calls(person)]
+    assert [envelope.get("error", {}).get("code") for envelope in envelopes] == [
+        None, "invalid_request", "unsupported_event_type", None, None, "not_found", "invalid_id", None,
+        "invalid_request", "invalid_request",
+    ]  # fmt: skip

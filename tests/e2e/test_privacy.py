@@ -1,0 +1,307 @@
+"""Secrets and excluded work are nowhere in what is kept, and what is kept is nobody else's to read."""
+
+import json
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from recollect.store import Reader, archive_of
+from tests.conftest import Person
+from tests.e2e.archives import events, found, sessions, texts
+from tests.logs import Claude, append, write
+
+# All made up; put together here so that no scanner takes this file for a leak.
+SECRETS = {
+    "anthropic-key": "sk-ant-" + "api03-Zq81kPmW4xTn7RbV2dLs9Yh",
+    "openai-key": "sk-" + "proj-a8Kd93jfLs02mXqPw7Zt41Bv",
+    "github-token": "ghp_" + "q7Wm2Zx9Kp4Rt6Ny1Bv8Lc3Hd5Js0FgAeUiO",
+    "aws-key": "AKIA" + "Q7WM2ZX9KP4RT6NY",
+    "slack-token": "xoxb-" + "482910573648-q7Wm2Zx9Kp4R",
+    "stripe-key": "sk_" + "live_q7Wm2Zx9Kp4Rt6Ny1Bv8",
+    "json-web-token": "eyJ" + "hbGciOiJIUzI1.eyJ" + "zdWIiOiIxMjM0NTY3.q7Wm2Zx9Kp4Rt6Ny",
+    "url-password": "deploy:" + "Tr0ub4dor-and-3",
+    "assigned-secret": "q7Wm2Zx9Kp4Rt6Ny1Bv8",
+    "private-key": "MIIEpAIBAAKCAQEAq7Wm2Zx9Kp4Rt6Ny1Bv8",
+}
+TELLING = {  # how each of them stands in a text
+    "url-password": "postgres://{}@db.example.org/app",
+    "assigned-secret": 'password = "{}"',
+    "private-key": "-----BEGIN RSA " + "PRIVATE KEY-----\n{}\n-----END RSA " + "PRIVATE KEY-----",
+}
+EVERYTHING = {"start_datetime": "1970-01-01T00:00:00Z", "end_datetime": "2100-01-01T00:00:00Z", "limit": 50}
+
+
+def sentence(rule: str, secret: str) -> str:
+    return f"harmless {TELLING.get(rule, '{}').format(secret)} harmless"
+
+
+def leaks(person: Person, *needles: str) -> list[str]:
+    """Where in the state folder any of these can be read: raw, or in what the archive keeps compressed."""
+    wanted = [needle.encode() for needle in needles]
+    places = [
+        str(path)
+        for path in person.state.rglob("*")
+        if path.is_file() and any(needle in path.read_bytes() for needle in wanted)
+    ]
+    return places + [table for table, content in _rows(person) if any(needle in content for needle in wanted)]
+
+
+def _rows(person: Person) -> list[tuple[str, bytes]]:
+    """Every value of every table of the archive, unpacked."""
+    found: list[tuple[str, bytes]] = []
+    reader = Reader(archive_of(person.realm))
+    try:
+        tables = [name for (name,) in reader.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            for row in reader.db.execute(f"SELECT * FROM {table}"):
+                found += [(table, _unpacked(value)) for value in row if isinstance(value, str | bytes)]
+    finally:
+        reader.close()
+    return found
+
+
+def _unpacked(value: str | bytes) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    return zstandard.decompress(value) if value.startswith(b"\x28\xb5\x2f\xfd") else value
+
+
+def said_everywhere(text: str) -> list[dict[str, Any]]:
+    """A session that says something wherever a session can say anything."""
+    said = Claude()
+    return [
+        said.prompt(text),
+        said.thinks(text),
+        said.says(text),
+        said.calls("Bash", "c1", command=text, nested={"deep": [text]}, **{text[:60]: "as a key"}),
+        said.result("c1", text),
+        said.calls("Task", "c2", prompt=text, description=text),
+        said.result("c2", [{"type": "text", "text": text}]),
+        said.system("informational", content=text),
+        said.prompt(f"<command-name>/note</command-name><command-args>{text}</command-args>"),
+        said.prompt(f"<system-reminder>{text}</system-reminder>"),
+        said.prompt(text, isCompactSummary=True),
+    ]
+
+
+@pytest.fixture(scope="module")
+def confessed(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """Somebody whose one session says every secret everywhere."""
+    person = Person(tmp_path_factory.mktemp("confessed"))
+    text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
+    write(person.claude_log(Claude().session), said_everywhere(text))
+    person.run("sync")
+    return person
+
+
+def test_no_secret_is_kept_anywhere(confessed: Person) -> None:
+    assert leaks(confessed, *SECRETS.values()) == []
+    assert len(texts(confessed)) == 11
+    assert all("harmless" in text for text in texts(confessed)), "what surrounds a secret stays"
+
+
+def test_every_secret_is_marked_with_the_rule_that_took_it_out(confessed: Person) -> None:
+    prompt = texts(confessed)[0]
+    for rule in SECRETS:
+        assert f"[REDACTED:{rule}]" in prompt
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_no_secret_can_be_found(confessed: Person, secret: str) -> None:
+    for part in re.split("[^A-Za-z0-9]", secret):
+        assert len(part) < 10 or found(confessed, f'"{part}"') == []
+    assert found(confessed, f'"{secret}"') == []
+
+
+def test_no_answer_has_a_secret(confessed: Person) -> None:
+    answers = []
+    with confessed.mcp() as client:
+        listed = client.call("list_sessions", **EVERYTHING)
+        hits = client.call("search_sessions", query="harmless", n_hits=50)
+        (session,) = [item["id"] for item in listed["data"]["sessions"]]
+        opened = client.call("open", id=session)
+        turns = [client.call("open", id=turn["id"]) for turn in opened["data"]["turns"]]
+        whole = [client.call("open", id=event["id"]) for turn in turns for event in turn["data"]["events"]]
+        answers += [json.dumps(answer) for answer in (listed, hits, opened, *turns, *whole)]
+    for command in ("search harmless", "list", f"open {session}", "status", "doctor", "sources"):
+        answers.append(confessed.run(*command.split()).stdout)
+    assert hits["data"]["results"]
+    assert [secret for secret in SECRETS.values() if any(secret in answer for answer in answers)] == []
+
+
+def test_secrets_are_counted_by_session_and_rule(person: Person) -> None:
+    """In one session once, in another twice; status adds them up."""
+    text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
+    for number in (1, 2):
+        said = Claude(f"{number:08d}-0000-4000-8000-000000000000", start=number * 100)
+        write(person.claude_log(said.session), [said.prompt(text) for _ in range(number)])
+    person.sync()
+    counts = [json.loads(session.redactions) for session in sessions(person)]
+    assert counts == [dict.fromkeys(SECRETS, 1), dict.fromkeys(SECRETS, 2)]
+    assert person.json("status")["redactions"] == dict.fromkeys(SECRETS, 3)
+    assert "aws-key 3" in person.run("status").stdout
+
+
+def test_counts_are_right_after_any_number_of_syncs(person: Person) -> None:
+    said = Claude()
+    text = sentence("aws-key", SECRETS["aws-key"])
+    log = write(person.claude_log(said.session), [said.prompt(text)])
+    for _ in range(3):
+        person.sync()
+        append(log, said.prompt(text))
+    person.sync()
+    person.run("rebuild", "--logs")
+    assert [json.loads(session.redactions) for session in sessions(person)] == [{"aws-key": 4}]
+
+
+HIDING_PLACES: dict[str, list[dict[str, Any]]] = {
+    "a title": [{"type": "custom-title", "sessionId": Claude().session, "customTitle": "about SECRET"}],
+    "a generated title": [{"type": "ai-title", "sessionId": Claude().session, "aiTitle": "about SECRET"}],
+    "a summary": [{"type": "summary", "summary": "about SECRET", "leafUuid": Claude().prompt("x")["uuid"]}],
+    "a queued prompt": [
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": Claude().session, "content": "say SECRET"}
+    ],
+    "a record of a new kind": [{"type": "never-seen", "sessionId": Claude().session, "payload": "SECRET"}],
+    "a record of a wrong shape": [{"type": "user", "uuid": 5, "message": "SECRET"}],
+}
+
+
+@pytest.mark.parametrize("records", HIDING_PLACES.values(), ids=HIDING_PLACES)
+def test_no_secret_is_kept_from_records_beside_the_conversation(person: Person, records: list[dict[str, Any]]) -> None:
+    secret = SECRETS["github-token"]
+    hidden = json.loads(json.dumps(records).replace("SECRET", secret))
+    write(person.claude_log(Claude().session), [Claude().prompt("x"), *hidden])
+    person.sync()
+    assert leaks(person, secret) == []
+
+
+@pytest.mark.parametrize("line", ['{"type": "user", "text": "SECRET', "SECRET", '{"a": 1} SECRET'])
+def test_no_secret_is_kept_from_a_line_that_cannot_be_read(person: Person, line: str) -> None:
+    secret = SECRETS["github-token"]
+    log = write(person.claude_log(Claude().session), [Claude().prompt("x")])
+    with log.open("a") as agent:
+        agent.write(line.replace("SECRET", secret) + "\n")
+    assert person.sync().problems == 1
+    assert leaks(person, secret) == []
+    assert secret not in person.run("doctor").stdout
+
+
+def test_a_secret_that_is_written_in_two_pieces_is_taken_out(person: Person) -> None:
+    said = Claude()
+    line = json.dumps(said.prompt(f"the key is {SECRETS['anthropic-key']}, keep it")).encode() + b"\n"
+    cut = line.index(b"sk-ant") + 12
+    with person.claude_log(said.session).open("ab", buffering=0) as agent:
+        agent.write(line[:cut])
+        person.sync()
+        assert leaks(person, line[cut - 12 : cut].decode()) == []
+        agent.write(line[cut:])
+    person.sync()
+    assert texts(person) == ["the key is [REDACTED:anthropic-key], keep it"]
+    assert leaks(person, SECRETS["anthropic-key"]) == []
+
+
+@pytest.mark.parametrize("how", ["variable", "settings file"])
+def test_whoever_turns_redaction_off_keeps_everything(person: Person, how: str) -> None:
+    text = "\n".join(sentence(rule, secret) for rule, secret in SECRETS.items())
+    write(person.claude_log(Claude().session), said_everywhere(text))
+    if how == "variable":
+        person.env["RECOLLECT_REDACT"] = "0"
+    else:
+        person.state.mkdir(mode=0o700)
+        (person.state / "settings.toml").write_text("redact = false\n")
+    person.run("sync")
+    assert texts(person)[0] == text
+    assert events(person)[3].arguments()["command"] == text
+    assert len(found(person, SECRETS["aws-key"])) == 11
+    assert person.json("status")["redactions"] == {}
+
+
+# ---- what is not to be read at all
+
+
+EXCLUSIONS: dict[str, Any] = {
+    "by the glob of a folder": {"exclude": ("/work/private/*",)},
+    "by the folder itself": {"exclude": ("/work/private/diary",)},
+    "by the glob of a log": {"exclude": ("*/-work-private-diary/*",)},
+    "by project": {"exclude_projects": ("diary",)},
+}
+
+
+def write_both(person: Person) -> Path:
+    """A session that may be read and one that may not; the log of that one."""
+    for number, folder in enumerate(["/work/private/diary", "/work/app"], 1):
+        said = Claude(f"{number:08d}-0000-4000-8000-000000000000", cwd=folder, start=number * 10)
+        word = "confidential" if "private" in folder else "public"
+        records = [{**record, "cwd": folder} for record in said_everywhere(f"something {word}")]
+        write(person.claude_log(said.session, folder.replace("/", "-")), records)
+    return person.claude_log("00000001-0000-4000-8000-000000000000", "-work-private-diary")
+
+
+@pytest.mark.parametrize("settings", EXCLUSIONS.values(), ids=EXCLUSIONS)
+def test_excluded_work_is_not_read(person: Person, settings: dict[str, Any]) -> None:
+    log = write_both(person)
+    person.sync(**settings)
+    assert [session.project for session in sessions(person)] == ["app"]
+    assert (found(person, "confidential"), len(found(person, "public"))) == ([], 11)
+    append(log, Claude(log.stem, cwd="/work/private/diary", start=90).prompt("more confidential things"))
+    person.sync(**settings)
+    assert len(sessions(person)) == 1
+
+
+@pytest.mark.parametrize("settings", EXCLUSIONS.values(), ids=EXCLUSIONS)
+def test_nothing_of_excluded_work_is_kept(person: Person, settings: dict[str, Any]) -> None:
+    log = write_both(person)
+    with log.open("a") as agent:
+        agent.write('{"broken": "confidential\n')
+    person.sync(**settings)
+    assert leaks(person, "confidential") == []
+
+
+def test_a_marked_folder_is_not_read(person: Person, tmp_path: Path) -> None:
+    folder = tmp_path / "private" / "diary"
+    folder.mkdir(parents=True)
+    said = Claude(cwd=str(folder))
+    write(person.claude_log(said.session), [said.prompt("something confidential")])
+    (folder.parent / ".no-recollect").touch()
+    person.sync()
+    assert sessions(person) == []
+    assert leaks(person, "confidential") == []
+
+
+def test_a_marked_folder_of_logs_is_not_read(person: Person) -> None:
+    log = write_both(person)
+    (log.parent / ".no-recollect").touch()
+    person.sync()
+    assert [session.project for session in sessions(person)] == ["app"]
+    assert leaks(person, "confidential") == []
+
+
+@pytest.mark.parametrize("how", ["variable", "settings file"])
+def test_exclusions_can_be_set_from_outside(person: Person, how: str) -> None:
+    write_both(person)
+    if how == "variable":
+        person.env["RECOLLECT_EXCLUDE"] = "/elsewhere/*:/work/private/*"
+    else:
+        person.state.mkdir(mode=0o700)
+        (person.state / "settings.toml").write_text('exclude = ["/elsewhere/*", "/work/private/*"]\n')
+    person.run("sync")
+    assert [session.project for session in sessions(person)] == ["app"]
+
+
+# ---- whose files they are
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o000])
+def test_the_state_folder_is_its_owners_alone(person: Person, umask: int) -> None:
+    write_both(person)
+    for command in (("sync",), ("search", "public"), ("rebuild",), ("doctor", "--repair"), ("status", "--realm", "other")):
+        person.run(*command, umask=umask)
+    append(person.claude_log("00000002-0000-4000-8000-000000000000", "-work-app"), Claude(start=99).prompt("more"))
+    person.run("sync", umask=umask)
+    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in (person.state, *person.state.rglob("*"))}
+    assert {path for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == set()
+    assert len(modes) > 10

@@ -1,0 +1,243 @@
+"""What an agent writes is found a moment later, whoever watches; and there is always one who does, never two."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from recollect.store import Writer, archive_of
+from recollect.store.lock import exclusive
+from tests.conftest import Person, RawMcp
+from tests.e2e.archives import archived, undisturbed
+from tests.e2e.processes import is_alive, is_writer, rests, running, until, watching
+from tests.logs import Claude, append, write
+
+SEARCH = {"name": "search_sessions", "arguments": {"query": "anything"}}
+SYNCING = ("--toolsets", "history")  # any option: a client without one asks for --no-sync
+
+
+@contextmanager
+def watch(person: Person) -> Iterator[RawMcp]:
+    """`recollect watch`, and a server beside it that only reads."""
+    with watching(person), person.mcp() as client:
+        yield client
+
+
+@contextmanager
+def mcp(person: Person) -> Iterator[RawMcp]:
+    """`recollect mcp`, which watches by itself."""
+    with person.mcp(*SYNCING) as client:
+        until(lambda: writer(person))
+        yield client
+
+
+@pytest.fixture(params=[watch, mcp], ids=["watch", "mcp"])
+def client(request: pytest.FixtureRequest, person: Person) -> Iterator[RawMcp]:
+    """Somebody with one session, and somebody who watches it."""
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with request.param(person) as client:
+        until(lambda: client.call("search_sessions", query="hoopoe").get("data", {}).get("result_count"))
+        until(lambda: notices(client, person))
+        yield client
+
+
+def notices(client: RawMcp, person: Person) -> bool:
+    """Whether whoever watches has begun to listen, after their first sync."""
+    said = Claude("99999999-9999-4999-8999-999999999999")
+    write(person.claude_log(said.session), [said.prompt(f"settled {os.urandom(4).hex()}")])
+    return finds(client, "settled")
+
+
+def finds(client: RawMcp, word: str) -> bool:
+    return client.call("search_sessions", query=word)["data"]["result_count"] == 1
+
+
+def writer(person: Person) -> int:
+    """The process that holds the realm's lock, or held it last."""
+    lock = person.realm / "write.lock"
+    return int(lock.read_text() or 0) if lock.exists() else 0
+
+
+def test_an_appended_line_becomes_searchable(client: RawMcp, person: Person) -> None:
+    said = Claude(start=10)
+    for word in ("jackdaw", "kestrel", "lapwing"):
+        append(person.claude_log(said.session), said.says(f"a {word}"))
+        until(lambda word=word: finds(client, word))
+
+
+def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(client: RawMcp, person: Person) -> None:
+    said = Claude(start=10)
+    whole = write(person.home / "aside", [said.says("a merlin at last"), said.says("a nightjar too")]).read_bytes()
+    with person.claude_log(said.session).open("ab", buffering=0) as agent:
+        for start in range(0, len(whole), 200):
+            agent.write(whole[start : start + 200])
+    until(lambda: finds(client, "merlin") and finds(client, "nightjar"))
+
+
+def test_a_new_session_becomes_searchable(client: RawMcp, person: Person) -> None:
+    said = Claude("22222222-2222-4222-8222-222222222222", start=20)
+    write(person.claude_log(said.session), [said.prompt("an osprey")])
+    until(lambda: finds(client, "osprey"))
+
+
+def test_new_project_folders_become_searchable(client: RawMcp, person: Person) -> None:
+    for number in range(8):
+        said = Claude(f"{number:08d}-3333-4333-8333-333333333333", start=30)
+        write(person.claude_log(said.session, f"-work-other-{number}"), [said.prompt(f"a pintail{number}")])
+        until(lambda number=number: finds(client, f"pintail{number}"))
+
+
+def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(client: RawMcp, person: Person) -> None:
+    said = Claude(start=40)
+    log = person.claude_log(said.session).with_suffix("") / "subagents" / "agent-a1.jsonl"
+    write(log, [said.prompt("look for a quail", isSidechain=True, agentId="a1")])
+    until(lambda: finds(client, "quail"))
+
+
+def test_a_replaced_log_is_noticed(client: RawMcp, person: Person) -> None:
+    said = Claude(start=50)
+    log = person.claude_log(said.session)
+    write(log.with_suffix(".tmp"), [said.prompt("a young redshank, after all")]).replace(log)
+    until(lambda: finds(client, "redshank"))
+    assert not finds(client, "hoopoe")
+
+
+def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person: Person) -> None:
+    """Many folders make it slow to settle in: what comes after its first sync and before it listens must not be lost."""
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    folders = [person.claude_log("x", f"-work-{number}").parent for number in range(1_000)]
+    with watch(person) as client:
+        until(lambda: finds(client, "hoopoe"))
+        for number, folder in enumerate(folders[::100]):
+            agent = Claude(f"{number:08d}-4444-4444-8444-444444444444")
+            write(folder / f"{agent.session}.jsonl", [agent.prompt(f"a plover{number}")])
+        for number in range(10):
+            until(lambda number=number: finds(client, f"plover{number}"))
+
+
+def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> None:
+    """A server and its watcher begin at the same time: the first answer must not be that the archive is half made."""
+    with exclusive(person.realm), person.mcp() as client:
+        archive = archive_of(person.realm)
+        archive.touch(mode=0o600)  # what a writer leaves for a moment
+        client.request("ping")
+        client.say(json.dumps({"jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": SEARCH}))
+        select.select([client.process.stdout], [], [], 0.5)
+        Writer(archive).close()
+        assert "data" in client.hear()["result"]["structuredContent"]
+
+
+def test_everything_that_was_watched_is_as_if_read_in_one_go(person: Person) -> None:
+    said = [Claude(f"{number:08d}-0000-4000-8000-000000000000") for number in range(3)]
+    for number, agent in enumerate(said):
+        write(person.claude_log(agent.session, f"-work-{number}"), [agent.prompt("an old hoopoe")])
+    with watch(person) as client:
+        until(lambda: client.call("search_sessions", query="hoopoe").get("data", {}).get("result_count") == 3)
+        until(lambda: notices(client, person))
+        for line in range(30):
+            agent = said[line % 3]
+            append(person.claude_log(agent.session, f"-work-{line % 3}"), agent.prompt(f"line x{line}x"), agent.says("yes"))
+            if line % 7 == 0:
+                until(lambda line=line: finds(client, f"x{line}x"))
+        until(lambda: finds(client, "x29x"))
+    person.sync()
+    assert archived(person) == undisturbed(person)
+
+
+# ---- who watches
+
+
+def test_watch_ends_cleanly_when_it_is_told_to(person: Person) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with watching(person) as process:
+            process.send_signal(number)
+            assert process.wait(30) == 0
+
+
+def test_watch_tells_what_it_reads_unless_it_is_asked_to_be_quiet(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with running(person, "watch", stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"Read ")
+    log = person.claude_log(said.session)
+    with running(person, "watch", "--quiet", stdout=subprocess.PIPE) as process, person.mcp() as client:
+        until(lambda: continues(client, log))
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+
+
+def test_the_watcher_ends_with_its_server(person: Person) -> None:
+    with mcp(person):
+        watcher = writer(person)
+        assert is_alive(watcher)
+    until(lambda: not is_alive(watcher))
+
+
+def test_the_watcher_ends_even_when_its_server_is_killed(person: Person) -> None:
+    with mcp(person) as client:
+        watcher = writer(person)
+        os.kill(client.process.pid, signal.SIGKILL)
+        until(lambda: not is_alive(watcher))
+
+
+def test_a_waiting_watcher_ends_with_its_server_too(person: Person) -> None:
+    with watching(person), person.mcp(*SYNCING) as client:
+        assert client.request("ping")["result"] == {}
+        (waiting,) = until(lambda: children_of(client.process.pid))
+        os.kill(client.process.pid, signal.SIGKILL)
+        until(lambda: not is_alive(waiting))
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout
+    return [int(child) for child in listed.split()]
+
+
+def test_a_second_watcher_takes_over_when_the_first_one_ends(person: Person) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    person.run("sync")
+    with watching(person) as first, running(person, "watch", "--quiet") as second, person.mcp() as client:
+        until(lambda: notices(client, person))
+        until(lambda: rests(second))
+        assert is_writer(first, person)
+        assert second.poll() is None
+        first.kill()
+        first.wait()
+        until(lambda: is_writer(second, person))
+        until(lambda: continues(client, log))
+
+
+def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with watching(person) as first, person.mcp(*SYNCING) as client:
+        until(lambda: finds(client, "hoopoe"))
+        first.kill()
+        first.wait()
+        until(lambda: writer(person) in children_of(client.process.pid))
+        until(lambda: continues(client, log))
+
+
+def continues(client: RawMcp, log: Path) -> bool:
+    """Whether whoever has taken over has begun to listen."""
+    append(log, Claude(start=int.from_bytes(os.urandom(2))).says("a turnstone"))
+    return client.call("search_sessions", query="turnstone")["data"]["result_count"] > 0
+
+
+def test_a_server_that_must_not_sync_does_not(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with person.mcp("--no-sync") as client:
+        assert not finds(client, "hoopoe")
+        assert children_of(client.process.pid) == []

@@ -1,0 +1,425 @@
+"""How records become turns: where a turn begins, when it has ended, what a session is called and what it was."""
+
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+
+from recollect.assemble import TENTATIVE, TITLE, Folded, State, call_text, fold, is_own, label, session_of
+from recollect.model import About, Event, Kind, Mode, Opens, Record, Session, Stop, TitleRank, Turn, Usage
+
+BEFORE = 1_700_000_000_000  # when a record without a time is taken to have happened, if nothing else is known
+START = 1_769_904_000_000  # 2026-02-01
+
+
+class Log:
+    """Records of one session; each is a second later than the one before."""
+
+    def __init__(self) -> None:
+        self.state = State(native_id="s")
+        self.numbers = count(1)
+        self.events: list[Event] = []
+        self.turns: dict[int, Turn] = {}
+
+    def record(self, kind: Kind, text: str = "", **more: Any) -> Record:
+        number = next(self.numbers)
+        more.setdefault("at", START + number * 1000)
+        return Record(session="s", key=f"k{number}", id=f"k{number}".encode(), kind=kind, text=text, **more)
+
+    def take(self, *records: Record | About) -> Folded:
+        made = fold(self.state, list(records), BEFORE)
+        self.events = [event for event in self.events if event.id not in made.withdrawn] + made.events
+        self.turns |= {turn.ordinal: turn for turn in made.turns}
+        return made
+
+    def shape(self) -> list[list[str]]:
+        """The texts of the events, turn by turn."""
+        return [[event.text for event in self.events if event.turn == ordinal] for ordinal in sorted(self.turns)]
+
+    def ends(self) -> list[tuple[str | None, Stop | None]]:
+        """What ended each turn, and how."""
+        texts = {event.seq: event.text for event in self.events}
+        return [(None if turn.terminal is None else texts[turn.terminal], turn.stop) for turn in self.turns.values()]
+
+    def session(self) -> Session:
+        return session_of(self.state, "source", "/log", "Source")
+
+    # ---- what may stand in a log
+
+    def prompt(self, text: str = "prompt", **more: Any) -> Record:
+        return self.record(Kind.USER_INPUT, text, opens=Opens.PROMPT, **more)
+
+    def command(self, text: str = "/command") -> Record:
+        return self.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+
+    def says(self, text: str = "remark", **more: Any) -> Record:
+        return self.record(Kind.ASSISTANT_RESPONSE, text, **more)
+
+    def answers(self, text: str = "answer") -> Record:
+        return self.says(text, stop=Stop.ANSWER)
+
+    def calls(self, tool: str = "Bash", call: str = "c1", **arguments: Any) -> Record:
+        return self.record(Kind.TOOL_CALL, tool, tool=tool, call=call, arguments=arguments)
+
+    def result(self, call: str = "c1", text: str = "output") -> Record:
+        return self.record(Kind.TOOL_RESPONSE, text, call=call)
+
+    def note(self, text: str = "note", **more: Any) -> Record:
+        return self.record(Kind.RUNTIME, text, **more)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+# ---- where a turn begins (36, 37)
+
+
+def test_a_prompt_begins_a_turn_and_nothing_else_does(log: Log) -> None:
+    others = [kind for kind in Kind if kind is not Kind.USER_INPUT]
+    log.take(log.prompt("one"), *(log.record(kind, kind) for kind in others), log.prompt("two"))
+    assert log.shape() == [["one", *others], ["two"]]
+
+
+def test_a_prompt_typed_while_the_agent_works_stays_in_its_turn(log: Log) -> None:
+    log.take(log.prompt("one"), log.calls(), log.record(Kind.USER_INPUT, "steering"), log.answers())
+    assert log.shape() == [["one", "Bash", "steering", "answer"]]
+    assert log.turns[1].prompt == 0
+
+
+def test_what_comes_before_the_first_prompt_belongs_to_turn_one(log: Log) -> None:
+    log.take(log.note("before"), log.answers("old answer"), log.prompt("first"))
+    assert log.shape() == [["before", "old answer", "first"]]
+    assert log.turns[1].prompt == 2
+    assert log.ends() == [(None, None)]
+
+
+def test_events_are_numbered_through_the_session_and_turns_from_one(log: Log) -> None:
+    log.take(log.prompt(), log.answers(), log.prompt(), log.answers())
+    assert [(event.seq, event.turn) for event in log.events] == [(0, 1), (1, 1), (2, 2), (3, 2)]
+    assert [(turn.ordinal, turn.event_count, turn.last) for turn in log.turns.values()] == [(1, 2, 1), (2, 2, 3)]
+
+
+def test_kinds_and_tools_of_a_turn_are_unique_and_in_the_order_first_seen(log: Log) -> None:
+    log.take(log.prompt(), log.calls("Read"), log.calls("Bash"), log.calls("Read"), log.answers())
+    assert log.turns[1].tools == ["Read", "Bash"]
+    assert log.turns[1].kinds == [Kind.USER_INPUT, Kind.TOOL_CALL, Kind.ASSISTANT_RESPONSE]
+
+
+# ---- when a turn has ended (33..35, 46)
+
+
+@pytest.mark.parametrize("stop", [stop for stop in Stop if stop is not Stop.ANSWER and stop is not Stop.EXIT])
+def test_a_turn_ended_by_force_has_that_for_its_end(log: Log, stop: Stop) -> None:
+    log.take(log.prompt(), log.says("half an answer"), log.note("the end", stop=stop))
+    assert log.ends() == [("the end", stop)]
+    assert log.session().completed
+
+
+def test_the_latest_turn_has_ended_only_on_evidence(log: Log) -> None:
+    log.take(log.prompt(), log.says("looks final, but nothing says so"))
+    assert log.ends() == [(None, None)]
+    assert not log.session().completed
+
+
+def test_a_turn_whose_next_one_has_begun_ended_with_its_last_answer(log: Log) -> None:
+    log.take(log.prompt(), log.says("first"), log.says("last"), log.calls(), log.result(), log.prompt())
+    assert log.ends()[0] == ("last", Stop.ANSWER)
+
+
+def test_a_turn_without_an_answer_whose_next_one_has_begun_ended_with_its_last_event(log: Log) -> None:
+    log.take(log.prompt(), log.calls(), log.result(text="the last"), log.prompt())
+    assert log.ends()[0] == ("the last", Stop.OTHER)
+
+
+def test_a_session_is_completed_when_its_latest_turn_is(log: Log) -> None:
+    log.take(log.prompt(), log.answers())
+    assert log.session().completed
+    log.take(log.prompt())
+    assert not log.session().completed
+
+
+def test_what_the_agent_does_after_an_answer_takes_the_end_back(log: Log) -> None:
+    log.take(log.prompt(), log.answers(), log.calls())
+    assert log.ends() == [(None, None)]
+    log.take(log.result(), log.answers("the real one"))
+    assert log.ends() == [("the real one", Stop.ANSWER)]
+
+
+def test_the_answer_is_the_end_and_not_the_bookkeeping_after_it(log: Log) -> None:
+    log.take(log.prompt(), log.answers(), log.note("hooks ran", stop=Stop.ANSWER), log.note("took 3 s", stop=Stop.ANSWER))
+    assert log.ends() == [("answer", Stop.ANSWER)]
+
+
+def test_bookkeeping_alone_is_evidence_that_the_last_answer_was_final(log: Log) -> None:
+    log.take(log.prompt(), log.says("final"), log.note("took 3 s", stop=Stop.ANSWER))
+    assert log.ends() == [("final", Stop.ANSWER)]
+
+
+def test_an_interrupt_stays_the_end_when_bookkeeping_follows(log: Log) -> None:
+    log.take(log.prompt(), log.says(), log.note("stop!", stop=Stop.INTERRUPT), log.note("took 3 s", stop=Stop.ANSWER))
+    assert log.ends() == [("stop!", Stop.INTERRUPT)]
+
+
+def test_leaving_ends_a_turn_that_has_no_answer_and_changes_nothing_about_one_that_has(log: Log) -> None:
+    log.take(log.prompt(), log.answers(), log.note("exit", stop=Stop.EXIT))
+    assert log.ends() == [("answer", Stop.ANSWER)]
+    log.take(log.prompt(), log.note("exit", stop=Stop.EXIT))
+    assert log.ends()[1] == ("exit", Stop.EXIT)
+
+
+def test_a_completed_turn_ends_with_one_of_its_own_events(log: Log) -> None:
+    log.take(log.prompt(), log.says(), log.prompt(), log.note(), log.prompt(), log.answers(), log.note(stop=Stop.ANSWER))
+    for turn in log.turns.values():
+        assert turn.last - turn.event_count < (turn.terminal or -1) <= turn.last
+
+
+# ---- slash commands
+
+
+def test_a_command_that_the_agent_does_not_answer_begins_no_turn(log: Log) -> None:
+    log.take(log.prompt("one"), log.answers("a"), log.command("/model"), log.note("echo"), log.prompt("two"))
+    assert log.shape() == [["one", "a", "/model", "echo"], ["two"]]
+    assert log.ends()[0] == ("a", Stop.ANSWER)
+
+
+def test_a_command_that_the_agent_answers_begins_a_turn_with_all_that_followed_it(log: Log) -> None:
+    log.take(log.prompt("one"), log.answers("a"), log.command("/review"), log.note("body"), log.answers("b"))
+    assert log.shape() == [["one", "a"], ["/review", "body", "b"]]
+    assert log.ends() == [("a", Stop.ANSWER), ("b", Stop.ANSWER)]
+    assert log.turns[2].prompt == 2
+
+
+@pytest.mark.parametrize("act", [Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL])
+def test_a_thought_or_a_tool_call_answers_a_command_too(log: Log, act: Kind) -> None:
+    log.take(log.prompt("one"), log.command("/review"), log.record(act, "act"))
+    assert log.shape() == [["one"], ["/review", "act"]]
+
+
+def test_a_command_whose_answer_comes_in_a_later_batch_is_moved_under_the_same_ids(log: Log) -> None:
+    log.take(log.prompt("one"), log.command("/review"))
+    assert log.shape() == [["one", "/review"]]
+    log.take(log.note("body"))
+    made = log.take(log.answers("b"))
+    assert made.withdrawn == [b"k2", b"k3"]
+    assert log.shape() == [["one"], ["/review", "body", "b"]]
+    assert [event.seq for event in log.events] == [0, 1, 2, 3]
+    assert log.session().event_count == 4
+
+
+def test_a_first_command_that_is_answered_is_turn_one(log: Log) -> None:
+    log.take(log.note("before"), log.command("/init"), log.answers("done"))
+    assert log.shape() == [["before", "/init", "done"]]
+    assert log.turns[1].prompt == 1
+    assert log.session().title == "/init"
+
+
+def test_of_two_commands_in_a_row_the_one_that_is_answered_begins_the_turn(log: Log) -> None:
+    log.take(log.prompt("one"), log.command("/model"), log.command("/review"), log.answers("b"))
+    assert log.shape() == [["one", "/model"], ["/review", "b"]]
+
+
+def test_a_result_that_comes_behind_an_answered_command_still_knows_its_call(log: Log) -> None:
+    log.take(log.prompt(), log.calls("Bash", "c1"), log.command("/review"), log.result("c1"), log.answers())
+    (result,) = [event for event in log.events if event.kind is Kind.TOOL_RESPONSE]
+    assert (result.tool, result.answers) == ("Bash", 1)
+
+
+def test_tokens_are_counted_once_when_a_command_is_moved(log: Log) -> None:
+    note = log.record(Kind.RUNTIME, "note", usage=Usage(input=7))
+    log.take(log.prompt(), log.command(), note)
+    log.take(log.answers())
+    assert log.session().usage == Usage(input=7)
+    assert log.turns[1].usage == Usage()
+    assert log.turns[2].usage == Usage(input=7)
+
+
+def test_a_command_is_not_waited_for_without_end(log: Log) -> None:
+    log.take(log.prompt("one"), log.command("/model"), *(log.note() for _ in range(TENTATIVE)), log.answers("late"))
+    assert len(log.turns) == 1
+
+
+# ---- tools
+
+
+def test_a_response_is_joined_to_its_call_whatever_lies_between(log: Log) -> None:
+    log.take(
+        log.prompt(), log.calls("Read", "c1"), log.calls("Bash", "c2"), log.result("c2"), log.prompt(), log.result("c1")
+    )
+    joined = {event.seq: (event.tool, event.answers) for event in log.events if event.kind is Kind.TOOL_RESPONSE}
+    assert joined == {3: ("Bash", 2), 5: ("Read", 1)}
+
+
+def test_a_response_without_a_call_is_an_event_all_the_same(log: Log) -> None:
+    log.take(log.prompt(), log.result("never called"))
+    assert (log.events[1].tool, log.events[1].answers) == (None, None)
+
+
+def test_the_model_is_known_of_what_the_agent_did_and_not_of_what_the_person_said(log: Log) -> None:
+    log.take(log.prompt(), log.says(model="m1"), log.calls(), log.result(), log.note(), log.prompt())
+    assert [event.model for event in log.events] == [None, "m1", "m1", "m1", None, None]
+
+
+def test_a_call_reads_as_a_person_would_write_it() -> None:
+    assert call_text("exec_command", {"cmd": "ls -l", "workdir": "/w"}) == 'exec_command(cmd="ls -l", workdir="/w")'
+    assert call_text(None, None) == "tool()"
+
+
+# ---- times and tokens
+
+
+def test_a_record_without_a_time_has_that_of_the_one_before(log: Log) -> None:
+    log.take(log.prompt(at=None), log.says(at=START), log.note(at=None))
+    assert [event.at for event in log.events] == [BEFORE, START, START]
+
+
+def test_a_record_that_goes_back_in_time_keeps_its_place_and_widens_the_turn(log: Log) -> None:
+    log.take(log.prompt(at=START + 5), log.says("early", at=START), log.says("late", at=START + 9))
+    assert log.shape() == [["prompt", "early", "late"]]
+    assert (log.turns[1].started_at, log.turns[1].updated_at) == (START, START + 9)
+    assert (log.session().started_at, log.session().updated_at) == (START, START + 9)
+
+
+def test_tokens_add_up_per_turn_and_per_session(log: Log) -> None:
+    log.take(log.prompt(), log.says(usage=Usage(input=1, output=2)), log.prompt(), log.says(usage=Usage(output=3)))
+    assert [turn.usage for turn in log.turns.values()] == [Usage(input=1, output=2), Usage(output=3)]
+    assert log.session().usage == Usage(input=1, output=5)
+
+
+# ---- mode (41)
+
+
+@pytest.mark.parametrize(
+    ("tools", "mode"),
+    [
+        ([], Mode.CHAT),
+        (["Bash", "Read"], Mode.TOOL_CALLING),
+        (["mcp__recollect__search_sessions", "Bash"], Mode.MCP_INTERNAL),
+        (["WebSearch", "mcp__recollect__open"], Mode.WEB_SEARCH),
+        (["WebFetch"], Mode.WEB_SEARCH),
+        (["web_search"], Mode.WEB_SEARCH),
+        (["mcp__exa__web_search"], Mode.WEB_SEARCH),
+    ],
+)
+def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: Mode) -> None:
+    log.take(log.prompt(), *(log.calls(tool, f"c{number}") for number, tool in enumerate(tools)), log.answers())
+    assert log.session().mode is mode
+
+
+# ---- own traffic (42)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("mcp__recollect__search_sessions", {}),
+        ("mcp__recollect__open", {"id": "event:1"}),
+        ("mcp__moraine__list_sessions", {}),
+        ("recollect.open", {}),
+        ("search_sessions", {}),
+        ("Bash", {"command": "recollect search oven"}),
+        ("exec_command", {"cmd": "  /usr/local/bin/recollect list --json"}),
+        ("shell", {"command": ["bash", "-lc", "recollect open event:1"]}),
+    ],
+)
+def test_our_own_tools_and_commands_are_known(tool: str, arguments: dict[str, Any]) -> None:
+    assert is_own(tool, arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (None, {}),
+        ("open", {"id": "event:1"}),
+        ("mcp__browser__open", {}),
+        ("mcp__recollections__open", {}),
+        ("Bash", {"command": "grep -r recollect src"}),
+        ("Bash", {"command": "recollect sync"}),
+        ("Bash", {"command": "git commit -m 'recollect search is faster'"}),
+        ("Bash", {"command": []}),
+        ("Bash", {"command": 5}),
+    ],
+)
+def test_what_only_looks_like_ours_is_not(tool: str | None, arguments: dict[str, Any]) -> None:
+    assert not is_own(tool, arguments)
+
+
+def test_the_answer_to_our_own_call_is_own_traffic_too(log: Log) -> None:
+    log.take(
+        log.prompt(), log.calls("mcp__recollect__open", "c1"), log.calls("Bash", "c2"), log.result("c1"), log.result("c2")
+    )
+    assert [event.own for event in log.events] == [False, True, False, True, False]
+
+
+# ---- titles (40)
+
+
+def titled(text: str, rank: int) -> About:
+    return About(session="s", title=text, title_rank=rank)
+
+
+RANKS = [TitleRank.SUMMARY, TitleRank.GENERATED, TitleRank.AGENT, TitleRank.CUSTOM]
+
+
+@pytest.mark.parametrize(("lower", "higher"), list(pairwise(RANKS)))
+def test_a_better_title_wins_whichever_comes_first(lower: int, higher: int) -> None:
+    for titles in ([titled("low", lower), titled("high", higher)], [titled("high", higher), titled("low", lower)]):
+        log = Log()
+        log.take(log.prompt("the prompt"), *titles)
+        assert log.session().title == "high"
+
+
+def test_of_two_titles_of_one_rank_the_later_wins(log: Log) -> None:
+    log.take(titled("first", TitleRank.GENERATED), log.prompt(), titled("second", TitleRank.GENERATED))
+    assert log.session().title == "second"
+
+
+def test_an_empty_title_is_none(log: Log) -> None:
+    log.take(log.prompt("the prompt"), titled("", TitleRank.CUSTOM))
+    assert log.session().title == "the prompt"
+
+
+def test_the_first_line_of_the_first_prompt_is_the_title_until_there_is_a_better_one(log: Log) -> None:
+    log.take(log.note("injected"), log.record(Kind.SYSTEM, "reminder"), log.prompt("\n  \n Fix   the oven \nplease"))
+    log.take(log.answers(), log.prompt("and the mixer"))
+    assert log.session().title == "Fix the oven"
+
+
+@pytest.mark.parametrize("kind", [Kind.SYSTEM, Kind.COMPACTION, Kind.RUNTIME, Kind.ASSISTANT_RESPONSE])
+def test_what_the_person_did_not_say_is_never_a_title(log: Log, kind: Kind) -> None:
+    log.take(log.record(kind, "not a title"))
+    assert log.session().title == "Source, 2026-02-01"
+
+
+def test_a_local_command_is_no_title(log: Log) -> None:
+    log.take(log.command("/clear"), log.note("echo"))
+    assert log.session().title == "Source, 2026-02-01"
+
+
+def test_a_prompt_that_says_nothing_leaves_the_title_to_the_next(log: Log) -> None:
+    log.take(log.prompt(" \n "), log.prompt("something"))
+    assert log.session().title == "something"
+
+
+@pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * TITLE, "a" * (TITLE + 1)])
+def test_a_title_is_never_longer_than_allowed_and_says_where_it_was_cut(text: str) -> None:
+    shown = label(text, TITLE)
+    assert 0 < len(shown) <= TITLE
+    assert shown.endswith("…") is (len(text.strip()) > TITLE)
+    assert text.startswith(shown.rstrip("…"))
+
+
+# ---- what is said of a session
+
+
+def test_a_session_knows_its_first_folder_and_its_last_branch(log: Log) -> None:
+    log.take(log.prompt(cwd="/work/app", branch="main"), log.says(cwd="/elsewhere", branch="fix"), log.note(branch=None))
+    assert (log.session().cwd, log.session().branch) == ("/work/app", "fix")
+
+
+def test_a_sub_agent_knows_its_parent_and_the_call_that_began_it(log: Log) -> None:
+    log.take(About(session="s", parent="p"), log.prompt(), About(session="s", parent="p", parent_call="c1"))
+    session = log.session()
+    assert session.parent is not None
+    assert session.parent_call == "c1"
