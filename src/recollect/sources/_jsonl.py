@@ -7,7 +7,7 @@ U+2028 and its like are text.
 
 import errno
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -104,17 +104,14 @@ def is_torn(line: bytes) -> bool:
 
 def decode(
     path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
-) -> Iterator[Line | Problem]:
+) -> Sequence[Line | Problem]:
     """The values of one physical line: nearly always one, none for a blank line, several where lines were glued."""
     if offset == 0 and raw.startswith(BOM):
         raw = raw[len(BOM) :]
     try:
-        yield Line(path, offset, number, decoder.decode(raw), raw)
-        return
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        if not raw.strip():
-            return
-    yield from _forgiving(path, offset, number, raw, decoder)
+        return (Line(path, offset, number, decoder.decode(raw), raw),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return list(_forgiving(path, offset, number, raw, decoder)) if raw.strip() else ()
 
 
 def _forgiving(

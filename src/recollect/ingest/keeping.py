@@ -1,0 +1,182 @@
+"""From entries to the archive: secrets out, copies out, folded, stored, and handed to the index."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from recollect.assemble import TITLE, State, fold, label, session_of
+from recollect.ingest.discover import Log, is_excluded
+from recollect.ingest.indexing import Indexer
+from recollect.ingest.report import Report
+from recollect.model import KIND_CODE, About, Entry, Kind, Problem, Record, event_id, path_text, session_id
+from recollect.project import project_of
+from recollect.redact import redact, redact_all
+from recollect.settings import Settings
+from recollect.store import Writer
+
+COMMIT_EVENTS = 20_000  # events per transaction over many small files
+
+
+class Excluded(Exception):
+    """The person asked us not to read this log."""
+
+
+class Grouped:
+    """One transaction over many batches. It is committed when it has grown large, and the index after it."""
+
+    def __init__(self, archive: Writer, indexer: Indexer) -> None:
+        self.archive = archive
+        self.indexer = indexer
+        self.events = 0
+        self._open: Any = None
+
+    def __enter__(self) -> "Grouped":
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self._open = self.archive.transaction()
+        self._open.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._open.__exit__(*error)
+        finally:
+            if error[0] is not None:
+                self.indexer.abandon()
+                self.archive.remember()
+
+    def add(self, events: int) -> None:
+        self.events += events
+        if self.events >= COMMIT_EVENTS:
+            self._open.__exit__(None, None, None)
+            self.events = 0
+            self.indexer.commit()
+            self._begin()
+
+
+class Keeper:
+    """Keeps what one log says. `states` are the folds under way, by the native ids of its sessions."""
+
+    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log) -> None:
+        self.archive = archive
+        self.indexer = indexer
+        self.settings = settings
+        self.log = log
+        self.source = log.source
+        self.states: dict[str, State] = {}
+        self._counts: Counter[str] = Counter()
+        self._allowed: set[str | None] = set()
+
+    def keep(self, entries: list[Entry], own: str, report: Report) -> int:
+        """Store a batch of the log of session `own`; how many events that made."""
+        self._check_exclusion(entries)
+        if self.settings.redact:
+            entries = [self._without_secrets(entry) for entry in entries]
+        problems = [entry for entry in entries if isinstance(entry, Problem)]
+        self.archive.put_problems(self.source.name, problems)
+        report.problems += len(problems)
+        events = sum(
+            self._store_session(native_id, said, own, report) for native_id, said in self._by_session(entries).items()
+        )
+        self._store_titles(entries)
+        report.events += events
+        return events
+
+    def _check_exclusion(self, entries: list[Entry]) -> None:
+        """Look once at every working folder that a log names, before anything of it is kept."""
+        folders = {entry.cwd for entry in entries if isinstance(entry, Record | About)} - self._allowed
+        for cwd in folders:
+            project = project_of(cwd) if cwd else None
+            if is_excluded(cwd, self.log.path, project, self.settings):
+                raise Excluded
+        self._allowed |= folders
+
+    def _without_secrets(self, entry: Entry) -> Entry:
+        counts = self._counts
+        if isinstance(entry, Record):
+            entry.text = redact(entry.text, counts)
+            if entry.arguments:
+                entry.arguments = self._arguments_without_secrets(entry.arguments)
+        elif isinstance(entry, About):
+            entry.title = redact(entry.title or "", counts)
+        elif isinstance(entry, Problem):
+            return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt, counts))
+        if counts and isinstance(entry, Record):
+            state = self._state(entry.session)
+            state.redactions = dict(counts + Counter(state.redactions))
+        counts.clear()
+        return entry
+
+    def _arguments_without_secrets(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            redacted: dict[str, Any] = redact_all(arguments, self._counts)
+        except RecursionError:  # nested hundreds deep: as one text it is no less readable
+            return {"input": redact(msgspec.json.encode(arguments).decode(), self._counts)}
+        return redacted
+
+    def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
+        """The records of each session that this batch adds to. What the archive has already is left out."""
+        records = [entry for entry in entries if isinstance(entry, Record)]
+        for record in records:
+            record.id = event_id(self.source.name, record.key)
+        known = self.archive.known([record.id for record in records])
+        sessions: dict[str, list[Record | About]] = {}
+        seen: set[bytes] = set()
+        for entry in entries:
+            if isinstance(entry, Record):
+                if entry.id in seen or (entry.id in known and self._is_repeated(entry, known[entry.id])):
+                    continue
+                seen.add(entry.id)
+                sessions.setdefault(entry.session, []).append(entry)
+            elif isinstance(entry, About) and entry.leaf is None:
+                sessions.setdefault(entry.session, []).append(entry)
+        return sessions
+
+    def _is_repeated(self, record: Record, owner: bytes) -> bool:
+        """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""
+        if owner == session_id(self.source.name, record.session):
+            return True
+        kind, body = self.archive.content(record.id)
+        if kind == KIND_CODE[record.kind] and (record.kind is Kind.TOOL_CALL or body == record.text):
+            return True
+        record.key = f"{record.session}/{record.key}"
+        record.id = event_id(self.source.name, record.key)
+        return record.id in self.archive.known([record.id])
+
+    def _state(self, native_id: str) -> State:
+        return self.states.setdefault(native_id, State(native_id=native_id))
+
+    def _store_session(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+        state = self._state(native_id)
+        if state.event_count and native_id != own and self._has_moved(native_id):
+            del self.states[native_id]
+            state = self._state(native_id)
+        was_empty = state.event_count == 0
+        made = fold(state, said, self.log.stat.st_mtime_ns // 1_000_000)
+        identity = session_id(self.source.name, native_id)
+        if state.parent:
+            self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
+        if state.turn is None:
+            return 0
+        session = session_of(state, self.source.name, path_text(self.log.path), self.source.title)
+        session.project = project_of(state.cwd) if state.cwd else None
+        key = self.archive.put_session(session)
+        self.archive.remove_events(made.withdrawn)
+        first = self.archive.put_events(key, made.events)
+        self.archive.put_turns(key, made.turns)
+        self.indexer.add(first, key, made.events, self.source.name, session.project)
+        report.sessions += was_empty
+        return len(made.events)
+
+    def _has_moved(self, native_id: str) -> bool:
+        """Whether a sub-agent that this log told of has since got a log of its own."""
+        return self.archive.path_of(session_id(self.source.name, native_id)) != path_text(self.log.path)
+
+    def _store_titles(self, entries: list[Entry]) -> None:
+        """Titles that name a record instead of a session: the record may be in another one."""
+        for entry in entries:
+            if isinstance(entry, About) and entry.leaf and entry.title:
+                title = label(entry.title, TITLE)
+                self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)

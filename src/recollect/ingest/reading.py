@@ -1,0 +1,197 @@
+"""One log, read on from its cursor."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+from zlib import crc32
+
+import msgspec
+
+from recollect.ingest.discover import Log, first_values
+from recollect.ingest.indexing import Indexer
+from recollect.ingest.keeping import Excluded, Grouped, Keeper
+from recollect.ingest.logfile import Progress, Relation, compare, edges, is_same_log
+from recollect.ingest.report import OnProgress, Report
+from recollect.model import About, Entry, Kind, Noise, Problem, Record, path_text, session_id
+from recollect.redact import redact, redact_all
+from recollect.settings import Settings
+from recollect.sources import Line, Misfit
+from recollect.sources._jsonl import OversizedLine, decode, is_torn, open_log, raw_lines
+from recollect.store import Cursor, Writer
+
+BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and is what a crash costs at most
+BATCH_LINES = 4_000
+
+
+class LogReader:
+    """A log that has changed. Making one finds out whose it is; `read` takes in what is new."""
+
+    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log) -> None:
+        self.archive = archive
+        self.settings = settings
+        self.log = log
+        self.source = log.source
+        self.keeper = Keeper(archive, indexer, settings, log)
+        self.cursor = archive.cursor(path_text(log.path))
+        self.memory: Any = None
+        self.progress: Progress | None = None
+        self._stream: BinaryIO | None = None
+        if self.cursor is not None and self.cursor.state is not None and self.cursor.offset > 0:
+            self._resume(self.cursor)
+        if self.memory is None:
+            self.memory = self.source.begin(log.path, first_values(log.path, self.source))
+        self.copies = self.memory.copies_from is not None and self.progress is None
+
+    def _resume(self, cursor: Cursor) -> None:
+        progress = msgspec.msgpack.decode(cursor.state or b"", type=Progress)
+        if is_same_log(self.log.path, self.log.stat, cursor, progress):
+            self.progress = progress
+            self.keeper.states = progress.sessions
+            self.memory = msgspec.msgpack.decode(progress.memory, type=self.source.memory)
+
+    def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
+        if self.progress is None and not self._start_over():
+            return
+        report.files_read += 1
+        try:
+            self._read(transaction, report, on_progress)
+        except FileNotFoundError:
+            return
+        except Excluded:
+            self._leave_out()
+        except OSError as reason:
+            report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
+
+    # ---- a log that is new here, or no longer the one we knew
+
+    def _start_over(self) -> bool:
+        """Prepare to read from the first byte. False: another copy of this log has been read further."""
+        path = path_text(self.log.path)
+        session = session_id(self.source.name, self.memory.session)
+        other = self.archive.cursor_of(session, other_than=path)
+        if other is not None and not self._takes_over(other):
+            self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: copy of another log": 1}))
+            return False
+        if self.memory.session.partition("~")[2] == "":
+            self.archive.empty_session(session)
+        self.archive.drop_problems(path)
+        self.cursor = Cursor(path=path, source=self.source.name)
+        self.progress = Progress(memory=msgspec.Raw(b"\xc0"), sessions=self.keeper.states)
+        return True
+
+    def _takes_over(self, other: Cursor) -> bool:
+        """The same session in two files. The longer one is the session; unrelated ones are two sessions."""
+        there = Path(other.path)
+        match compare(self.log.path, there, other):
+            case Relation.LONGER:
+                self.archive.drop_cursor(other.path)
+            case Relation.SAME:
+                if there.exists():
+                    return False
+                self.archive.drop_cursor(other.path)
+            case Relation.UNRELATED:
+                self.memory.session += f"~{self.log.path.stem}"
+        return True
+
+    # ---- reading
+
+    def _read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
+        cursor, progress = self.cursor, self.progress
+        assert cursor is not None and progress is not None
+        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.source.shape)
+        entries: list[Entry] = []
+        batch = 0
+        with open_log(self.log.path, cursor.offset) as stream:
+            self._stream = stream if self.log.path.suffix != ".zst" else None
+            for offset, raw, whole in self._lines(stream, cursor.offset):
+                if not whole and is_torn(raw):
+                    break
+                cursor.line += not progress.inside_line
+                for line in decode(self.log.path, offset, cursor.line, raw, decoder):
+                    entries += self._entries(line)
+                taken = len(raw) + whole
+                progress.inside_line = not whole
+                cursor.offset = offset + taken
+                cursor.crc = crc32(b"\n", crc32(raw, cursor.crc)) if whole else crc32(raw, cursor.crc)
+                report.bytes += taken
+                report.lines += 1
+                batch += taken
+                if batch >= BATCH_BYTES or len(entries) >= BATCH_LINES:
+                    self._store(entries, transaction, report, finished=False)
+                    entries, batch = [], 0
+                    if on_progress:
+                        on_progress(report)
+            self._store(entries, transaction, report, finished=True)
+        if on_progress:
+            on_progress(report)
+
+    def _lines(self, stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:
+        try:
+            yield from raw_lines(stream, offset)
+        except OversizedLine as reason:
+            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, str(reason))])
+
+    def _entries(self, line: Line | Problem) -> Iterable[Entry]:
+        if isinstance(line, Problem):
+            return (line,)
+        if isinstance(line.value, Misfit):
+            key = f"{self.memory.session}@{line.offset}"
+            text = line.raw[:2_000].decode("utf-8", "replace")
+            return (Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
+        return self.source.read(line, self.memory)
+
+    # ---- storing
+
+    def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
+        """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
+        assert self.cursor is not None
+        events = self.keeper.keep(entries, self.memory.session, report)
+        self._tally(entries)
+        stat = self.log.stat
+        size = (stat.st_size, stat.st_mtime_ns) if finished else (0, 0)
+        self._store_cursor(self.cursor, *size)
+        transaction.add(events + 1)
+
+    def _tally(self, entries: list[Entry]) -> None:
+        assert self.cursor is not None
+        tally = Counter(self.cursor.tally)
+        for entry in entries:
+            match entry:
+                case Record(kind=kind):
+                    tally[str(kind)] += 1
+                case Noise(kind=kind):
+                    tally[f"noise: {kind}"] += 1
+                case Problem():
+                    tally["problem"] += 1
+                case About():
+                    tally["about"] += 1
+        self.cursor.tally = dict(tally)
+
+    def _leave_out(self) -> None:
+        """Keep nothing of an excluded log but that it was looked at."""
+        path = path_text(self.log.path)
+        self.archive.empty_session(session_id(self.source.name, self.memory.session))
+        self.archive.drop_problems(path)
+        self.progress = None
+        self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: excluded log": 1}))
+
+    def _memory_without_secrets(self) -> bytes:
+        """The reader's memory as it is kept. It may hold a prompt that is still queued."""
+        packed = msgspec.msgpack.encode(self.memory)
+        text = packed.decode("utf-8", "replace")
+        if not self.settings.redact or redact(text, Counter()) == text:
+            return packed
+        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory), Counter()))
+
+    def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
+        stat = self.log.stat
+        cursor.size = stat.st_size if size is None else size
+        cursor.mtime_ns = stat.st_mtime_ns if mtime_ns is None else mtime_ns
+        cursor.inode = stat.st_ino
+        if self.progress is not None:
+            cursor.session = session_id(self.source.name, self.memory.session)
+            self.progress.memory = msgspec.Raw(self._memory_without_secrets())
+            self.progress.edges = edges(self._stream, cursor.offset) if self._stream else 0
+            cursor.state = msgspec.msgpack.encode(self.progress)
+        self.archive.put_cursor(cursor)
