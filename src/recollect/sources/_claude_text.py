@@ -12,6 +12,13 @@ READABLE = (
 )  # fmt: skip
 
 
+INJECTED = (  # what user records hold that nobody typed
+    "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
+    "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
+    "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
+)  # fmt: skip
+
+
 def result_text(content: Any, depth: int = 0) -> str:
     """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
     if depth > DEEPEST:

@@ -11,46 +11,28 @@ old one under the same uuids, which is how ingest knows the copy.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
+from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, Usage
+from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
 from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
-from recollect.sources._claude_text import attachment_text, command_text, error_text, result_text, without_reminders
-from recollect.sources._source import Line, Memory, Source, bounded, home_of, milliseconds
+from recollect.sources._claude_side import SIDE_RECORDS, attachment, system
+from recollect.sources._claude_text import INJECTED, command_text, result_text, without_reminders
+from recollect.sources._source import Line, Source, bounded, home_of, milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
 OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
-RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
 INTERRUPTED = "[Request interrupted by user"
 LEAVES = {"/exit", "/quit"}
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 ECHO = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
-INJECTED = (
-    "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
-    "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
-    "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
-)  # fmt: skip
-
-
-class ClaudeMemory(Memory):
-    agent: bool = False  # the file is a sub-agent's own
-    parent: str | None = None  # whose sub-agent, until that was said
-    at: int | None = None  # the last time seen: side records have none of their own
-    queue: list[str] = []
-    steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
-    attached: list[str] = []  # the other way round
-    usage: dict[str, Usage] = {}
-    blocks: list[str] = []
-    sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
-    tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -100,38 +82,15 @@ def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
 # ---- whose record, under which key
 
 
-def _session(row: Row, memory: ClaudeMemory) -> str:
-    if memory.agent or not row.is_sidechain:
-        return memory.session
-    if row.agent_id:
-        return f"{memory.session}/agent-{row.agent_id}"
-    chain = memory.sidechains.get(row.parent_uuid or "") or f"{memory.session}/side-{row.uuid}"
-    if row.uuid:
-        memory.sidechains[row.uuid] = chain
-        _keep(memory.sidechains, RECENT)
-    return chain
-
-
-def _record(row: Row, line: Line, session: str, place: int, kind: Kind, text: str = "", **more: Any) -> Record:
-    if row.uuid is None:
-        key = f"{session}@{line.offset}.{place}"
-    elif len(row.uuid) == 36:
-        key = f"{row.uuid}.{place}"
-    else:  # not a UUID: only its own session vouches for it
-        key = f"{session}/{row.uuid}.{place}"
-    branch = row.git_branch if row.git_branch != "HEAD" else None
-    return Record(session=session, key=key, kind=kind, text=text, line=line.number, cwd=row.cwd, branch=branch, **more)
-
-
 def _unknown(row: Row, line: Line, memory: ClaudeMemory) -> Record:
-    return _record(row, line, memory.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
+    return record(row, line, memory.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
 
 
 # ---- the person's side
 
 
 def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    session = _session(row, memory)
+    session = session_of(row, memory)
     if session != memory.session:
         yield from _sub_agent(row, memory, session)
     blocks = _blocks(row)
@@ -144,7 +103,7 @@ def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         yield from _spawned(row, blocks, memory)
     spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
     for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
-        yield _record(row, line, session, place, kind, text, **more)
+        yield record(row, line, session, place, kind, text, **more)
         place += 1
 
 
@@ -166,7 +125,7 @@ def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Rec
     failed = bool(block.is_error)
     code = EXIT_CODE.match(text) if failed else None
     exit_code = int(code[1]) if code else None
-    return _record(
+    return record(
         row, line, session, place, Kind.TOOL_RESPONSE, text, call=block.tool_use_id, failed=failed, exit_code=exit_code
     )
 
@@ -201,63 +160,31 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
     return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
 
 
-def _queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    """Prompts typed ahead. `dequeue` comes back as a user record; `remove` was steered in and may come back nowhere."""
-    content = result_text(row.content)
-    match row.operation:
-        case "enqueue":
-            memory.queue.append(content)
-        case "popAll":
-            memory.queue.clear()
-        case "dequeue" if memory.queue:
-            memory.queue.pop(0)
-        case "remove" if memory.queue:
-            at = memory.queue.index(content) if content in memory.queue else 0
-            yield from _steer(memory.queue.pop(at), row, line, memory)
-            return
-    yield Noise("prompt queue")
-
-
-def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    mark = _digest(text)
-    if mark in memory.attached:
-        memory.attached.remove(mark)
-        yield Noise("prompt queue")
-    else:
-        memory.steered = [*memory.steered, mark][-RECENT:]
-        yield _queued(text, row, line, memory)
-
-
-def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
-    kind = Kind.SYSTEM if text.startswith(INJECTED) else Kind.USER_INPUT
-    return _record(row, line, memory.session, 0, kind, text)
-
-
 # ---- the agent's side
 
 
 def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     message = row.message if isinstance(row.message, Message) else Message(content=[*_blocks(row)])
-    session = _session(row, memory)
+    session = session_of(row, memory)
     if message.model == "<synthetic>" or row.is_api_error_message:
         text = result_text([msgspec.to_builtins(block) for block in _blocks(row)])
         stop = Stop.CRASH if row.is_api_error_message else None
-        yield _record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
+        yield record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
         return
     usage = _usage(message, memory)
     for place, block in enumerate(_blocks(row)):
         if _repeated(message, block, memory):
             yield Noise("repeated block")
             continue
-        record = _said_by_agent(row, line, session, place, block, message)
-        if record is None:
+        said = _said_by_agent(row, line, session, place, block, message)
+        if said is None:
             yield Noise("empty block")
             continue
-        record.usage, usage = usage, None
-        if record.kind is Kind.TOOL_CALL and record.call and "prompt" in (record.arguments or {}):
-            memory.tasks[_digest(str(record.arguments["prompt"]))] = record.call  # type: ignore[index]
-            _keep(memory.tasks, RECENT)
-        yield record
+        said.usage, usage = usage, None
+        if said.kind is Kind.TOOL_CALL and said.call and said.arguments and "prompt" in said.arguments:
+            memory.tasks[digest(str(said.arguments["prompt"]))] = said.call
+            keep_recent(memory.tasks, RECENT)
+        yield said
 
 
 def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
@@ -268,12 +195,12 @@ def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block,
                 return None
             stop = Stop.ANSWER if message.stop_reason in FINAL else None
             stop = Stop.INTERRUPT if row.is_aborted_mid_stream else stop
-            return _record(row, line, session, place, Kind.ASSISTANT_RESPONSE, block.text or "", model=model, stop=stop)
+            return record(row, line, session, place, Kind.ASSISTANT_RESPONSE, block.text or "", model=model, stop=stop)
         case "thinking" | "redacted_thinking":
-            return _record(row, line, session, place, Kind.REASONING, block.thinking or "", model=model)
+            return record(row, line, session, place, Kind.REASONING, block.thinking or "", model=model)
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             arguments = block.input if isinstance(block.input, dict) else {"input": block.input}
-            return _record(
+            return record(
                 row,
                 line,
                 session,
@@ -287,7 +214,7 @@ def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block,
         case kind if kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
             return _result(row, line, session, place, block)
         case _:
-            return _record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
+            return record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
 
 
 def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
@@ -299,7 +226,7 @@ def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
         return now
     before = memory.usage.pop(message.id, Usage())
     memory.usage[message.id] = now
-    _keep(memory.usage, OPEN_MESSAGES)
+    keep_recent(memory.usage, OPEN_MESSAGES)
     return now - before if now != before else None
 
 
@@ -317,7 +244,7 @@ def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
     payload = block.id or block.text or block.thinking
     if message.id is None or not payload:
         return False
-    mark = _digest(f"{message.id} {block.type} {payload}")
+    mark = digest(f"{message.id} {block.type} {payload}")
     if mark in memory.blocks:
         return True
     memory.blocks = [*memory.blocks[-RECENT:], mark]
@@ -330,7 +257,7 @@ def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
 def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
     """The first record of an inline side chain is the prompt of the call that began it."""
     if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
-        call = memory.tasks.pop(_digest(text), None)
+        call = memory.tasks.pop(digest(text), None)
         yield About(session=session, parent=memory.session, parent_call=call)
 
 
@@ -362,7 +289,7 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         return
     said.is_sidechain, said.agent_id = True, progress.agent_id
     said.cwd, said.git_branch = row.cwd, row.git_branch
-    yield About(session=_session(said, memory), parent=memory.session, parent_call=row.parent_tool_use_id)
+    yield About(session=session_of(said, memory), parent=memory.session, parent_call=row.parent_tool_use_id)
     yield from read(Line(line.path, line.offset, line.number, said, line.raw), memory)
 
 
@@ -373,124 +300,12 @@ def _has_own_file(path: Path, session: str, agent: str) -> bool:
     return path.with_name(name).exists() or path.with_name(session).joinpath("subagents", name).exists()
 
 
-# ---- bookkeeping
-
-
-def _system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    session = _session(row, memory)
-    text = result_text(row.content)
-    match row.subtype:
-        case "compact_boundary":
-            yield Noise("compaction boundary")  # the summary that follows is the compaction
-        case "microcompact_boundary":
-            yield _record(row, line, session, 0, Kind.COMPACTION, text)
-        case "turn_duration":
-            took = f"turn took {(row.duration_ms or 0) / 1000:.1f} s"
-            yield _record(row, line, session, 0, Kind.RUNTIME, took, stop=Stop.ANSWER)
-        case "stop_hook_summary":
-            errors = "; ".join(result_text(error) for error in row.hook_errors or [])
-            yield _record(row, line, session, 0, Kind.RUNTIME, errors or "stop hooks ran", stop=Stop.ANSWER)
-        case "api_error" | "error":
-            last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
-            stop = Stop.CRASH if last else None
-            yield _record(row, line, session, 0, Kind.RUNTIME, error_text(row.error) or text, stop=stop, failed=True)
-        case "away_summary" | "informational" | "scheduled_task_fire":
-            yield _record(row, line, session, 0, Kind.SYSTEM, text)
-        case _:
-            yield _record(row, line, session, 0, Kind.RUNTIME, text or row.subtype or "system")
-
-
-def _attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    attachment = msgspec.json.decode(row.attachment) if bytes(row.attachment) else {}
-    kind, text = attachment_text(attachment)
-    if kind == "queued_command":
-        yield from _queued_command(attachment, row, line, memory)
-    elif kind == "structured_output":
-        yield _record(row, line, _session(row, memory), 0, Kind.RUNTIME, text)
-    else:
-        yield _record(row, line, _session(row, memory), 0, Kind.SYSTEM, text)
-
-
-def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    text = result_text(attachment.get("prompt"))
-    mark = _digest(text)
-    if mark in memory.steered:
-        memory.steered.remove(mark)
-        yield Noise("twin of a queued prompt")
-        return
-    if text in memory.queue:
-        memory.attached = [*memory.attached, mark][-RECENT:]
-    if attachment.get("commandMode") == "task-notification":
-        yield _record(row, line, memory.session, 0, Kind.SYSTEM, text)
-    else:
-        yield _queued(text, row, line, memory)
-
-
-def _title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    title, rank = {
-        "summary": (row.summary, TitleRank.SUMMARY),
-        "ai-title": (row.ai_title, TitleRank.GENERATED),
-        "agent-name": (row.agent_name, TitleRank.AGENT),
-        "custom-title": (row.custom_title, TitleRank.CUSTOM),
-    }[row.type]
-    yield About(session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None)
-
-
-def _setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    if memory.at is None:  # how a session is set up before anything happens in it
-        yield Noise(row.type)
-        return
-    match row.type:
-        case "permission-mode":
-            text = f"permission mode: {row.permission_mode}"
-        case "mode":
-            text = f"mode: {row.mode}"
-        case "pr-link":
-            text = f"pull request: {row.pr_url}"
-        case _:
-            text = row.type
-    yield _record(row, line, memory.session, 0, Kind.RUNTIME, text)
-
-
-def _bookkeeping(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    yield Noise(row.type)
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _keep(memory: dict[str, Any], most: int) -> None:
-    while len(memory) > most:
-        del memory[next(iter(memory))]
-
-
 RESULT_BLOCKS = {"tool_result", "mcp_tool_result"}
-SIDE_RECORDS = {
-    "summary": _title,
-    "ai-title": _title,
-    "agent-name": _title,
-    "custom-title": _title,
-    "queue-operation": _queue,
-    "file-history-snapshot": _bookkeeping,
-    "file-history-delta": _bookkeeping,
-    "last-prompt": _bookkeeping,
-    "permission-mode": _setting,
-    "mode": _setting,
-    "pr-link": _setting,
-    "bridge-session": _bookkeeping,
-    "worktree-state": _bookkeeping,
-    "relocated": _bookkeeping,
-    "frame-link": _bookkeeping,
-    "atis-latch": _bookkeeping,
-    "started": _bookkeeping,
-    "result": _bookkeeping,
-}
 READERS = {
     "user": _user,
     "assistant": _assistant,
-    "system": _system,
-    "attachment": _attachment,
+    "system": system,
+    "attachment": attachment,
     "progress": _progress,
     **SIDE_RECORDS,
 }
