@@ -7,6 +7,7 @@ so that the event is still readable and searchable.
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 SHORTEST = 16  # characters: no text below this holds a secret that any rule knows
@@ -18,12 +19,14 @@ PREFIXES = (
     "_v1_", "shp[acps][ats]_", "lin_api_", "n_oauth_", "glpat-", "glptt-", "gl.t-", "glcbt-", "pypi-", "GOCSPX-",
     "xox[abeoprs]-", r"xapp-\d-",
 )  # fmt: skip
-NAMED = "(?i:" + "|".join(rf"(?<={name}.)|(?<={name}[\"' ].)" for name in SECRET_NAMES) + ")"
+NAMED = "(?i:" + "|".join(rf"(?<={name}.)|(?<={name}[\"' ].)|(?<={name}\\[\"'].)" for name in SECRET_NAMES) + ")"
 
 # Tokens with a telling prefix, and values assigned to a telling name: a delimiter with a long word behind it comes
-# first, because that is rare, and what must precede it after that.
+# first, because that is rare, a digit in that word next, and what must precede it last, because that is dear.
+BEHIND = r"\s?\\?[\"']?"  # what may stand between a delimiter and its value, also inside JSON
 DELIMITED = (
-    rf"[-_=:](?=\s?[\"']?{VALUE}{{10}})(?:" + "|".join(f"(?<={prefix})" for prefix in PREFIXES) + f"|(?<=[=:]){NAMED})"
+    rf"[-_=:](?={BEHIND}{VALUE}{{10}})(?={BEHIND}[A-Za-z+/_!@#%^*~-]{{0,64}}[0-9])"
+    rf"(?:{'|'.join(f'(?<={prefix})' for prefix in PREFIXES)}|(?<=[=:]){NAMED})"
 )
 DELIMITED_RULES = {
     "anthropic-key": r"sk-ant-[A-Za-z0-9_-]{16,}",
@@ -75,6 +78,16 @@ def _compiled(rules: dict[str, str]) -> list[tuple[str, re.Pattern[str], str]]:
 _hinted = [(re.compile(hint).search, _compiled(rules)) for hint, rules in HINTED_RULES.items()]
 
 
+def suspects(texts: Sequence[str]) -> set[int]:
+    """Which of many texts, or JSON values written as text, may hold a secret: mostly none, for one pass over them all."""
+    joined = "\n".join(texts)
+    found: set[int] = set()
+    for hint, _ in _hinted:
+        if hint(joined) is not None:
+            found.update(place for place, text in enumerate(texts) if hint(text) is not None)
+    return found
+
+
 def redact(text: str, counts: Counter[str]) -> str:
     """The text without its secrets; `counts` learns how many of which rule."""
     if len(text) < SHORTEST:
@@ -98,7 +111,14 @@ def redact_all(value: Any, counts: Counter[str]) -> Any:
     if isinstance(value, str):
         return redact(value, counts)
     if isinstance(value, dict):
-        return {redact(key, counts): redact_all(item, counts) for key, item in value.items()}
+        return {redact(key, counts): _redact_named(key, item, counts) for key, item in value.items()}
     if isinstance(value, list):
         return [redact_all(item, counts) for item in value]
     return value
+
+
+def _redact_named(name: str, value: Any, counts: Counter[str]) -> Any:
+    """A value whose name says that it is a secret is read together with the name."""
+    if not isinstance(value, str) or not name.lower().endswith(SECRET_NAMES):
+        return redact_all(value, counts)
+    return redact(f"{name}={value}", counts).removeprefix(f"{name}=")

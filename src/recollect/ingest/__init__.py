@@ -5,6 +5,7 @@ vouches for it, in one transaction, so that a process killed at any moment has r
 follows after the commit and can always be brought level again.
 """
 
+import gc
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -71,7 +72,11 @@ class Intake:
         report.bytes_total = sum(log.stat.st_size for log in logs)
         if on_progress:
             on_progress(report)
-        self._read_all(logs, report, on_progress)
+        gc.disable()  # reading makes no cycles, and the collector would walk every batch in search of them
+        try:
+            self._read_all(logs, report, on_progress)
+        finally:
+            gc.enable()
         self.indexer.commit(force=True)
         if report.events:
             self.archive.checkpoint()

@@ -11,7 +11,7 @@ from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import Report
 from recollect.model import KIND_CODE, About, Entry, Kind, Problem, Record, event_id, path_text, session_id
 from recollect.project import project_of
-from recollect.redact import redact, redact_all
+from recollect.redact import redact, redact_all, suspects
 from recollect.settings import Settings
 from recollect.store import Writer
 
@@ -73,7 +73,8 @@ class Keeper:
         """Store a batch of the log of session `own`; how many events that made."""
         self._check_exclusion(entries)
         if self.settings.redact:
-            entries = [self._without_secrets(entry) for entry in entries]
+            for place in suspects([_told(entry) for entry in entries]):
+                entries[place] = self._without_secrets(entries[place])
         problems = [entry for entry in entries if isinstance(entry, Problem)]
         self.archive.put_problems(self.source.name, problems)
         report.problems += len(problems)
@@ -180,3 +181,12 @@ class Keeper:
             if isinstance(entry, About) and entry.leaf and entry.title:
                 title = label(entry.title, TITLE)
                 self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
+
+
+def _told(entry: Entry) -> str:
+    """All that an entry would bring into the archive, as one text."""
+    if isinstance(entry, Record):
+        return msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
+    if isinstance(entry, About):
+        return entry.title or ""
+    return entry.excerpt if isinstance(entry, Problem) else ""

@@ -321,5 +321,5 @@ SOURCE = Source(
     begin=begin,
     read=read,
     recognises=recognises,
-    verified="451 real sessions",
+    verified="177 real sessions",
 )
