@@ -9,6 +9,7 @@ SNIPPET = 320  # characters: four lines of a terminal, about 80 tokens
 LEAD = 80  # characters shown before the first match
 CHUNK = 200_000  # characters looked through at a time; most texts are one chunk
 TRIES = 400  # places per word and chunk that are looked at: in "start", "art" is a place but no match
+SHARP_S = ord("ß")  # folded to ss in the index; here one character has to do
 NEAR = 24  # characters within which a cut moves to the next space
 
 
@@ -65,7 +66,7 @@ def _plain(text: str) -> str:
 
 class _Folding(dict[int, str]):
     def __missing__(self, code: int) -> str:
-        character = unicodedata.normalize("NFKD", chr(code))[:1].lower()[:1] or chr(code)
+        character = "s" if code == SHARP_S else unicodedata.normalize("NFKD", chr(code))[:1].lower()[:1] or chr(code)
         self[code] = character
         return character
 
@@ -85,7 +86,7 @@ def _places(text: str, plain: str, needle: str) -> Iterator[int]:
     for _ in range(TRIES):
         if place < 0:
             return
-        if _begins_word(text, place) and _is_form_of(text, plain, place, needle):
+        if _begins_word(text, place) and _is_form_of(text, place, needle):
             yield place
         place = plain.find(root, place + 1)
 
@@ -95,12 +96,13 @@ def _begins_word(text: str, place: int) -> bool:
     return not before.isalnum() or (text[place].isupper() and not before.isupper()) or UNSPACED.match(before) is not None
 
 
-def _is_form_of(text: str, plain: str, place: int, needle: str) -> bool:
+def _is_form_of(text: str, place: int, needle: str) -> bool:
     end = place
-    while end < len(text) and text[end].isalnum() and not UNSPACED.match(text[end]):
+    while end < len(text) and (text[end].isalnum() or unicodedata.combining(text[end])) and not UNSPACED.match(text[end]):
         end += 1
-    part = PART.match(text[place:end].encode())
-    return needle in words(plain[place:end]) or (part is not None and needle in words(part[0].decode()))
+    word = unicodedata.normalize("NFC", text[place:end])
+    part = PART.match(word.encode())
+    return needle in words(word) or (part is not None and needle in words(part[0].decode()))
 
 
 def _around(text: str, place: int) -> tuple[str, bool]:
