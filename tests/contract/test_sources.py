@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -182,6 +182,20 @@ def test_a_log_that_grows_line_by_line_is_the_same_as_one_read_whole(case: Path,
 
 
 @every_case
+def test_a_log_that_is_read_while_its_lines_are_being_written_is_the_same(
+    case: Path, machine: Machine, whole: list[str]
+) -> None:
+    for log in logs_of(case):
+        for line in lines_of(case / "home" / log):
+            size = len(line)
+            cuts = {0, size} if log.suffix == ".zst" else {0, size // 2, max(size - 10, size // 2), size - 1, size}
+            for start, end in pairwise(sorted(cuts)):
+                machine.append(log, line[start:end])
+                machine.intake.sync()
+    assert machine.archive() == whole
+
+
+@every_case
 def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, whole: list[str]) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
@@ -251,6 +265,21 @@ def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
             machine.write(log, content[:cut])
             machine.intake.sync()
     assert machine.archive() == whole
+
+
+@every_source
+def test_rubbish_behind_a_record_does_not_cost_the_record(source: Source, machine: Machine) -> None:
+    case = next(case for case in cases() if case.parent.name == source.name and case.name == "plain_turns")
+    (log,) = logs_of(case)
+    machine.write(log, (case / "home" / log).read_bytes().replace(b"\n", b" and rubbish\n"))
+    machine.intake.sync()
+    *stored, problem = machine.archive()
+    assert [_body(line) for line in stored] == [_body(line) for line in _whole(case)]
+    assert "not JSON" in problem
+
+
+def _body(line: str) -> str | None:
+    return json.loads(line).get("event", {}).get("body")
 
 
 @every_case

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import __version__
 from tests.conftest import Person
-from tests.e2e.archives import found, sessions
+from tests.e2e.archives import events, found, sessions
 from tests.e2e.terminals import on_a_terminal, plain
 from tests.logs import Claude, write
 
@@ -219,15 +219,12 @@ MISUSES: dict[tuple[str, ...], int] = {
     ("search", "x", "-n", "0"): 2,
     ("search", "x", "-n", "many"): 2,
     ("search", "x", "--since", "yesteryear"): 2,
-    ("search", "x", "--until", "2026-13-45"): 2,
     ("search", "x", "--within", f"event:{'0' * 32}"): 2,
     ("search", "x", "--within", ABSENT): 1,
-    ("open",): 2,
     ("open", "nonsense"): 2,
     ("open", ABSENT): 1,
     ("list", "--mode", "nonsense"): 2,
     ("list", "--cursor", "nonsense"): 2,
-    ("list", "--since", "yesteryear"): 2,
     ("list", "--since", "2026-05-01", "--until", "2026-04-01"): 2,
     ("sync", "/nowhere"): 1,
     ("sync", "--nonsense"): 2,
@@ -271,12 +268,19 @@ def test_a_sync_that_could_not_read_what_it_was_given_reports_it_to_programs(per
     assert json.loads(done.stdout)["unreadable"] == ["/nowhere: no such file or folder"]
 
 
-@pytest.mark.parametrize("when", ["0001-01-01", "9999-12-31T23:59:59-23:59", "99999999999d", "9" * 400 + "w"])
-def test_a_time_beyond_the_calendar_is_no_crash(synced: Person, when: str) -> None:
-    for command in (("search", "x", "--since"), ("list", "--until")):
-        done = synced.run(*command, when, check=False)
-        assert done.returncode in {0, 2}, done.stderr
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    "command",
+    [
+        "search x --since 0001-01-01",
+        "list --until 9999-12-31T23:59:59-23:59",
+        "list --since 99999999999d",
+        f"search x --until {'9' * 400}w",
+    ],
+)
+def test_a_time_beyond_the_calendar_is_no_crash(synced: Person, command: str) -> None:
+    done = synced.run(*command.split(), check=False)
+    assert done.returncode in {0, 2}, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unknown_command_is_a_usage_error(person: Person) -> None:
@@ -372,7 +376,7 @@ def test_the_version_is_told(person: Person) -> None:
 # ---- for people
 
 
-@pytest.mark.parametrize("command", ["search lighthouse", "list", "status", "sources", "doctor"])
+@pytest.mark.parametrize("command", ["search lighthouse", "list", "status"])
 def test_colours_are_for_terminals_only(synced: Person, command: str) -> None:
     piped = synced.run(*command.split())
     assert "\x1b" not in piped.stdout + piped.stderr
@@ -400,7 +404,7 @@ def test_times_are_told_as_people_do(person: Person) -> None:
     said = Claude()
     now = datetime.now(UTC).isoformat()
     write(person.claude_log(said.session), [{**said.prompt("just now"), "timestamp": now}])
-    person.run("sync")
+    person.sync()
     for command in ("list", "search just"):
         assert re.search(r"\b\d+ s ago", person.run(*command.split()).stdout), command
 
@@ -437,27 +441,19 @@ def test_what_looks_like_markup_is_shown_as_it_was_written(person: Person) -> No
     write(person.claude_log(said.session), [
         said.prompt(odd), said.calls("[red]Bash[/red]", "c1", command=odd), said.result("c1", odd), said.says(odd),
     ])  # fmt: skip
-    person.run("sync")
+    person.sync()
     (session,) = sessions(person)
-    turn = f"turn:{session.id.hex()}-1"
-    event = first_hit(person, "parser")["id"]
-    for command in (
-        ("search", "parser"),
-        ("list",),
-        ("open", f"session:{session.id.hex()}"),
-        ("open", turn),
-        ("open", event),
-    ):
+    session_id, turn_id = f"session:{session.id.hex()}", f"turn:{session.id.hex()}-1"
+    for command in (("search", "parser"), ("list",), ("open", session_id), ("open", turn_id)):
         assert odd in person.run(*command).stdout, command
 
 
 def test_control_sequences_in_a_transcript_do_not_reach_the_terminal(person: Person) -> None:
     said = Claude()
-    write(person.claude_log(said.session), [said.prompt("ring \x1b]0;owned\x07 the \x1b[2J bell"), said.says("\x1b[31mred")])
-    person.run("sync")
-    (session,) = sessions(person)
-    event = first_hit(person, "bell")["id"]
-    for command in (("search", "bell"), ("list",), ("open", f"session:{session.id.hex()}"), ("open", event)):
+    write(person.claude_log(said.session), [said.prompt("ring \x1b]0;owned\x07 the \x1b[2J bell")])
+    person.sync()
+    (event,) = events(person)
+    for command in (("search", "bell"), ("list",), ("open", f"event:{event.id.hex()}")):
         shown = on_a_terminal(person, *command)
         assert "bell" in shown
         assert "\x1b]0;" not in shown, command
@@ -469,16 +465,14 @@ def test_whoever_stops_reading_is_not_bothered(person: Person, form: tuple[str, 
     """As in `recollect open ID | head -1`."""
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("line\n" * 200_000)])
-    person.run("sync")
-    (session,) = sessions(person)
-    event = first_hit(person, "line")["id"]
-    command = [sys.executable, "-m", "recollect", "open", event, *form]
+    person.sync()
+    (event,) = events(person)
+    command = [sys.executable, "-m", "recollect", "open", f"event:{event.id.hex()}", *form]
     with subprocess.Popen(command, env=person.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout and process.stderr
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert session.event_count == 1
 
 
 # ---- settings
@@ -487,7 +481,6 @@ BAD_SETTINGS = {
     "not TOML": ("exclude = [", "settings.toml"),
     "unknown name": ("exclude_folders = []", "exclude_folders"),
     "wrong type": ('redact = "sometimes"', "redact"),
-    "wrong type inside": ("exclude = [1]", "exclude"),
     "not UTF-8": (b"\xff\xfe", "settings.toml"),
     "unknown source": ('sources = ["nonsense"]', "nonsense"),
 }

@@ -16,7 +16,7 @@ from tests.e2e.archives import answer, archived, sessions, texts, undisturbed
 from tests.e2e.processes import is_writer, killed_after, running, until, watching
 from tests.logs import Claude, append
 
-FILLER = "the build failed because a lock file was older than its manifest and nobody had noticed " * 6
+FILLER = "the build failed because a lock file was older than its manifest and nobody had noticed " * 4
 SESSIONS = 6
 
 
@@ -29,7 +29,7 @@ class Agents:
         self.words: list[str] = []
 
     def write(self, events: int) -> None:
-        """So many events of 1.1 KB, spread over all sessions, eight to a turn."""
+        """So many events of 1 KB, spread over all sessions, eight to a turn."""
         for number, session in enumerate(self.sessions):
             words = [f"mark{number}x{session.clock + place}" for place in range(events // SESSIONS)]
             says = [session.says if place % 8 else session.prompt for place in range(len(words))]
@@ -48,8 +48,8 @@ def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
     """
     agents = Agents(Person(tmp_path_factory.mktemp("survivor")))
     chance = random.Random(20)
-    agents.write(21_000)
-    kills = sum(killed_after(agents.person, chance.uniform(0.4, 2.0), "sync") for _ in range(4))
+    agents.write(20_400)
+    kills = sum(killed_after(agents.person, chance.uniform(0.4, 2.0), "sync") for _ in range(3))
     while kills < 25:
         if not killed_after(agents.person, chance.uniform(0.1, 0.5), "sync"):
             agents.write(1_200)

@@ -345,6 +345,7 @@ def test_reading_everything_again_changes_no_id_and_no_content(person: Person, l
 
 ODD = {
     "white space": "  \t two leading, one trailing \n\n",
+    "long white space": "\n \t" + "  a word  \n" * 40 + "\t \n",
     "line ends": "one\r\ntwo\rthree\nfour\u2028five\u2029six\x85seven",
     "control characters": "bell \x07 escape \x1b[31m null \x00 delete \x7f",
     "many scripts": "Größe naïve Ελληνικά עברית 日本語 한국어 🐦‍⬛ e\u0301 \ufeff",

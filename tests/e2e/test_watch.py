@@ -37,15 +37,16 @@ def mcp(person: Person) -> Iterator[RawMcp]:
         yield client
 
 
-@pytest.fixture(params=[watch, mcp], ids=["watch", "mcp"])
-def client(request: pytest.FixtureRequest, person: Person) -> Iterator[RawMcp]:
+@pytest.fixture(scope="module", params=[watch, mcp], ids=["watch", "mcp"])
+def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, RawMcp]]:
     """Somebody with one session, and somebody who watches it."""
+    person = Person(tmp_path_factory.mktemp("watched"))
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
     with request.param(person) as client:
         until(lambda: client.call("search_sessions", query="hoopoe").get("data", {}).get("result_count"))
         until(lambda: notices(client, person))
-        yield client
+        yield person, client
 
 
 def notices(client: RawMcp, person: Person) -> bool:
@@ -65,15 +66,17 @@ def writer(person: Person) -> int:
     return int(lock.read_text() or 0) if lock.exists() else 0
 
 
-def test_an_appended_line_becomes_searchable(client: RawMcp, person: Person) -> None:
+def test_an_appended_line_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
     said = Claude(start=10)
     for word in ("jackdaw", "kestrel", "lapwing"):
         append(person.claude_log(said.session), said.says(f"a {word}"))
         until(lambda word=word: finds(client, word))
 
 
-def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(client: RawMcp, person: Person) -> None:
-    said = Claude(start=10)
+def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
+    said = Claude("66666666-6666-4666-8666-666666666666")
     whole = write(person.home / "aside", [said.says("a merlin at last"), said.says("a nightjar too")]).read_bytes()
     with person.claude_log(said.session).open("ab", buffering=0) as agent:
         for start in range(0, len(whole), 200):
@@ -81,32 +84,37 @@ def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(client:
     until(lambda: finds(client, "merlin") and finds(client, "nightjar"))
 
 
-def test_a_new_session_becomes_searchable(client: RawMcp, person: Person) -> None:
+def test_a_new_session_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
     said = Claude("22222222-2222-4222-8222-222222222222", start=20)
     write(person.claude_log(said.session), [said.prompt("an osprey")])
     until(lambda: finds(client, "osprey"))
 
 
-def test_new_project_folders_become_searchable(client: RawMcp, person: Person) -> None:
+def test_new_project_folders_become_searchable(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
     for number in range(8):
         said = Claude(f"{number:08d}-3333-4333-8333-333333333333", start=30)
         write(person.claude_log(said.session, f"-work-other-{number}"), [said.prompt(f"a pintail{number}")])
         until(lambda number=number: finds(client, f"pintail{number}"))
 
 
-def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(client: RawMcp, person: Person) -> None:
+def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
     said = Claude(start=40)
     log = person.claude_log(said.session).with_suffix("") / "subagents" / "agent-a1.jsonl"
     write(log, [said.prompt("look for a quail", isSidechain=True, agentId="a1")])
     until(lambda: finds(client, "quail"))
 
 
-def test_a_replaced_log_is_noticed(client: RawMcp, person: Person) -> None:
-    said = Claude(start=50)
-    log = person.claude_log(said.session)
+def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
+    person, client = watched
+    said = Claude("55555555-5555-4555-8555-555555555555", start=50)
+    log = write(person.claude_log(said.session), [said.prompt("an old rail")])
+    until(lambda: finds(client, "rail"))
     write(log.with_suffix(".tmp"), [said.prompt("a young redshank, after all")]).replace(log)
     until(lambda: finds(client, "redshank"))
-    assert not finds(client, "hoopoe")
+    assert not finds(client, "rail")
 
 
 def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person: Person) -> None:
@@ -199,10 +207,11 @@ def test_a_waiting_watcher_ends_with_its_server_too(person: Person) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout
-    return [int(child) for child in listed.split()]
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    return [int(child) for child, parent in map(str.split, listed.splitlines()) if int(parent) == pid]
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process waits is read from /proc")
 def test_a_second_watcher_takes_over_when_the_first_one_ends(person: Person) -> None:
     said = Claude()
     log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])

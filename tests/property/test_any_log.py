@@ -79,11 +79,12 @@ class Inbox:
             log.unlink()
         assert (report.files, report.unreadable) == (1, [])
 
-    def holds(self, text: str) -> bool:
+    def count(self, text: str) -> int:
+        """How many events say this."""
         reader = Reader(self.intake.archive.path)
-        found = any(event.text() == text for rows in reader.entries_above(0, len(SEARCHABLE)) for event, *_ in rows)
+        found = [event for rows in reader.entries_above(0, len(SEARCHABLE)) for event, *_ in rows if event.text() == text]
         reader.close()
-        return found
+        return len(found)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,15 @@ HOSTILE = {
 def test_a_hostile_line_does_not_keep_the_next_one_from_being_read(inbox: Inbox, name: str) -> None:
     lines = [HOSTILE[name], Claude(start=9).prompt(f"after {name}")]
     inbox.receive("claude-code", "\n".join(map(json.dumps, lines)).encode())
-    assert inbox.holds(f"after {name}")
+    assert inbox.count(f"after {name}") == 1
+
+
+def test_a_record_repeated_under_an_id_that_says_something_else_elsewhere_is_one_event(inbox: Inbox) -> None:
+    first = Claude(next(inbox.names)).prompt("said in one session")
+    other = json.dumps(first).replace("in one session", "in another")
+    inbox.receive("claude-code", json.dumps(first).encode())
+    inbox.receive("claude-code", f"{other}\n{other}\n".encode())
+    assert (inbox.count("said in one session"), inbox.count("said in another")) == (1, 1)
 
 
 # ---- pieces
