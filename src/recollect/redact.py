@@ -12,6 +12,7 @@ from typing import Any
 
 SHORTEST = 16  # characters: no text below this holds a secret that any rule knows
 VALUE = "[A-Za-z0-9+/_!@#%^*~-]"
+MARK = re.compile(r"\[REDACTED:([a-z-]+)\]")
 START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"  # of a word, also behind an escaped newline inside JSON
 SECRET_NAMES = ("password", "passwd", "secret", "api_key", "apikey", "access_key", "token")
 PREFIXES = (
@@ -82,13 +83,18 @@ def suspects(texts: Sequence[str]) -> set[int]:
     """Which of many texts, or JSON values written as text, may hold a secret: mostly none, for one pass over them all."""
     joined = "\n".join(texts)
     found: set[int] = set()
-    for hint, _ in _hinted:
+    for hint in (MARK.search, *(hint for hint, _ in _hinted)):
         if hint(joined) is not None:
             found.update(place for place, text in enumerate(texts) if hint(text) is not None)
     return found
 
 
-def redact(text: str, counts: Counter[str]) -> str:
+def marks(text: str) -> Counter[str]:
+    """How many secrets of which rule were taken out of a text, now or before it came here."""
+    return Counter(MARK.findall(text))
+
+
+def redact(text: str, counts: Counter[str] | None = None) -> str:
     """The text without its secrets; `counts` learns how many of which rule."""
     if len(text) < SHORTEST:
         return text
@@ -98,15 +104,15 @@ def redact(text: str, counts: Counter[str]) -> str:
     return text
 
 
-def _apply(rules: list[tuple[str, re.Pattern[str], str]], text: str, counts: Counter[str]) -> str:
+def _apply(rules: list[tuple[str, re.Pattern[str], str]], text: str, counts: Counter[str] | None) -> str:
     for name, pattern, replacement in rules:
         text, found = pattern.subn(replacement, text)
-        if found:
+        if found and counts is not None:
             counts[name] += found
     return text
 
 
-def redact_all(value: Any, counts: Counter[str]) -> Any:
+def redact_all(value: Any, counts: Counter[str] | None = None) -> Any:
     """The same for every string inside a JSON value."""
     if isinstance(value, str):
         return redact(value, counts)
@@ -117,7 +123,7 @@ def redact_all(value: Any, counts: Counter[str]) -> Any:
     return value
 
 
-def _redact_named(name: str, value: Any, counts: Counter[str]) -> Any:
+def _redact_named(name: str, value: Any, counts: Counter[str] | None) -> Any:
     """A value whose name says that it is a secret is read together with the name."""
     if not isinstance(value, str) or not name.lower().endswith(SECRET_NAMES):
         return redact_all(value, counts)

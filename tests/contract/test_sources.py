@@ -17,7 +17,9 @@ from recollect.ingest import Intake, sync
 from recollect.settings import Settings
 from recollect.sources import BUILT_IN, Source, all_sources
 from recollect.store import Reader, archive_of
+from tests.conftest import Person
 from tests.golden import became, cases, contents
+from tests.logs import Claude, append, write
 
 NOW = 1_780_000_000  # seconds: the age of every log here, for records that have no time of their own
 CUTS = 12  # places per log where it is cut; the property tests look for others
@@ -250,6 +252,18 @@ def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Mach
         machine.write(log, (case / "home" / log).read_bytes(), NOW + age)
     machine.intake.sync()
     assert machine.archive() == whole
+
+
+def test_a_session_that_another_log_named_keeps_its_name_when_it_goes_on(person: Person) -> None:
+    claude = Claude()
+    records = [claude.prompt("first words"), claude.says("answer"), claude.prompt("more"), claude.says("more")]
+    naming = {"type": "summary", "summary": "The name", "leafUuid": records[1]["uuid"]}
+    write(person.claude_log("22222222-2222-4222-8222-222222222222"), [naming])
+    log = person.claude_log(claude.session)
+    for record in records:
+        append(log, record)
+        person.sync()
+    assert '"title": "The name"' in "\n".join(contents(person.realm, person.home))
 
 
 # ---- damage

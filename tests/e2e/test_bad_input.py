@@ -181,7 +181,7 @@ def long_log(person: Person) -> Path:
     """A log of several batches."""
     said = Claude()
     filler = "so it goes on and on " * 2_000
-    return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(250)])
+    return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(140)])
 
 
 def sync_disturbed(person: Person, log: Path, disturb: "callable") -> Report:

@@ -118,17 +118,24 @@ def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
 
 
 def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person: Person) -> None:
-    """Many folders make it slow to settle in: what comes after its first sync and before it listens must not be lost."""
-    said = Claude()
-    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
-    folders = [person.claude_log("x", f"-work-{number}").parent for number in range(1_000)]
-    with watch(person) as client:
-        until(lambda: finds(client, "hoopoe"))
-        for number, folder in enumerate(folders[::100]):
-            agent = Claude(f"{number:08d}-4444-4444-8444-444444444444")
-            write(folder / f"{agent.session}.jsonl", [agent.prompt(f"a plover{number}")])
-        for number in range(10):
-            until(lambda number=number: finds(client, f"plover{number}"))
+    """Nothing may fall between its first look at the logs and the moment from which it is told of changes."""
+    words: list[str] = []
+
+    def write_one() -> None:
+        said = Claude(f"{len(words):08d}-4444-4444-8444-444444444444")
+        words.append(f"plover{len(words)}")
+        write(person.claude_log(said.session), [said.prompt(f"a {words[-1]}")])
+
+    write_one()
+    with person.mcp() as client:
+        assert not finds(client, "plover0")
+        with watching(person):
+            while not finds(client, "plover0"):
+                write_one()
+            for _ in range(30):
+                write_one()
+            for word in words:
+                until(lambda word=word: finds(client, word), 10)
 
 
 def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> None:

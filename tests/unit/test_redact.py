@@ -1,17 +1,20 @@
 """Secrets are taken out before anything is stored, and nothing else is. Every secret here is made up on the spot."""
 
 import base64
+import sqlite3
 import string
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect.redact import RULES, redact, redact_all
+from recollect.store import archive_of
 from tests.conftest import Person
 from tests.golden import contents
-from tests.logs import Claude, write
+from tests.logs import Claude, append, write
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -193,6 +196,30 @@ def test_a_secret_is_stored_nowhere(person: Person, place: str) -> None:
 
 def test_a_session_says_what_was_taken_out_of_it(person: Person) -> None:
     assert '"redactions": "{\\"github-token\\":1}"' in _archive(person, "a prompt")
+
+
+def test_a_queued_prompt_with_a_secret_is_one_event_though_the_log_is_read_in_between(person: Person) -> None:
+    claude = Claude()
+    log = write(person.claude_log(claude.session), [claude.prompt("log in"), claude.calls("Bash", "call")])
+    queued = {"type": "queue-operation", "sessionId": claude.session, "timestamp": "2026-02-01T00:00:05.000Z"}
+    attachment = {"type": "queued_command", "prompt": f"use {SECRET}", "commandMode": "prompt"}
+    for record in (
+        queued | {"operation": "enqueue", "content": f"use {SECRET}"},
+        queued | {"operation": "remove"},
+        claude.prompt("") | {"type": "attachment", "attachment": attachment},
+    ):
+        append(log, record)
+        person.sync()
+        assert SECRET not in _remembered(person.realm)
+    stored = "\n".join(contents(person.realm, person.home))
+    assert stored.count("use [REDACTED:github-token]") == 1
+    assert '"redactions": "{\\"github-token\\":1}"' in stored
+
+
+def _remembered(realm: Path) -> str:
+    """What reading on will know of the lines before."""
+    with closing(sqlite3.connect(archive_of(realm))) as archive:
+        return "\n".join(str(row) for row in archive.execute("SELECT state FROM cursor"))
 
 
 def test_whoever_wants_everything_kept_gets_it(person: Person) -> None:

@@ -11,7 +11,7 @@ from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import Report
 from recollect.model import KIND_CODE, About, Entry, Kind, Problem, Record, event_id, path_text, session_id
 from recollect.project import project_of
-from recollect.redact import redact, redact_all, suspects
+from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
 from recollect.store import Writer
 
@@ -66,7 +66,6 @@ class Keeper:
         self.log = log
         self.source = log.source
         self.states: dict[str, State] = {}
-        self._counts: Counter[str] = Counter()
         self._allowed: set[str | None] = set()
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
@@ -95,27 +94,16 @@ class Keeper:
         self._allowed |= folders
 
     def _without_secrets(self, entry: Entry) -> Entry:
-        counts = self._counts
         if isinstance(entry, Record):
-            entry.text = redact(entry.text, counts)
-            if entry.arguments:
-                entry.arguments = self._arguments_without_secrets(entry.arguments)
-        elif isinstance(entry, About):
-            entry.title = redact(entry.title or "", counts)
-        elif isinstance(entry, Problem):
-            return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt, counts))
-        if counts and isinstance(entry, Record):
+            entry.text = redact(entry.text)
+            entry.arguments = _arguments_without_secrets(entry.arguments) if entry.arguments else entry.arguments
             state = self._state(entry.session)
-            state.redactions = dict(counts + Counter(state.redactions))
-        counts.clear()
+            state.redactions = dict(marks(_told(entry)) + Counter(state.redactions))
+        elif isinstance(entry, About):
+            entry.title = redact(entry.title or "")
+        elif isinstance(entry, Problem):
+            return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt))
         return entry
-
-    def _arguments_without_secrets(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        try:
-            redacted: dict[str, Any] = redact_all(arguments, self._counts)
-        except RecursionError:  # nested hundreds deep: as one text it is no less readable
-            return {"input": redact(msgspec.json.encode(arguments).decode(), self._counts)}
-        return redacted
 
     def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
         """The records of each session that this batch adds to. What the archive has already is left out."""
@@ -127,7 +115,9 @@ class Keeper:
         seen: set[bytes] = set()
         for entry in entries:
             if isinstance(entry, Record):
-                if entry.id in seen or (entry.id in known and self._is_repeated(entry, known[entry.id])):
+                if entry.id in known and self._is_repeated(entry, known[entry.id]):
+                    continue
+                if entry.id in seen:
                     continue
                 seen.add(entry.id)
                 sessions.setdefault(entry.session, []).append(entry)
@@ -190,3 +180,11 @@ def _told(entry: Entry) -> str:
     if isinstance(entry, About):
         return entry.title or ""
     return entry.excerpt if isinstance(entry, Problem) else ""
+
+
+def _arguments_without_secrets(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        redacted: dict[str, Any] = redact_all(arguments)
+    except RecursionError:  # nested hundreds deep: as one text it is no less readable
+        return {"input": redact(msgspec.json.encode(arguments).decode())}
+    return redacted

@@ -180,9 +180,9 @@ class LogReader:
         """The reader's memory as it is kept. It may hold a prompt that is still queued."""
         packed = msgspec.msgpack.encode(self.memory)
         text = packed.decode("utf-8", "replace")
-        if not self.settings.redact or redact(text, Counter()) == text:
+        if not self.settings.redact or redact(text) == text:
             return packed
-        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory), Counter()))
+        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory)))
 
     def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
         stat = self.log.stat

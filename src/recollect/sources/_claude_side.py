@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.redact import redact
 from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, record, session_of
 from recollect.sources._claude_shapes import Row
 from recollect.sources._claude_text import INJECTED, attachment_text, error_text, result_text
@@ -53,14 +54,20 @@ def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         case "dequeue" if memory.queue:
             memory.queue.pop(0)
         case "remove" if memory.queue:
-            at = memory.queue.index(content) if content in memory.queue else 0
+            marks = [_mark(queued) for queued in memory.queue]
+            at = marks.index(_mark(content)) if _mark(content) in marks else 0
             yield from _steer(memory.queue.pop(at), row, line, memory)
             return
     yield Noise("prompt queue")
 
 
+def _mark(text: str) -> str:
+    """What a queued prompt is known by. Between two readings it is kept without its secrets, so they do not count."""
+    return digest(redact(text))
+
+
 def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    mark = digest(text)
+    mark = _mark(text)
     if mark in memory.attached:
         memory.attached.remove(mark)
         yield Noise("prompt queue")
@@ -111,12 +118,12 @@ def attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
 
 def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     text = result_text(attachment.get("prompt"))
-    mark = digest(text)
+    mark = _mark(text)
     if mark in memory.steered:
         memory.steered.remove(mark)
         yield Noise("twin of a queued prompt")
         return
-    if text in memory.queue:
+    if mark in map(_mark, memory.queue):
         memory.attached = [*memory.attached, mark][-RECENT:]
     if attachment.get("commandMode") == "task-notification":
         yield record(row, line, memory.session, 0, Kind.SYSTEM, text)
