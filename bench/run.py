@@ -31,6 +31,7 @@ class Plan:
     queries: int = COUNT
     repetitions: int = 10  # of what is measured once at a time: starting, appending
     tiny_files: int = 20_000
+    peers: bool = True
 
 
 FULL = Plan([100_000, 500_000, 1_000_000])
@@ -57,6 +58,8 @@ def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measur
         *stage("search", events, lambda: latency.latencies(here, events, asked, warm_up)),
         *stage("append", events, lambda: freshness.append_to_searchable(here, events, plan.repetitions)),
     ]
+    if not plan.peers:
+        return ours
     theirs = [
         *stage("FTS5", events, lambda: peers.fts5(scratch, events, DEFAULT_SEED, asked, warm_up)),
         *stage("agentsview", events, lambda: peers.agentsview(here.home, scratch, events, asked, warm_up)),
@@ -103,8 +106,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the figures to this file, as JSON")
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
     parser.add_argument("--quick", action="store_true", help="one small size, fewer repetitions")
+    parser.add_argument("--without-peers", action="store_true", help="only Recollect: FTS5 alone takes minutes at 1M events")
     asked = parser.parse_args()
-    plan = QUICK if asked.quick else FULL
+    plan = replace(QUICK if asked.quick else FULL, peers=not asked.without_peers)
     print(report.machine())
     with tempfile.TemporaryDirectory() as passing:
         cache = asked.cache or Path(passing)

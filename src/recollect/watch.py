@@ -5,6 +5,7 @@ new agent may be installed at any time, everything is looked over now and then a
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -44,22 +45,29 @@ def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], N
         homes = _homes(intake)
         if not homes:
             stop.wait(LOOK_OVER_S)
+            continue
+        look_over_at = time.monotonic()  # at once: something may have been written while we settled in
         for changes in _changes(homes, stop):
             if stop.is_set():
                 return
-            on_sync(intake.sync_changed(Path(path) for _, path in changes) if changes else intake.sync())
-            if not changes and _homes(intake) != homes:
-                break  # an agent was installed: watch its folder too
+            if time.monotonic() >= look_over_at:
+                on_sync(intake.sync())
+                look_over_at = time.monotonic() + LOOK_OVER_S
+                if _homes(intake) != homes:
+                    break  # an agent was installed: watch its folder too
+            elif changes:
+                on_sync(intake.sync_changed(Path(path) for _, path in changes))
 
 
 def _changes(homes: list[Path], stop: threading.Event) -> Iterable[set[tuple[watchfiles.Change, str]]]:
+    """What changed, when it changed; nothing once a second where nothing does."""
     return watchfiles.watch(
         *homes,
         watch_filter=None,
         stop_event=stop,
         debounce=SETTLE_MS,
         step=STEP_MS,
-        rust_timeout=LOOK_OVER_S * 1000,
+        rust_timeout=1000,
         yield_on_timeout=True,
         raise_interrupt=False,
         ignore_permission_denied=True,

@@ -281,6 +281,17 @@ def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
     assert machine.archive() == whole
 
 
+@every_case
+def test_a_log_that_was_replaced_by_a_longer_one_is_read_anew(case: Path, machine: Machine, whole: list[str]) -> None:
+    for log in logs_of(case):
+        lines = lines_of(case / "home" / log)
+        machine.write(log, b"".join(lines[:1] + lines[2:-1]))
+        machine.intake.sync()
+        machine.write(log, b"".join(lines))
+        machine.intake.sync()
+    assert machine.archive() == whole
+
+
 @every_source
 def test_rubbish_behind_a_record_does_not_cost_the_record(source: Source, machine: Machine) -> None:
     case = next(case for case in cases() if case.parent.name == source.name and case.name == "plain_turns")

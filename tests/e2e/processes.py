@@ -50,20 +50,15 @@ def is_writer(process: "subprocess.Popen[bytes]", person: Person) -> bool:
     return lock.exists() and lock.read_text() == str(process.pid)
 
 
-def killed_after(person: Person, seconds: float, *arguments: str) -> bool:
-    """Start a command and kill -9 it after a while; whether it was still at work."""
-    with running(person, *arguments) as process:
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            return True
-    return False
+def killed_after(person: Person, seconds: float, *arguments: str) -> "subprocess.Popen[bytes]":
+    """Start a command and kill -9 it after a while, unless it has ended by itself."""
+    with running(person, *arguments) as process, suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process
 
 
 def inside(person: Person, prelude: str, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """The command line in a process that first runs some lines of its own: to count, to limit, to drop rights."""
+    """The command line in a process that first runs some lines of its own: to count something, or to limit it."""
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=person.env, capture_output=True, text=True, check=check, timeout=120)

@@ -7,7 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -184,7 +184,7 @@ def long_log(person: Person) -> Path:
     return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(140)])
 
 
-def sync_disturbed(person: Person, log: Path, disturb: "callable") -> Report:
+def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> Report:
     """A sync in which something happens to a log after its first batch was read."""
     happened = []
 

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,21 +43,33 @@ class Agents:
 
 @pytest.fixture(scope="module")
 def survivor(tmp_path_factory: pytest.TempPathFactory) -> Agents:
-    """Somebody whose sync was killed 25 times while their agents went on writing; then it ran once more.
+    """Somebody whose sync was cut off 25 times while their agents went on writing; then it ran once more.
 
-    First through a long sync that commits in between, then through many short ones.
+    First through a long sync, once right after the first of its commits, then through many short ones. When to kill is
+    measured in the time that this machine takes to start a sync and find nothing.
     """
     agents = Agents(Person(tmp_path_factory.mktemp("survivor")))
+    began = time.monotonic()
+    agents.person.run("sync")
+    pace = time.monotonic() - began
     chance = random.Random(20)
-    agents.write(20_400)
-    kills = sum(killed_after(agents.person, chance.uniform(0.4, 2.0), "sync") for _ in range(3))
-    while kills < 25:
-        if not killed_after(agents.person, chance.uniform(0.1, 0.5), "sync"):
-            agents.write(1_200)
-            continue
-        kills += 1
+    agents.write(24_000)
+    killed = [is_killed_at_work(agents.person, pace * chance.uniform(1.5, 5)) for _ in range(2)]
+    with running(agents.person, "sync") as process:
+        until(lambda: sessions(agents.person))  # its first commit of several; here it is killed
+        killed.append(process.poll() is None)
+    agents.person.run("sync")
+    while len(killed) < 25:
+        agents.write(300)
+        killed.append(is_killed_at_work(agents.person, pace * chance.uniform(0.8, 2.2)))
+    assert sum(killed) >= 4, "the kills must find the writer at work"
     agents.person.run("sync")
     return agents
+
+
+def is_killed_at_work(person: Person, seconds: float) -> bool:
+    process = killed_after(person, seconds, "sync")
+    return process.returncode == -signal.SIGKILL and is_writer(process, person)
 
 
 def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(survivor: Agents) -> None:
@@ -83,7 +96,7 @@ def test_killing_watch_in_the_middle_of_appends_loses_nothing(person: Person) ->
     chance = random.Random(7)
     for _ in range(5):
         with watching(person) as process:
-            agents.write(1_200)
+            agents.write(600)
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(chance.uniform(0.05, 0.5))
             process.send_signal(signal.SIGKILL)

@@ -189,6 +189,7 @@ class TextIndex:
         self.index = _open(self.folder, archive)
         self.index.config_reader("manual")
         self._seen = 0
+        self._readable = True
         self._follow()
 
     def _follow(self) -> None:
@@ -197,6 +198,7 @@ class TextIndex:
             if committed != self._seen:
                 self.index.reload()
                 self._seen = committed
+                self._readable = self._answers()
         except (ValueError, OSError) as reason:
             raise Unusable(str(reason)) from reason
 
@@ -204,14 +206,21 @@ class TextIndex:
         self._follow()
         return self.index.searcher()
 
-    def is_readable(self) -> bool:
-        """Whether the files are still there and what they should be, as far as a small question tells."""
+    def _answers(self) -> bool:
+        """Whether a small question about every part of the index gets an answer."""
         try:
-            searcher = self.searcher()
-            searcher.search(Query.term_query(SCHEMA, "kind", 0), limit=1, count=False)
-        except (Unusable, ValueError):
+            self.index.searcher().search(Query.term_query(SCHEMA, "kind", 0), limit=1, count=False)
+        except ValueError:
             return False
         return True
+
+    def is_readable(self) -> bool:
+        """Whether the files are still there and were what they should be when they were opened."""
+        try:
+            self._follow()
+        except Unusable:
+            return False
+        return self._readable
 
 
 def turn_number(session: int, ordinal: int) -> int:

@@ -53,11 +53,16 @@ def among(
     paths: Iterable[Path], sources: Iterable[Source], env: Mapping[str, str], settings: Settings
 ) -> Iterator[Log | Problem]:
     """The logs among files that changed in the homes of these sources."""
-    homes = [(home, source) for source in sources for home in source.homes(env)]
-    for path in paths:
-        source = next((source for home, source in homes if path.is_relative_to(home)), None)
-        if source is None:
+    homes = [(home, home.resolve(), source) for source in sources for home in source.homes(env)]
+    for changed in paths:
+        place = next(
+            (place for place in homes if changed.is_relative_to(place[0]) or changed.is_relative_to(place[1])), None
+        )
+        if place is None:
             continue
+        home, real, source = place
+        # The kernel names what lies behind a link; the archive knows it by the name of the link.
+        path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
         if path.is_dir():  # a new folder may have been filled before anybody watched it
             for found in source.find(path):
                 yield from _log(source, found, settings)
