@@ -2,6 +2,8 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 
 from recollect.index.words import PART, UNSPACED, words
 
@@ -10,6 +12,7 @@ LEAD = 80  # characters shown before the first match
 CHUNK = 200_000  # characters looked through at a time; most texts are one chunk
 TRIES = 400  # places per word and chunk that are looked at: in "start", "art" is a place but no match
 SHARP_S = ord("ß")  # folded to ss in the index; here one character has to do
+ENOUGH = 40  # matches of one word and chunk: more do not change where the best window lies
 NEAR = 24  # characters within which a cut moves to the next space
 
 
@@ -39,7 +42,8 @@ def _best_place(text: str, needles: list[str]) -> int:
     best, most = 0, 0
     for start in range(0, len(text), CHUNK):
         chunk = text[start : start + CHUNK + SNIPPET]
-        found = sorted((place, needle) for needle in needles for place in _places(chunk, _plain(chunk), needle))
+        plain = _plain(chunk)
+        found = sorted((place, needle) for needle in needles for place in islice(_places(chunk, plain, needle), ENOUGH))
         place, count = _densest(found)
         if count > most:
             best, most = start + place, count
@@ -100,9 +104,15 @@ def _is_form_of(text: str, place: int, needle: str) -> bool:
     end = place
     while end < len(text) and (text[end].isalnum() or unicodedata.combining(text[end])) and not UNSPACED.match(text[end]):
         end += 1
-    word = unicodedata.normalize("NFC", text[place:end])
+    return needle in _forms(text[place:end])
+
+
+@lru_cache(maxsize=16_384)
+def _forms(word: str) -> frozenset[str]:
+    """What the index knows a word as: itself, and the first of its parts."""
+    word = unicodedata.normalize("NFC", word)
     part = PART.match(word.encode())
-    return needle in words(word) or (part is not None and needle in words(part[0].decode()))
+    return frozenset(words(word) + (words(part[0].decode()) if part else []))
 
 
 def _around(text: str, place: int) -> tuple[str, bool]:

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import random
+import select
 import shutil
 import stat
 import subprocess
@@ -19,7 +20,7 @@ from recollect.sources import all_sources
 from recollect.store import archive_of
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import answer, archived, found, sessions, texts, undisturbed
-from tests.e2e.processes import inside, until, watching
+from tests.e2e.processes import PATIENCE_S, inside, is_writer, running, until, watching
 from tests.logs import Claude, append, write
 
 WORDS = ("avocet", "bunting", "curlew", "dunlin", "eider", "fulmar", "gannet", "hobby")
@@ -407,6 +408,21 @@ def test_once_there_is_room_again_a_sync_completes(small_disk: Person) -> None:
     assert len(found(small_disk, "grain")) == 50
 
 
+def test_a_watcher_says_that_the_disk_is_full_and_goes_on_once_there_is_room(small_disk: Person) -> None:
+    fill(small_disk)
+    small_disk.run("sync")
+    with running(small_disk, "watch", "--quiet", stderr=subprocess.PIPE) as process, small_disk.mcp() as client:
+        until(lambda: is_writer(process, small_disk))
+        fill_beyond_the_disk(small_disk)
+        assert process.stderr is not None
+        told, _, _ = select.select([process.stderr], [], [], PATIENCE_S)
+        assert told
+        assert b"disk is full" in process.stderr.readline()
+        subprocess.run(["mount", "-o", "remount,size=100m", str(small_disk.state)], check=True)
+        append(small_disk.claude_log(Claude().session), Claude(start=900).prompt("room again"))
+        until(lambda: client.call("search_sessions", query="room")["data"]["result_count"] == 1)
+
+
 def test_a_limit_on_the_size_of_files_is_named_and_nothing_that_was_stored_is_lost(person: Person) -> None:
     fill(person)
     person.run("sync")
@@ -522,6 +538,27 @@ def test_a_deleted_archive_does_not_leave_its_index_behind(filled: Person) -> No
         filled.claude_log(f"{word:08d}-0000-4000-8000-000000000000").unlink()
     filled.run("sync")
     assert [len(found(filled, word)) for word in WORDS] == [0, 0, 0, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("how", ["deleted and synced", "damaged and mended"])
+def test_a_running_server_follows_to_a_new_archive(person: Person, how: str) -> None:
+    fill(person)
+    person.sync()
+    window = {"start_datetime": "2026-01-01T00:00Z", "end_datetime": "2027-01-01T00:00Z"}
+    with person.mcp() as client:
+        assert client.call("list_sessions", **window)["data"]["result_count"] == len(WORDS)
+        said = Claude()
+        write(person.claude_log(said.session), [said.prompt("something new")])
+        if how == "deleted and synced":
+            for file in person.realm.glob("archive.db*"):
+                file.unlink()
+            person.run("sync")
+        else:
+            DAMAGES["pages overwritten"](archive_of(person.realm))
+            person.run("doctor", "--repair")
+        for _ in range(10):
+            assert client.call("list_sessions", **window)["data"]["result_count"] == len(WORDS) + 1
+            assert client.call("search_sessions", query="something")["data"]["result_count"] == 1
 
 
 # ---- the index

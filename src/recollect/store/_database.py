@@ -11,6 +11,7 @@ from recollect.errors import StoreFault
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
 PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
+CHECKPOINT_PAGES = 4_096  # of the write-ahead log, 64 MB: each checkpoint waits for the disk
 CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
 
 
@@ -41,6 +42,7 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         if writable:
             db.execute(f"PRAGMA page_size = {PAGE}")
             db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         db.execute("PRAGMA temp_store = MEMORY")
