@@ -1,5 +1,6 @@
 """The stretch of a text that shows best why it was found."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -12,7 +13,8 @@ LEAD = 80  # characters shown before the first match
 CHUNK = 200_000  # characters looked through at a time; most texts are one chunk
 TRIES = 400  # places per word and chunk that are looked at: in "start", "art" is a place but no match
 SHARP_S = ord("ß")  # folded to ss in the index; here one character has to do
-ENOUGH = 40  # matches of one word and chunk: more do not change where the best window lies
+RUN = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # letters and digits with their accents
+ENOUGH = 16  # matches of one word and chunk: more do not change where the best window lies
 NEAR = 24  # characters within which a cut moves to the next space
 
 
@@ -101,10 +103,8 @@ def _begins_word(text: str, place: int) -> bool:
 
 
 def _is_form_of(text: str, place: int, needle: str) -> bool:
-    end = place
-    while end < len(text) and (text[end].isalnum() or unicodedata.combining(text[end])) and not UNSPACED.match(text[end]):
-        end += 1
-    return needle in _forms(text[place:end])
+    run = RUN.match(text, place)
+    return run is not None and needle in _forms(run[0])
 
 
 @lru_cache(maxsize=16_384)

@@ -22,6 +22,7 @@ VERSION = 1  # of the fields and of what counts as a word; another one means ano
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
 OWN = 16  # added to the kind of an event that is traffic of our own tools
+SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
 
 
@@ -255,7 +256,7 @@ def within(query: Query, scope: Scope) -> Query:
 
 def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[Hit]:
     """The best hits in order of score, and of those that tie for the last places every one that time does not rule out."""
-    asked = limit
+    asked = limit + SPARE
     while True:
         check()
         found = searcher.search(query, limit=asked, count=False).hits
