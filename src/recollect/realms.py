@@ -74,8 +74,10 @@ class Realm:
     def reading(self) -> Iterator[Reader]:
         """This thread's connection to the archive; a broken one is not kept."""
         reader: Reader | None = getattr(self._local, "reader", None)
-        if reader is None:
+        if reader is None or self._local.file != self._file():  # another file has taken the archive's place
             reader = self._local.reader = self._open_reader()
+            self._local.file = self._file()
+            self._index = None
         try:
             yield reader
         except StoreFault:
@@ -83,6 +85,14 @@ class Realm:
             raise
         finally:
             reader.stop_when(None)
+
+    def _file(self) -> tuple[int, int] | None:
+        """Which file the archive is, by what its name cannot tell."""
+        try:
+            found = archive_of(self.folder).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _open_reader(self) -> Reader:
         """A reader of the archive, which is made or brought up to date first unless some writer is about to do so."""

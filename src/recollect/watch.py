@@ -11,7 +11,7 @@ from pathlib import Path
 
 import watchfiles
 
-from recollect.errors import Busy
+from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake, Report
 from recollect.settings import Settings
 from recollect.sources import Source
@@ -29,14 +29,21 @@ def watch(
     env: Mapping[str, str],
     stop: threading.Event,
     on_sync: Callable[[Report], None],
+    on_fault: Callable[[StoreFault], None],
 ) -> None:
-    """Sync now and after every change, until told to stop. While another process writes, wait to take over from it."""
+    """Sync now and after every change, until told to stop.
+
+    While another process writes, wait to take over from it; while the disk is full, wait for room.
+    """
     while not stop.is_set():
         try:
             with Intake(realm, settings, sources, env) as intake:
                 on_sync(intake.sync())
                 _follow(intake, stop, on_sync)
         except Busy:
+            stop.wait(TAKE_OVER_S)
+        except StoreFault as fault:
+            on_fault(fault)
             stop.wait(TAKE_OVER_S)
 
 

@@ -17,11 +17,14 @@ from tantivy import Document, FieldType, Occur, Query
 
 from recollect.errors import StoreFault
 from recollect.index.words import analyzer, prepared
+from recollect.model import KIND_CODE, Kind
 
 VERSION = 1  # of the fields and of what counts as a word; another one means another index
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
 OWN = 16  # added to the kind of an event that is traffic of our own tools
+SPOKEN = frozenset(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
+ALL_SPOKEN = 64  # a second kind that all of these carry: nearly every search is for them, and one term filters faster
 SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
 
@@ -147,6 +150,8 @@ class TextWriter:
             document.add_text("text", prepared(entry.text))
             document.add_unsigned("key", entry.key)
             document.add_unsigned("kind", entry.kind + OWN * entry.own)
+            if entry.kind in SPOKEN and not entry.own:
+                document.add_unsigned("kind", ALL_SPOKEN)
             document.add_unsigned("session", entry.session)
             document.add_unsigned("turn", turn_number(entry.session, entry.turn))
             document.add_integer("at", entry.at)
@@ -210,7 +215,7 @@ class TextIndex:
     def _answers(self) -> bool:
         """Whether a small question about every part of the index gets an answer."""
         try:
-            self.index.searcher().search(Query.term_query(SCHEMA, "kind", 0), limit=1, count=False)
+            self.index.searcher().search(Query.term_query(SCHEMA, "kind", ALL_SPOKEN), limit=1, count=False)
         except ValueError:
             return False
         return True
@@ -239,6 +244,8 @@ def phrase(words: list[str]) -> Query:
 def within(query: Query, scope: Scope) -> Query:
     """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
     kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
+    if frozenset(kinds) == SPOKEN:
+        kinds = [ALL_SPOKEN]
     filters = [Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds])]
     if scope.turn is not None and scope.session is not None:
         filters.append(Query.term_query(SCHEMA, "turn", turn_number(scope.session, scope.turn)))

@@ -7,6 +7,7 @@ import threading
 
 import click
 
+from recollect.errors import StoreFault
 from recollect.ingest import Report
 from recollect.sources import all_sources
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
@@ -35,7 +36,10 @@ def command(quiet: bool, while_open: bool, **realm: object) -> None:
         if not quiet and (report.files_read or report.unreadable):
             click.echo(sentence(report))
 
-    watch(opened.folder, opened.settings, all_sources(), os.environ, stop, told)
+    def troubled(fault: StoreFault) -> None:
+        click.echo(f"! {fault}", err=True)
+
+    watch(opened.folder, opened.settings, all_sources(), os.environ, stop, told, troubled)
 
 
 def _stop_at_end_of_input(stop: threading.Event) -> None:
