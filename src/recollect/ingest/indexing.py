@@ -61,17 +61,7 @@ class Indexer:
         """Hand over events that the archive has just taken, before they are committed there. The index is open."""
         assert self._writer is not None
         entries = [
-            Entry(
-                key=key,
-                session=session,
-                turn=event.turn,
-                kind=KIND_CODE[event.kind],
-                own=event.own,
-                at=event.at,
-                source=source,
-                project=project or "",
-                text=call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text,
-            )
+            _entry(key, session, event, _text(event), source, project)
             for key, event in enumerate(events, first_key)
             if event.kind is not Kind.UNKNOWN and (event.text or event.kind is Kind.TOOL_CALL)
         ]
@@ -113,16 +103,24 @@ class Indexer:
             self._writer = None
 
 
+def _text(event: Event) -> str:
+    return call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text
+
+
 def _stored(event: EventRow, source: str, project: str | None) -> Entry:
-    is_call = event.kind is Kind.TOOL_CALL
+    text = call_text(event.tool, event.arguments()) if event.kind is Kind.TOOL_CALL else event.text()
+    return _entry(event.key, event.session, event, text, source, project)
+
+
+def _entry(key: int, session: int, event: Event | EventRow, text: str, source: str, project: str | None) -> Entry:
     return Entry(
-        key=event.key,
-        session=event.session,
+        key=key,
+        session=session,
         turn=event.turn,
         kind=KIND_CODE[event.kind],
         own=event.own,
         at=event.at,
         source=source,
         project=project or "",
-        text=call_text(event.tool, event.arguments()) if is_call else event.text(),
+        text=text,
     )

@@ -176,7 +176,7 @@ class Keeper:
 def _told(entry: Entry) -> str:
     """All that an entry would bring into the archive, as one text."""
     if isinstance(entry, Record):
-        return msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
+        return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
     if isinstance(entry, About):
         return entry.title or ""
     return entry.excerpt if isinstance(entry, Problem) else ""

@@ -33,14 +33,6 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Known(Struct, frozen=True):
-    """An event that the archive has already."""
-
-    session: bytes
-    kind: int
-    text: str
-
-
 class Writer:
     """Opened by whoever holds the realm's lock."""
 
