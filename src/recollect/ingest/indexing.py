@@ -10,6 +10,7 @@ from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
 COMMIT_EVERY = 250_000  # documents: a crash in a first sync costs at most this much indexing again
+COMMIT_CHARACTERS = 64 << 20  # of text: what waits for the index in memory, where it is slower than we are
 
 
 class Indexer:
@@ -20,6 +21,7 @@ class Indexer:
         self.archive = archive
         self._writer: TextWriter | None = None
         self._pending = 0
+        self._characters = 0
 
     def is_level(self) -> bool:
         """Whether the index has everything, as far as can be told without opening it."""
@@ -49,9 +51,8 @@ class Indexer:
         reader = Reader(archive_of(self.realm))
         try:
             for rows in reader.entries_above(mark, len(SEARCHABLE)):
-                writer.add(_stored(event, source, project) for event, source, project in rows if event.body)
-                self._pending += len(rows)
-                if self._pending >= COMMIT_EVERY:
+                self._hand_over(writer, [_stored(event, source, project) for event, source, project in rows if event.body])
+                if self.is_full():
                     self._commit(rows[-1][0].key, [])
         finally:
             reader.close()
@@ -65,12 +66,20 @@ class Indexer:
             for key, event in enumerate(events, first_key)
             if event.kind is not Kind.UNKNOWN and (event.text or event.kind is Kind.TOOL_CALL)
         ]
-        self._writer.add(entries)
+        self._hand_over(self._writer, entries)
+
+    def _hand_over(self, writer: TextWriter, entries: list[Entry]) -> None:
+        writer.add(entries)
         self._pending += len(entries)
+        self._characters += sum(len(entry.text) for entry in entries)
+
+    def is_full(self) -> bool:
+        """Whether so much was handed over that it should be committed before there is more."""
+        return self._pending >= COMMIT_EVERY or self._characters >= COMMIT_CHARACTERS
 
     def commit(self, *, force: bool = False) -> None:
         """Make what the archive has committed findable; small amounts wait unless forced."""
-        if not force and self._pending < COMMIT_EVERY:
+        if not force and not self.is_full():
             return
         gone = self.archive.gone()
         if self._pending or gone or not self.is_level():
@@ -81,7 +90,7 @@ class Indexer:
         assert self._writer is not None
         self._writer.commit()
         self.archive.put_watermark(key, gone)
-        self._pending = 0
+        self._pending = self._characters = 0
 
     def start_over(self) -> None:
         """Throw the index away and make it anew from the archive."""
@@ -92,7 +101,7 @@ class Indexer:
 
     def abandon(self) -> None:
         """The archive has rolled back: forget what was handed over. The next `open` catches up from the last commit."""
-        writer, self._writer, self._pending = self._writer, None, 0
+        writer, self._writer, self._pending, self._characters = self._writer, None, 0, 0
         if writer is not None:
             with suppress(ValueError, OSError):  # what made the archive fail may fail the index too
                 writer.rollback()

@@ -49,7 +49,7 @@ class Grouped:
 
     def add(self, events: int) -> None:
         self.events += events
-        if self.events >= COMMIT_EVENTS:
+        if self.events >= COMMIT_EVENTS or self.indexer.is_full():
             self._open.__exit__(None, None, None)
             self.events = 0
             self.indexer.commit()
