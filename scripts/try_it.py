@@ -22,8 +22,7 @@ def main() -> None:
 
 
 def _logs(env: dict[str, str]) -> "list[Path]":
-    homes = [(source, home) for source in all_sources() for home in source.homes(env)]
-    return [found for source, home in homes for found in source.find(home) if not isinstance(found, Problem)][:1]
+    return [found for source in all_sources() for _, found in source.find(env) if not isinstance(found, Problem)][:1]
 
 
 def _show(env: dict[str, str]) -> None:

@@ -13,6 +13,9 @@ import pytest
 from recollect.ingest import Report, sync
 from recollect.settings import Settings
 from recollect.sources import all_sources
+from tests.golden import in_utc
+
+in_utc()
 
 
 class Person:

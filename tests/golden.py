@@ -1,12 +1,19 @@
 """The expected result of every fixture: tests/fixtures/<source>/<case>/home is synced, expected.jsonl is what it became.
 
-python tests/golden.py --write     write all of them anew; read the diff before you commit it
+In such a home, `named/` holds what lies in no place of its agent's: it is synced by name. `x.db.sql` is a script that makes
+the database `x.db`.
+
+python tests/golden.py --write [SOURCE]     write all of them anew, or those of one source; read the diff before you commit
 """
 
 import argparse
 import json
+import os
+import shutil
+import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,20 +24,66 @@ from recollect.sources import all_sources
 from recollect.store import Reader, archive_of
 
 FIXTURES = Path(__file__).parent / "fixtures"
+NAMED = "named"
+NOW = 1_780_000_000  # seconds: the age of every log, for records that have no time of their own
+
+
+def in_utc() -> None:
+    """Some agents write times without a zone, which are this machine's."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
 
 
 def cases() -> list[Path]:
     return sorted(path.parent for path in FIXTURES.glob("*/*/home"))
 
 
-def became(case: Path, realm: Path) -> list[str]:
+def lay_out(case: Path, home: Path) -> None:
+    """A fixture as a home folder. Every file is of the same age, for records that have no time of their own."""
+    shutil.copytree(case / "home", home, dirs_exist_ok=True)
+    for script in list(home.rglob("*.sql")):
+        run(script.with_suffix(""), statements(script.read_text("utf-8")))
+        script.unlink()
+    for path in home.rglob("*"):
+        os.utime(path, (NOW, NOW))
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script, each of which is whole."""
+    found, held = [], ""
+    for line in script.splitlines(keepends=True):
+        held += line
+        if sqlite3.complete_statement(held):
+            found.append(held)
+            held = ""
+    assert not held.strip(), f"the script ends inside a statement: {held}"
+    return found
+
+
+def run(database: Path, script: list[str]) -> None:
+    db = sqlite3.connect(database, isolation_level=None)
+    for statement in script:
+        db.execute(statement)
+    db.close()
+
+
+def became(case: Path, folder: Path) -> list[str]:
     """Every session, turn and event of a fixture, one JSON line each, after a sync of its home."""
-    home = case / "home"
-    sync(realm, Settings(home=realm), all_sources(), {"HOME": str(home)})
+    home, realm = folder / "home", folder / "realm"
+    lay_out(case, home)
+    sync(realm, Settings(home=folder), all_sources(), {"HOME": str(home)})
+    if (home / NAMED).exists():
+        sync(realm, Settings(home=folder), all_sources(), {"HOME": str(home)}, [home / NAMED])
     return list(contents(realm, home))
 
 
 def contents(realm: Path, home: Path) -> Iterator[str]:
+    """The archive of a realm as lines. Where the home lies is left out."""
+    for line in _contents(realm, home):
+        yield line.replace(str(home), "~")
+
+
+def _contents(realm: Path, home: Path) -> Iterator[str]:
     reader = Reader(archive_of(realm))
     try:
         for session in reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000):
@@ -76,10 +129,14 @@ def _line(**record: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", required=True)
-    parser.parse_args()
+    parser.add_argument("source", nargs="?")
+    chosen = parser.parse_args().source
+    in_utc()
     for case in cases():
-        with tempfile.TemporaryDirectory() as realm:
-            (case / "expected.jsonl").write_text("".join(line + "\n" for line in became(case, Path(realm))), "utf-8")
+        if chosen not in {None, case.parent.name}:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            (case / "expected.jsonl").write_text("".join(line + "\n" for line in became(case, Path(folder))), "utf-8")
         sys.stdout.write(f"{case.relative_to(FIXTURES)}\n")
 
 

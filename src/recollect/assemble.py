@@ -52,6 +52,7 @@ class State(Struct, kw_only=True):
     seq: int = 0
     turn: Turn | None = None
     event_count: int = 0
+    clocked: bool = False  # some record had a time of its own; else what is new has the time of its log
     started_at: int | None = None
     updated_at: int = 0
     title: str = ""
@@ -80,7 +81,7 @@ class Folded(Struct):
 
 
 def fold(state: State, records: list[Record | About], fallback_at: int) -> Folded:
-    """Take a batch into the session's state. `fallback_at` is the time of a first record that has none."""
+    """Take a batch into the session's state. `fallback_at` is the time of records where none has one."""
     made = Folded([], [], [])
     for record in records:
         if isinstance(record, About):
@@ -106,7 +107,9 @@ def learn(state: State, about: About) -> None:
 
 def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
     if record.at is None:
-        record.at = state.updated_at or fallback_at
+        record.at = state.updated_at if state.clocked else max(state.updated_at, fallback_at)
+    else:
+        state.clocked = True
     if record.opens is Opens.PROMPT:
         state.command = []
         _open_turn(state, record, made)

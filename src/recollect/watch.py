@@ -1,12 +1,13 @@
 """Keeps a realm up to date: when a log changes, what is new in it is read within a fraction of a second.
 
-The kernel says which files changed; nothing is scanned while nothing happens. Because such messages can be lost, and a
+The kernel says which files changed; nothing is scanned while nothing happens. Of a database, the dates of its files are
+asked for every second. Because such messages can be lost, and a
 new agent may be installed at any time, everything is looked over now and then as well.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import watchfiles
@@ -14,10 +15,11 @@ import watchfiles
 from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake, Report
 from recollect.settings import Settings
-from recollect.sources import Source
+from recollect.sources import Database, Source
 
 SETTLE_MS = 150  # changes within this time are read together
 STEP_MS = 75  # between two looks at what the kernel reported: ten wake-ups a second cost nothing measurable
+TICK_MS = 1_000  # between two looks at the dates of databases
 LOOK_OVER_S = 60  # seconds between two looks at everything
 TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
 
@@ -50,9 +52,6 @@ def watch(
 def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None]) -> None:
     while not stop.is_set():
         homes = _homes(intake)
-        if not homes:
-            stop.wait(LOOK_OVER_S)
-            continue
         look_over_at = time.monotonic()  # at once: something may have been written while we settled in
         for changes in _changes(homes, stop):
             if stop.is_set():
@@ -62,19 +61,24 @@ def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], N
                 look_over_at = time.monotonic() + LOOK_OVER_S
                 if _homes(intake) != homes:
                     break  # an agent was installed: watch its folder too
-            elif changes:
+                continue
+            if changes:
                 on_sync(intake.sync_changed(Path(path) for _, path in changes))
+            if (report := intake.sync_databases()) is not None:
+                on_sync(report)
 
 
-def _changes(homes: list[Path], stop: threading.Event) -> Iterable[set[tuple[watchfiles.Change, str]]]:
+def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[watchfiles.Change, str]]]:
     """What changed, when it changed; nothing once a second where nothing does."""
-    return watchfiles.watch(
+    while not homes and not stop.wait(TICK_MS / 1000):
+        yield set()
+    yield from watchfiles.watch(
         *homes,
         watch_filter=None,
         stop_event=stop,
         debounce=SETTLE_MS,
         step=STEP_MS,
-        rust_timeout=1000,
+        rust_timeout=TICK_MS,
         yield_on_timeout=True,
         raise_interrupt=False,
         ignore_permission_denied=True,
@@ -82,4 +86,7 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterable[set[tuple[wat
 
 
 def _homes(intake: Intake) -> list[Path]:
-    return [home for source in intake.sources for home in source.homes(intake.env) if home.is_dir()]
+    """The folders that the kernel is to watch. Databases lie among much else, and are looked at every second instead."""
+    formats = [format for source in intake.sources for format in source.formats if not isinstance(format, Database)]
+    homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
+    return sorted(home for home in homes if not homes & set(home.parents))

@@ -5,25 +5,28 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
-from recollect.ingest import Intake, sync
+from recollect.ingest import Intake, Report, sync
+from recollect.ingest.discover import recognise
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, Source, all_sources
+from recollect.sources import BUILT_IN, Lines, Source, all_sources, head_of
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
-from tests.golden import became, cases, contents
+from tests.golden import NAMED, NOW, became, cases, contents, lay_out, run, statements
 from tests.logs import Claude, append, write
 
-NOW = 1_780_000_000  # seconds: the age of every log here, for records that have no time of their own
 CUTS = 12  # places per log where it is cut; the property tests look for others
 SHUFFLES = 2
+STATES = 8  # of a document on its way
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
 
@@ -42,24 +45,48 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.home, self.realm = folder / "home", folder / "realm"
         self.home.mkdir(parents=True)
+        self.writes = 0
         self.intake = Intake(self.realm, Settings(home=folder), all_sources(), {"HOME": str(self.home)})
 
+    def sync(self) -> Report:
+        """A sync of what is in its agent's places, and of what is not, by name."""
+        report = self.intake.sync()
+        if (self.home / NAMED).exists():
+            more = self.intake.sync([self.home / NAMED])
+            for name in ("files", "files_read", "bytes", "lines", "events", "sessions", "problems"):
+                setattr(report, name, getattr(report, name) + getattr(more, name))
+            report.unreadable += more.unreadable + more.unrecognised
+        return report
+
     def write(self, log: Path, content: bytes, age: int = NOW) -> None:
-        path = self.home / log
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path = self._made(log)
+        if log.suffix == ".sql":
+            path.unlink(missing_ok=True)
+            run(path, statements(content.decode()))
+        else:
+            path.write_bytes(content)
         os.utime(path, (age, age))
 
     def append(self, log: Path, content: bytes) -> None:
-        path = self.home / log
+        path = self._made(log)
+        if log.suffix == ".sql":
+            run(path, [content.decode()] if content else [])
+        else:
+            with path.open("ab") as stream:
+                stream.write(content)
+        self.writes += 1
+        os.utime(path, ns=(NOW * 10**9, NOW * 10**9 + self.writes))  # later, though not by a millisecond
+
+    def _made(self, log: Path) -> Path:
+        path = self.home / (log.with_suffix("") if log.suffix == ".sql" else log)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as stream:
-            stream.write(content)
-        os.utime(path, (NOW, NOW))
+        return path
 
     def archive(self) -> list[str]:
         """Every session, turn, event and problem, but not how many lines were read to get there."""
-        return [line for line in contents(self.realm, self.home) if not line.startswith('{"tally"')]
+        archive = [line for line in contents(self.realm, self.home) if not line.startswith('{"tally"')]
+        assert [line for line in archive if "could not be understood" in line] == []
+        return archive
 
 
 @pytest.fixture
@@ -76,7 +103,7 @@ def _whole(case: Path) -> list[str]:
         with machine.intake:
             for log in logs_of(case):
                 machine.write(log, (case / "home" / log).read_bytes())
-            machine.intake.sync()
+            machine.sync()
             return machine.archive()
 
 
@@ -104,13 +131,32 @@ def _first_time(path: Path) -> str:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """The lines of a log with their ends. A compressed log is never written but whole."""
+    """The lines of a log with their ends. A compressed log is never written but whole; a database, by its statements."""
     content = path.read_bytes()
+    if path.suffix == ".sql":
+        return [statement.encode() for statement in statements(content.decode())]
     return [content] if path.suffix == ".zst" else LINE.findall(content)
 
 
 def has_children(case: Path) -> bool:
     return '"parent": "' in (case / "expected.jsonl").read_text("utf-8")
+
+
+def is_lines(case: Path) -> bool:
+    """Whether a fixture consists of logs that only ever grow."""
+    source = next(source for source in all_sources() if source.name == case.parent.name)
+    ours = all(isinstance(format, Lines) for format in source.formats)
+    return ours and all(log.suffix in {".jsonl", ".zst"} for log in logs_of(case))
+
+
+def is_database(case: Path) -> bool:
+    return any(log.suffix == ".sql" for log in logs_of(case))
+
+
+only_lines = _these([case for case in cases() if is_lines(case)])
+only_databases = _these([case for case in cases() if is_database(case)])
+only_documents = _these([case for case in cases() if any(log.suffix == ".json" for log in logs_of(case))])
+no_databases = _these([case for case in cases() if not is_database(case)])
 
 
 # ---- what it becomes
@@ -133,9 +179,20 @@ def test_a_fixture_becomes_what_was_expected(case: Path, tmp_path: Path) -> None
 @every_case
 def test_a_fixture_has_the_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
     became(case, tmp_path)
-    reader = Reader(archive_of(tmp_path))
+    reader = Reader(archive_of(tmp_path / "realm"))
     assert set(reader.counts()) == {case.parent.name}
     reader.close()
+
+
+# ---- whose it is
+
+
+@every_case
+def test_the_logs_of_a_fixture_are_recognised_wherever_they_lie(case: Path, tmp_path: Path) -> None:
+    lay_out(case, tmp_path / "home")
+    taken = {path: recognise(head_of(path), all_sources()) for path in (tmp_path / "home").rglob("*") if path.is_file()}
+    assert case.parent.name in {whose[0].name for whose in taken.values() if whose}
+    assert {whose[0].name for whose in taken.values() if whose} <= {case.parent.name}
 
 
 # ---- ids
@@ -143,18 +200,16 @@ def test_a_fixture_has_the_events_of_its_own_source_only(case: Path, tmp_path: P
 
 @every_case
 def test_ids_do_not_depend_on_where_the_home_folder_is(case: Path, tmp_path: Path) -> None:
-    shutil.copytree(case / "home", tmp_path / "elsewhere" / "home")
-    there = became(tmp_path / "elsewhere", tmp_path / "realm")
-    assert there == became(case, tmp_path / "another realm")
+    assert became(case, tmp_path / "elsewhere" / "deeper") == became(case, tmp_path)
 
 
 @every_case
 def test_reading_everything_again_gives_the_same_ids(case: Path, machine: Machine, whole: list[str]) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
-    machine.intake.sync()
+    machine.sync()
     machine.intake.archive.drop_cursors()
-    again = machine.intake.sync()
+    again = machine.sync()
     assert again.bytes > 0
     assert machine.archive() == whole
 
@@ -166,11 +221,12 @@ def test_reading_everything_again_gives_the_same_ids(case: Path, machine: Machin
 def test_a_second_sync_reads_nothing_and_writes_nothing(case: Path, machine: Machine) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
-    first = machine.intake.sync()
+    first = machine.sync()
     changes = machine.intake.archive.db.total_changes
-    second = machine.intake.sync()
+    second = machine.sync()
     assert first.bytes > 0
-    assert (second.files, second.files_read, second.bytes, second.events) == (first.files, 0, 0, 0)
+    assert second.files >= first.files  # now that it knows a project's folder, it may look there too
+    assert (second.files_read, second.bytes, second.events) == (0, 0, 0)
     assert machine.intake.archive.db.total_changes == changes
 
 
@@ -179,11 +235,11 @@ def test_a_log_that_grows_line_by_line_is_the_same_as_one_read_whole(case: Path,
     for log in logs_of(case):
         for line in lines_of(case / "home" / log):
             machine.append(log, line)
-            machine.intake.sync()
+            machine.sync()
     assert machine.archive() == whole
 
 
-@every_case
+@no_databases
 def test_a_log_that_is_read_while_its_lines_are_being_written_is_the_same(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
@@ -193,19 +249,19 @@ def test_a_log_that_is_read_while_its_lines_are_being_written_is_the_same(
             cuts = {0, size} if log.suffix == ".zst" else {0, size // 2, max(size - 10, size // 2), size - 1, size}
             for start, end in pairwise(sorted(cuts)):
                 machine.append(log, line[start:end])
-                machine.intake.sync()
+                machine.sync()
     assert machine.archive() == whole
 
 
-@every_case
+@_these([case for case in cases() if not (case / "home" / NAMED).exists()])
 def test_a_log_that_is_named_as_changed_is_read(case: Path, machine: Machine, whole: list[str]) -> None:
     for log in logs_of(case):
         machine.write(log, (case / "home" / log).read_bytes())
-        machine.intake.sync_changed([machine.home / log])
+    machine.intake.sync_changed(path for path in machine.home.rglob("*") if path.is_file())
     assert machine.archive() == whole
 
 
-@every_case
+@no_databases
 @pytest.mark.parametrize("seen", [0, -20], ids=["empty", "nearly whole"])
 def test_a_log_whose_first_line_was_still_being_written_is_the_same(
     case: Path, seen: int, machine: Machine, whole: list[str]
@@ -213,9 +269,9 @@ def test_a_log_whose_first_line_was_still_being_written_is_the_same(
     for log in logs_of(case):
         content = (case / "home" / log).read_bytes()
         machine.write(log, lines_of(case / "home" / log)[0][:seen])
-        machine.intake.sync()
+        machine.sync()
         machine.write(log, content)
-        machine.intake.sync()
+        machine.sync()
     assert machine.archive() == whole
 
 
@@ -225,7 +281,7 @@ def test_a_parent_and_its_children_may_grow_side_by_side(case: Path, machine: Ma
     for lines in zip_longest(*(lines_of(case / "home" / log) for log in logs), fillvalue=b""):
         for log, line in zip(logs, lines, strict=True):
             machine.append(log, line)
-            machine.intake.sync()
+            machine.sync()
     assert machine.archive() == whole
 
 
@@ -239,10 +295,10 @@ def test_children_may_come_after_any_line_of_their_parent(
     for part in (written[:lines], written[lines:]):
         for line in part:
             machine.append(parent, line)
-            machine.intake.sync()
+            machine.sync()
         for child in children:
             machine.write(child, (case / "home" / child).read_bytes())
-        machine.intake.sync()
+        machine.sync()
     assert machine.archive() == whole
 
 
@@ -250,7 +306,7 @@ def test_children_may_come_after_any_line_of_their_parent(
 def test_it_does_not_matter_which_log_was_written_last(case: Path, machine: Machine, whole: list[str]) -> None:
     for age, log in enumerate(reversed(logs_of(case))):
         machine.write(log, (case / "home" / log).read_bytes(), NOW + age)
-    machine.intake.sync()
+    machine.sync()
     assert machine.archive() == whole
 
 
@@ -269,7 +325,7 @@ def test_a_session_that_another_log_named_keeps_its_name_when_it_goes_on(person:
 # ---- damage
 
 
-@every_case
+@no_databases
 def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
     case: Path, machine: Machine, whole: list[str]
 ) -> None:
@@ -277,27 +333,27 @@ def test_a_log_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
         content = (case / "home" / log).read_bytes()
         for cut in (*random.Random(case.name).choices(range(len(content)), k=CUTS), None):
             machine.write(log, content[:cut])
-            machine.intake.sync()
+            machine.sync()
     assert machine.archive() == whole
 
 
-@every_case
+@only_lines
 def test_a_log_that_was_replaced_by_a_longer_one_is_read_anew(case: Path, machine: Machine, whole: list[str]) -> None:
     for log in logs_of(case):
         lines = lines_of(case / "home" / log)
         machine.write(log, b"".join(lines[:1] + lines[2:-1]))
-        machine.intake.sync()
+        machine.sync()
         machine.write(log, b"".join(lines))
-        machine.intake.sync()
+        machine.sync()
     assert machine.archive() == whole
 
 
-@every_source
-def test_rubbish_behind_a_record_does_not_cost_the_record(source: Source, machine: Machine) -> None:
-    case = next(case for case in cases() if case.parent.name == source.name and len(logs_of(case)) == 1)
+@pytest.mark.parametrize("name", sorted({case.parent.name for case in cases() if is_lines(case)}))
+def test_rubbish_behind_a_record_does_not_cost_the_record(name: str, machine: Machine) -> None:
+    case = next(case for case in cases() if case.parent.name == name and len(logs_of(case)) == 1)
     (log,) = logs_of(case)
     machine.write(log, (case / "home" / log).read_bytes().replace(b"\n", b" and rubbish\n"))
-    machine.intake.sync()
+    machine.sync()
     *stored, problem = machine.archive()
     assert [_body(line) for line in stored] == [_body(line) for line in _whole(case)]
     assert "not JSON" in problem
@@ -307,7 +363,7 @@ def _body(line: str) -> str | None:
     return json.loads(line).get("event", {}).get("body")
 
 
-@every_case
+@no_databases
 @pytest.mark.parametrize("seed", range(SHUFFLES))
 def test_shuffled_lines_never_raise(case: Path, machine: Machine, seed: int) -> None:
     chance = random.Random(seed)
@@ -315,21 +371,113 @@ def test_shuffled_lines_never_raise(case: Path, machine: Machine, seed: int) -> 
         lines = lines_of(case / "home" / log)
         chance.shuffle(lines)
         machine.write(log, b"".join(lines))
-    report = machine.intake.sync()
-    assert report.lines > 0 or report.unreadable
+    report = machine.sync()
+    assert report.lines > 0 or report.unreadable or report.problems
+    machine.archive()
 
 
 @every_case
 @pytest.mark.parametrize("seed", range(SHUFFLES))
 def test_junk_between_the_bytes_never_raises(case: Path, machine: Machine, seed: int) -> None:
     chance = random.Random(seed)
-    for log in logs_of(case):
-        content = bytearray((case / "home" / log).read_bytes())
+    lay_out(case, machine.home)
+    for path in sorted(path for path in machine.home.rglob("*") if path.is_file()):
+        content = bytearray(path.read_bytes())
         for _ in range(30):
             place = chance.randrange(len(content))
             content[place : place + chance.randrange(4)] = chance.randbytes(chance.randrange(6))
-        machine.write(log, bytes(content))
-    machine.intake.sync()
+        path.write_bytes(bytes(content))
+    machine.sync()
+    machine.archive()
+
+
+@only_databases
+def test_a_database_cut_anywhere_never_raises_and_heals_when_it_is_whole_again(
+    case: Path, machine: Machine, whole: list[str]
+) -> None:
+    lay_out(case, machine.home)
+    for path in sorted(path for path in machine.home.rglob("*.*db") if path.is_file()):
+        content = path.read_bytes()
+        for cut in (*random.Random(case.name).choices(range(len(content)), k=CUTS), None):
+            path.write_bytes(content[:cut])
+            os.utime(path, (NOW, NOW))
+            machine.sync()
+    assert machine.archive() == whole
+
+
+# ---- what is rewritten
+
+
+@only_documents
+def test_a_document_that_is_written_anew_with_every_step_is_the_same_as_one_read_whole(
+    case: Path, machine: Machine, whole: list[str]
+) -> None:
+    for log in logs_of(case):
+        content = (case / "home" / log).read_bytes()
+        for state in (*_states(content), content) if log.suffix == ".json" else [content]:
+            machine.write(log, state)
+            machine.sync()
+    assert machine.archive() == whole
+
+
+def _states(content: bytes) -> list[bytes]:
+    """A document on its way: with more and more of its longest list."""
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return []
+    longest = max(_lists(document), key=len, default=[])
+    items = longest[:]
+    states = []
+    for size in range(1, len(items)):
+        longest[:] = items[:size]
+        states.append(json.dumps(document).encode())
+    return states[:: max(1, len(states) // STATES)]
+
+
+def _lists(value: Any) -> Iterator[list[Any]]:
+    if isinstance(value, list):
+        if any(isinstance(item, dict) for item in value):
+            yield value
+        for item in value:
+            yield from _lists(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _lists(item)
+
+
+@only_databases
+def test_a_database_in_use_is_read_with_its_write_ahead_log(case: Path, machine: Machine, whole: list[str]) -> None:
+    """Its owner has it open all the while, and has checkpointed nothing."""
+    owners = []
+    for log in logs_of(case):
+        if log.suffix != ".sql":
+            machine.write(log, (case / "home" / log).read_bytes())
+            continue
+        path = machine._made(log)
+        owner = sqlite3.connect(path, isolation_level=None)
+        owners.append(owner)
+        owner.execute("PRAGMA journal_mode = WAL")
+        owner.execute("PRAGMA wal_autocheckpoint = 0")
+        for statement in statements((case / "home" / log).read_text("utf-8")):
+            owner.execute(statement)
+            machine.sync()
+        for part in path.parent.glob(f"{path.name}*"):
+            os.utime(part, (NOW, NOW))
+    machine.sync()
+    assert machine.archive() == whole
+    for owner in owners:
+        owner.close()
+
+
+@every_case
+def test_a_log_that_was_deleted_leaves_its_sessions(case: Path, machine: Machine, whole: list[str]) -> None:
+    lay_out(case, machine.home)
+    machine.sync()
+    for path in sorted(path for path in machine.home.rglob("*") if path.is_file()):
+        path.unlink()
+    machine.sync()
+    assert machine.archive() == whole
 
 
 # ---- homes

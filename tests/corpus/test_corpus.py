@@ -15,7 +15,7 @@ from recollect.assemble import TITLE
 from recollect.ingest import Intake, Report
 from recollect.model import Kind
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, Line, Source, all_sources
+from recollect.sources import BUILT_IN, Line, Lines, Source, all_sources
 from recollect.sources._jsonl import decode, raw_lines
 from recollect.store import Reader, SessionRow
 from tests.golden import contents
@@ -122,13 +122,15 @@ def test_every_line_becomes_something(realm: Realm, real: list[str], provider: s
 
 def _silent_lines(log: Path, source: Source) -> list[int]:
     """The numbers of the lines that neither are blank nor say anything."""
-    decoder = msgspec.json.Decoder(source.shape)
-    memory = source.begin(log, [])
+    (format,) = source.formats
+    assert isinstance(format, Lines)
+    decoder = msgspec.json.Decoder(format.shape)
+    memory = format.begin(log, [])
     silent = []
     with log.open("rb") as stream:
         for number, (offset, raw, _) in enumerate(raw_lines(stream, 0), 1):
             values = list(decode(log, offset, number, raw, decoder))
-            said = [entry for value in values if isinstance(value, Line) for entry in source.read(value, memory)]
+            said = [entry for value in values if isinstance(value, Line) for entry in format.read(value, memory)]
             if raw.strip() and not said:
                 silent.append(number)
     return silent

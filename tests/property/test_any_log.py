@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from recollect.ingest import Intake
 from recollect.model import SEARCHABLE
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, all_sources
+from recollect.sources import all_sources
 from recollect.store import Reader
 from tests.golden import cases, contents
 from tests.logs import Claude
@@ -32,7 +32,7 @@ PLACES = {
     "codex": ".codex/sessions/2026/01/02/rollout-2026-01-02T00-00-00-{}.jsonl",
 }
 LOGS = [(case / "home", path.relative_to(case / "home")) for case in cases() for path in case.rglob("home/**/*.jsonl")]
-every_source = pytest.mark.parametrize("source", [source.name for source in BUILT_IN])
+every_source = pytest.mark.parametrize("source", list(PLACES))
 
 
 def _values(source: str) -> list[Any]:
@@ -54,7 +54,7 @@ def _value(line: bytes) -> Any:
         return None
 
 
-VALUES = {source.name: _values(source.name) for source in BUILT_IN}
+VALUES = {source: _values(source) for source in PLACES}
 NAMES = sorted(set(re.findall(r'"(\w+)":', json.dumps(VALUES))))
 
 

@@ -7,19 +7,22 @@ follows after the commit and can always be brought level again.
 
 import gc
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from recollect.errors import BadSettings
-from recollect.ingest.discover import Log, among, discover, named
+from recollect.ingest.discover import UNKNOWN, Log, among, discover, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
 from recollect.ingest.logfile import changed
 from recollect.ingest.reading import LogReader
 from recollect.ingest.report import OnProgress, Report
+from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import Source
+from recollect.sources import Database, Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of
 from recollect.store.lock import exclusive
 
@@ -36,6 +39,7 @@ class Intake:
             raise BadSettings(f"{settings.home / FILE}: there is no source {unknown[0]!r}; `recollect sources` names them.")
         self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
         self.env = env
+        self._databases: dict[Path, tuple[Log, Stamp]] = {}
         self._lock = exclusive(realm)
         self._lock.__enter__()
         try:
@@ -57,19 +61,47 @@ class Intake:
 
     def sync(self, paths: Iterable[Path] | None = None, on_progress: OnProgress | None = None) -> Report:
         """Read what is new in all logs, or in those among `paths`, wherever they lie."""
-        if paths is None:
-            return self._sync(discover(self.sources, self.env, self.settings), on_progress)
-        return self._sync(named(paths, self.sources, self.settings), on_progress)
+        if paths is not None:
+            report = Report()
+            return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
+        found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
+        logs = [item for item in found if isinstance(item, Log)]
+        self._databases = {log.path: (log, log.stamp) for log in logs if isinstance(log.format, Database)}
+        return self._sync(found, on_progress)
+
+    def _recognised(self, found: Iterable[Log | Problem], report: Report) -> Iterator[Log | Problem]:
+        """Take down what each named file was taken for, and which are of no agent that we know."""
+        for item in found:
+            if isinstance(item, Log):
+                report.recognised[path_text(item.path)] = item.source.title
+                yield item
+            elif item.reason == UNKNOWN:
+                report.unrecognised.append(path_text(item.path))
+            else:
+                yield item
 
     def sync_changed(self, paths: Iterable[Path]) -> Report:
         """Read what is new in these files, as far as they are logs in the homes of our sources."""
         return self._sync(among(paths, self.sources, self.env, self.settings), None)
 
-    def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None) -> Report:
-        report = Report()
+    def sync_databases(self) -> Report | None:
+        """Read what is new in the databases that were found by the last sync. Asks the disk for two dates each."""
+        changed = []
+        for path, (log, stamp) in self._databases.items():
+            try:
+                now = log.format.stamp(path)
+            except OSError:
+                continue
+            if now != stamp:
+                changed.append(msgspec.structs.replace(log, stamp=now))
+        self._databases.update({log.path: (log, log.stamp) for log in changed})
+        return self._sync(changed, None) if changed else None
+
+    def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None, report: Report | None = None) -> Report:
+        report = report or Report()
         began = time.perf_counter()
         logs = self._changed(found, report)
-        report.bytes_total = sum(log.stat.st_size for log in logs)
+        report.bytes_total = sum(log.stamp.size for log in logs)
         if on_progress:
             on_progress(report)
         gc.disable()  # reading makes no cycles, and the collector would walk every batch in search of them
@@ -91,15 +123,15 @@ class Intake:
                 report.unreadable.append(f"{path_text(item.path)}: {item.reason}")
                 continue
             report.files += 1
-            if changed(known.get(path_text(item.path)), item.stat):
+            if changed(known.get(path_text(item.path)), item.stamp):
                 logs.append(item)
-        return sorted(logs, key=lambda log: (log.stat.st_mtime_ns, path_text(log.path)))
+        return sorted(logs, key=lambda log: (log.stamp.mtime_ns, path_text(log.path)))
 
     def _read_all(self, logs: list[Log], report: Report, on_progress: OnProgress | None) -> None:
         """Originals before copies: what a copy repeats must be known by the time it is read."""
         if not logs:
             return
-        copies: list[LogReader] = []
+        copies: list[LogReader | SnapshotReader] = []
         self.indexer.open()
         with Grouped(self.archive, self.indexer) as transaction:
             for log in logs:
@@ -112,9 +144,15 @@ class Intake:
                 reader.read(transaction, report, on_progress)
 
 
-def _reader(intake: Intake, log: Log, report: Report) -> "LogReader | None":
+def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotReader | None:
     try:
-        return LogReader(intake.archive, intake.indexer, intake.settings, log)
+        match log.format:
+            case Lines() as format:
+                return LogReader(intake.archive, intake.indexer, intake.settings, log, format)
+            case Snapshots() as format:
+                return SnapshotReader(intake.archive, intake.indexer, intake.settings, log, format)
+            case unknown:
+                raise TypeError(f"{log.source.name}: {type(unknown).__name__} is neither Lines, Document nor Database")
     except FileNotFoundError:
         return None  # gone since it was listed; what was read of it before stays
     except OSError as reason:

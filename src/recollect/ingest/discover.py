@@ -1,111 +1,131 @@
-"""Which logs there are: in the homes of every source, or among the paths that somebody named."""
+"""Which logs there are: in the homes of every source, in the folders agents worked in, or among paths that were named."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from recollect.model import Problem
 from recollect.settings import Settings
-from recollect.sources import Line, Source
-from recollect.sources._jsonl import OversizedLine, decode, open_log, raw_lines
-from recollect.sources._source import walk
+from recollect.sources import Format, Head, Source, Stamp, head_of
+from recollect.sources._walk import walk
 
-HEAD = 65_536  # bytes of a log's beginning that say what it is and whose
-HEAD_LINES = 40
-ENDINGS = (".jsonl", ".jsonl.zst")
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
+UNKNOWN = "not a log of any agent we know"
 
 
 class Log(Struct, frozen=True):
     source: Source
+    format: Format
     path: Path
-    stat: os.stat_result
+    stamp: Stamp
 
 
-def discover(sources: Iterable[Source], env: Mapping[str, str], settings: Settings) -> Iterator[Log | Problem]:
-    """Every log of every source on this machine."""
+def discover(
+    sources: Iterable[Source], env: Mapping[str, str], settings: Settings, projects: Iterable[Path]
+) -> Iterator[Log | Problem]:
+    """Every log of every source on this machine: in its homes, and in the folders where agents have worked."""
     for source in sources:
-        for home in source.homes(env):
-            for found in source.find(home):
-                yield from _log(source, found, settings)
+        for format, found in source.find(env):
+            yield from _log(source, format, found, settings)
+        for format in source.formats:
+            for place in format.in_projects:
+                for project in projects:
+                    yield from _in_project(source, format, project / place, settings)
+
+
+def _in_project(source: Source, format: Format, place: Path, settings: Settings) -> Iterator[Log | Problem]:
+    try:
+        found = list(format.find(place)) if place.is_dir() else [place] if place.is_file() else []
+    except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
+        return
+    for log in found:
+        yield from _log(source, format, log, settings)
 
 
 def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
     """The logs among these files and folders, recognised by what is in them."""
+    endings = tuple({ending for source in sources for format in source.formats for ending in format.endings})
+    seen: set[Path] = set()
     for path in paths:
         if not path.exists():
             yield Problem(path, 0, "no such file or folder")
             continue
-        for found in walk(path, ENDINGS) if path.is_dir() else [path]:
-            source = None if isinstance(found, Problem) else recognise(found, sources)
-            if source is not None:
-                yield from _log(source, found, settings)
-            else:
-                yield found if isinstance(found, Problem) else Problem(found, 0, "not a log of any agent we know")
+        for found in walk(path, endings) if path.is_dir() else [path]:
+            if isinstance(found, Problem):
+                yield found
+                continue
+            for log in _recognised(found, sources, settings):
+                if log.path not in seen:
+                    seen.add(log.path)
+                    yield log
+
+
+def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
+    try:
+        whose = recognise(head_of(path), sources)
+    except OSError as reason:
+        yield Problem(path, 0, f"cannot be read: {reason.strerror or reason}")
+        return
+    if whose is None:
+        yield Problem(path, 0, UNKNOWN)
+        return
+    source, format = whose
+    yield from _log(source, format, format.log_of(path) or path, settings)
 
 
 def among(
     paths: Iterable[Path], sources: Iterable[Source], env: Mapping[str, str], settings: Settings
 ) -> Iterator[Log | Problem]:
-    """The logs among files that changed in the homes of these sources."""
-    homes = [(home, home.resolve(), source) for source in sources for home in source.homes(env)]
+    """The logs that files belong to which changed in the homes of these sources."""
+    homes = [
+        (home, home.resolve(), source, format)
+        for source in sources
+        for format in source.formats
+        for home in format.homes(env)
+    ]
+    seen: set[Path] = set()
     for changed in paths:
-        place = next(
-            (place for place in homes if changed.is_relative_to(place[0]) or changed.is_relative_to(place[1])), None
-        )
-        if place is None:
-            continue
-        home, real, source = place
-        # The kernel names what lies behind a link; the archive knows it by the name of the link.
-        path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
-        if path.is_dir():  # a new folder may have been filled before anybody watched it
-            for found in source.find(path):
-                yield from _log(source, found, settings)
-        elif path.name.endswith(source.endings) and source.is_log(path) and path.is_file():
-            yield from _log(source, path, settings)
+        for home, real, source, format in homes:
+            if not (changed.is_relative_to(home) or changed.is_relative_to(real)):
+                continue
+            # The kernel names what lies behind a link; the archive knows it by the name of the link.
+            path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
+            if not format.deep and path.parent != home:
+                continue
+            for log in _of_change(format, path):
+                if log not in seen:
+                    seen.add(log)
+                    yield from _log(source, format, log, settings)
 
 
-def _log(source: Source, found: Path | Problem, settings: Settings) -> Iterator[Log | Problem]:
+def _of_change(format: Format, path: Path) -> Iterator[Path]:
+    if path.is_dir():  # a new folder may have been filled before anybody watched it
+        yield from (found for found in format.find(path) if not isinstance(found, Problem))
+    elif (log := format.log_of(path)) is not None and log.is_file():
+        yield log
+
+
+def _log(source: Source, format: Format, found: Path | Problem, settings: Settings) -> Iterator[Log | Problem]:
     if isinstance(found, Problem):
         yield found
         return
     if any(fnmatch(str(found), glob) for glob in settings.exclude):
         return
     try:
-        yield Log(source, found, found.stat())
+        yield Log(source, format, found, format.stamp(found))
     except OSError as reason:
         yield Problem(found, 0, f"cannot be read: {reason.strerror}")
 
 
-def recognise(path: Path, sources: Iterable[Source]) -> Source | None:
-    """Whose log a file is: by the folder it lies in if that is a source's own, else by its first values."""
+def recognise(head: Head, sources: Iterable[Source]) -> tuple[Source, Format] | None:
+    """Whose log a file is, and in which format, by what it begins with."""
     for source in sources:
-        try:
-            if source.recognises(first_values(path, source)):
-                return source
-        except OSError:
-            return None
+        for format in source.formats:
+            if format.recognises(head):
+                return source, format
     return None
-
-
-def first_values(path: Path, source: Source) -> list[Any]:
-    """What a log begins with, decoded into the source's shape."""
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(source.shape)
-    values: list[Any] = []
-    with open_log(path) as stream:
-        try:
-            for number, (offset, raw, _) in enumerate(raw_lines(stream, 0), 1):
-                values += [line.value for line in decode(path, offset, number, raw, decoder) if isinstance(line, Line)]
-                if offset > HEAD or number >= HEAD_LINES:
-                    break
-        except OversizedLine:
-            pass
-    return values
 
 
 def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Settings) -> bool:

@@ -1,15 +1,29 @@
 """From entries to the archive: secrets out, copies out, folded, stored, and handed to the index."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from recollect.assemble import TITLE, State, fold, label, session_of
+from recollect.assemble import TITLE, State, fold, label, learn, session_of
 from recollect.ingest.discover import Log, is_excluded
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import Report
-from recollect.model import KIND_CODE, About, Entry, Kind, Problem, Record, event_id, path_text, session_id
+from recollect.model import (
+    KIND_CODE,
+    About,
+    Entry,
+    Event,
+    Kind,
+    Noise,
+    Problem,
+    Record,
+    Session,
+    event_id,
+    path_text,
+    session_id,
+)
 from recollect.project import project_of
 from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
@@ -70,6 +84,25 @@ class Keeper:
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
+        self._admit(entries, report)
+        sessions = self._by_session(entries, self._is_repeated)
+        events = sum(self._store_more(native_id, said, own, report) for native_id, said in sessions.items())
+        self._store_titles(entries)
+        report.events += events
+        return events
+
+    def replace(self, entries: list[Entry], report: Report) -> int:
+        """Make sessions what these entries say, all of them; how many events had to be written for that."""
+        self.states = {}
+        self._admit(entries, report)
+        sessions = self._by_session(entries, self._is_copied)
+        events = sum(self._store_whole(native_id, said, report) for native_id, said in sessions.items())
+        self._store_titles(entries)
+        report.events += events
+        return events
+
+    def _admit(self, entries: list[Entry], report: Report) -> None:
+        """Secrets out, problems noted. Raises `Excluded` where the person does not want the log to be read."""
         self._check_exclusion(entries)
         if self.settings.redact:
             for place in suspects([_told(entry) for entry in entries]):
@@ -77,12 +110,6 @@ class Keeper:
         problems = [entry for entry in entries if isinstance(entry, Problem)]
         self.archive.put_problems(self.source.name, problems)
         report.problems += len(problems)
-        events = sum(
-            self._store_session(native_id, said, own, report) for native_id, said in self._by_session(entries).items()
-        )
-        self._store_titles(entries)
-        report.events += events
-        return events
 
     def _check_exclusion(self, entries: list[Entry]) -> None:
         """Look once at every working folder that a log names, before anything of it is kept."""
@@ -105,8 +132,10 @@ class Keeper:
             return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt))
         return entry
 
-    def _by_session(self, entries: list[Entry]) -> dict[str, list[Record | About]]:
-        """The records of each session that this batch adds to. What the archive has already is left out."""
+    def _by_session(
+        self, entries: list[Entry], is_repeated: Callable[[Record, bytes], bool]
+    ) -> dict[str, list[Record | About]]:
+        """The records of each session that this batch tells of. What the archive has already is left out."""
         records = [entry for entry in entries if isinstance(entry, Record)]
         for record in records:
             record.id = event_id(self.source.name, record.key)
@@ -115,7 +144,7 @@ class Keeper:
         seen: set[bytes] = set()
         for entry in entries:
             if isinstance(entry, Record):
-                if entry.id in known and self._is_repeated(entry, known[entry.id]):
+                if entry.id in known and is_repeated(entry, known[entry.id]):
                     continue
                 if entry.id in seen:
                     continue
@@ -127,39 +156,102 @@ class Keeper:
 
     def _is_repeated(self, record: Record, owner: bytes) -> bool:
         """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""
+        return owner == session_id(self.source.name, record.session) or self._is_copied(record, owner)
+
+    def _is_copied(self, record: Record, owner: bytes) -> bool:
+        """Whether a record is another session's. A namesake that says something else gets an id of its own."""
         if owner == session_id(self.source.name, record.session):
-            return True
+            return False
         kind, body = self.archive.content(record.id)
         if kind == KIND_CODE[record.kind] and (record.kind is Kind.TOOL_CALL or body == record.text):
             return True
         record.key = f"{record.session}/{record.key}"
         record.id = event_id(self.source.name, record.key)
-        return record.id in self.archive.known([record.id])
+        owner_now = self.archive.known([record.id]).get(record.id)
+        return owner_now is not None and owner_now != session_id(self.source.name, record.session)
 
     def _state(self, native_id: str) -> State:
         return self.states.setdefault(native_id, State(native_id=native_id))
 
-    def _store_session(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+    def _store_more(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+        """Add to a session what its log said since the last time."""
         state = self._state(native_id)
         if state.event_count and native_id != own and self._has_moved(native_id):
             del self.states[native_id]
             state = self._state(native_id)
         was_empty = state.event_count == 0
-        made = fold(state, said, self.log.stat.st_mtime_ns // 1_000_000)
+        made = fold(state, said, self._age())
+        session = self._session(state)
+        if session is None:
+            return 0
+        key = self.archive.put_session(session)
+        self.archive.remove_events(made.withdrawn)
+        self.archive.put_turns(key, made.turns)
+        self._put_events(key, made.events, session)
+        report.sessions += was_empty
+        return len(made.events)
+
+    def _store_whole(self, native_id: str, said: list[Record | About], report: Report) -> int:
+        """Make a session what its log says now, by writing no more than the difference."""
         identity = session_id(self.source.name, native_id)
+        stored = self.archive.stored(identity)
+        for record in said:
+            if isinstance(record, Record) and record.at is None and record.id in stored:
+                record.at = stored[record.id].at  # without a clock of its own, it happened when it was first seen
+        state = self._state(native_id)
+        made = fold(state, said, self._age())
+        session = self._session(state)
+        if session is None:
+            self._store_about(state)
+            return 0
+        if self._is_lesser(session):
+            return 0
+        report.sessions += not stored
+        key = self.archive.put_session(session)
+        changed = [event for event in made.events if self.archive.row(key, event) != stored.pop(event.id, None)]
+        self.archive.remove_events([*stored, *(event.id for event in changed)])
+        self.archive.replace_turns(key, made.turns)
+        self._put_events(key, changed, session)
+        return len(changed)
+
+    def _session(self, state: State) -> Session | None:
+        """The session as it is now; None while nothing was said in it, only of it."""
+        identity = session_id(self.source.name, state.native_id)
         if state.parent:
             self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
         if state.turn is None:
-            return 0
+            return None
+        for told in self.archive.told(identity, other_than=path_text(self.log.path)):
+            learn(state, told)
         session = session_of(state, self.source.name, path_text(self.log.path), self.source.title)
         session.project = project_of(state.cwd) if state.cwd else None
-        key = self.archive.put_session(session)
-        self.archive.remove_events(made.withdrawn)
-        first = self.archive.put_events(key, made.events)
-        self.archive.put_turns(key, made.turns)
-        self.indexer.add(first, key, made.events, self.source.name, session.project)
-        report.sessions += was_empty
-        return len(made.events)
+        return session
+
+    def _store_about(self, state: State) -> None:
+        """Keep what a log says of a session that another log tells: its title, its folder."""
+        about = About(
+            session=state.native_id,
+            title=state.title,
+            title_rank=state.title_rank,
+            cwd=state.cwd,
+            branch=state.branch,
+            model=state.model,
+        )
+        project = project_of(state.cwd) if state.cwd else None
+        self.archive.put_about(session_id(self.source.name, state.native_id), path_text(self.log.path), about, project)
+
+    def _is_lesser(self, session: Session) -> bool:
+        """Whether another log has told more of the same session: it may be kept in two places."""
+        there = self.archive.path_and_size(session.id)
+        return there is not None and there[0] != session.path and there[1] > session.event_count
+
+    def _put_events(self, key: int, events: list[Event], session: Session) -> None:
+        first = self.archive.put_events(key, events)
+        self.indexer.add(first, key, events, self.source.name, session.project)
+
+    def _age(self) -> int:
+        """When the log was last written, in milliseconds: the time of records that have none."""
+        return self.log.stamp.mtime_ns // 1_000_000
 
     def _has_moved(self, native_id: str) -> bool:
         """Whether a sub-agent that this log told of has since got a log of its own."""
@@ -171,6 +263,19 @@ class Keeper:
             if isinstance(entry, About) and entry.leaf and entry.title:
                 title = label(entry.title, TITLE)
                 self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
+
+
+def tallied(entry: Entry) -> str:
+    """Under which name an entry is counted."""
+    match entry:
+        case Record(kind=kind):
+            return str(kind)
+        case Noise(kind=kind):
+            return f"noise: {kind}"
+        case Problem():
+            return "problem"
+        case About():
+            return "about"
 
 
 def _told(entry: Entry) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.assemble import State
+from recollect.sources import Stamp
 from recollect.sources._jsonl import open_log
 from recollect.store import Cursor
 
@@ -26,17 +27,17 @@ class Progress(Struct, kw_only=True):
     inside_line: bool = False  # the last line read had no newline yet
 
 
-def changed(known: tuple[int, int, int] | None, stat: os.stat_result) -> bool:
+def changed(known: tuple[int, int, int] | None, stamp: Stamp) -> bool:
     """Whether a file can hold anything new. The one question that is asked of every file in every sync."""
-    return known != (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return known != (stamp.size, stamp.mtime_ns, stamp.inode)
 
 
-def is_same_log(path: Path, stat: os.stat_result, cursor: Cursor, progress: Progress) -> bool:
+def is_same_log(path: Path, stamp: Stamp, cursor: Cursor, progress: Progress) -> bool:
     """Whether a changed file only grew. Grown in place, its edges must do; anything else is compared byte for byte."""
     compressed = path.suffix == ".zst"
-    if not compressed and stat.st_size < cursor.offset:
+    if not compressed and stamp.size < cursor.offset:
         return False
-    if not compressed and stat.st_ino == cursor.inode and stat.st_size > cursor.size:
+    if not compressed and stamp.inode == cursor.inode and stamp.size > cursor.size:
         with path.open("rb") as stream:
             return edges(stream, cursor.offset) == progress.edges
     return prefix_crc(path, cursor.offset) == cursor.crc

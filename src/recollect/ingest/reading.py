@@ -8,16 +8,16 @@ from zlib import crc32
 
 import msgspec
 
-from recollect.ingest.discover import Log, first_values
+from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, tallied
 from recollect.ingest.logfile import Progress, Relation, compare, edges, is_same_log
 from recollect.ingest.report import OnProgress, Report
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, path_text, session_id
+from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
 from recollect.redact import redact, redact_all
 from recollect.settings import Settings
-from recollect.sources import Line, Misfit
-from recollect.sources._jsonl import OversizedLine, decode, is_torn, open_log, raw_lines
+from recollect.sources import NOT_UNDERSTOOD, Line, Lines, Misfit, not_understood
+from recollect.sources._jsonl import EXCERPT, OversizedLine, decode, first_values, is_torn, open_log, raw_lines
 from recollect.store import Cursor, Writer
 
 BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and is what a crash costs at most
@@ -25,13 +25,14 @@ BATCH_LINES = 4_000
 
 
 class LogReader:
-    """A log that has changed. Making one finds out whose it is; `read` takes in what is new."""
+    """A log of lines that has changed. Making one finds out whose it is; `read` takes in what is new."""
 
-    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log) -> None:
+    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log, format: Lines) -> None:
         self.archive = archive
         self.settings = settings
         self.log = log
         self.source = log.source
+        self.format = format
         self.keeper = Keeper(archive, indexer, settings, log)
         self.cursor = archive.cursor(path_text(log.path))
         self.memory: Any = None
@@ -40,15 +41,18 @@ class LogReader:
         if self.cursor is not None and self.cursor.state is not None and self.cursor.offset > 0:
             self._resume(self.cursor)
         if self.memory is None:
-            self.memory = self.source.begin(log.path, first_values(log.path, self.source))
+            self.memory = format.begin(log.path, first_values(log.path, format.shape))
         self.copies = self.memory.copies_from is not None and self.progress is None
 
     def _resume(self, cursor: Cursor) -> None:
-        progress = msgspec.msgpack.decode(cursor.state or b"", type=Progress)
-        if is_same_log(self.log.path, self.log.stat, cursor, progress):
+        try:
+            progress = msgspec.msgpack.decode(cursor.state or b"", type=Progress)
+        except msgspec.DecodeError:
+            return  # it was a log of another format
+        if is_same_log(self.log.path, self.log.stamp, cursor, progress):
             self.progress = progress
             self.keeper.states = progress.sessions
-            self.memory = msgspec.msgpack.decode(progress.memory, type=self.source.memory)
+            self.memory = msgspec.msgpack.decode(progress.memory, type=self.format.memory)
 
     def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
         if self.progress is None and not self._start_over():
@@ -99,7 +103,7 @@ class LogReader:
     def _read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
         cursor, progress = self.cursor, self.progress
         assert cursor is not None and progress is not None
-        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.source.shape)
+        decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.format.shape)
         entries: list[Entry] = []
         batch = 0
         with open_log(self.log.path, cursor.offset) as stream:
@@ -139,7 +143,12 @@ class LogReader:
             key = f"{self.memory.session}@{line.offset}"
             text = line.raw[:2_000].decode("utf-8", "replace")
             return (Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
-        return self.source.read(line, self.memory)
+        try:
+            return self.format.read(line, self.memory)
+        except NOT_UNDERSTOOD as reason:
+            return (
+                Problem(self.log.path, line.number, not_understood(reason), line.raw[:EXCERPT].decode("utf-8", "replace")),
+            )
 
     # ---- storing
 
@@ -148,25 +157,14 @@ class LogReader:
         assert self.cursor is not None
         events = self.keeper.keep(entries, self.memory.session, report)
         self._tally(entries)
-        stat = self.log.stat
-        size = (stat.st_size, stat.st_mtime_ns) if finished else (0, 0)
+        stamp = self.log.stamp
+        size = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
         self._store_cursor(self.cursor, *size)
         transaction.add(events + 1)
 
     def _tally(self, entries: list[Entry]) -> None:
         assert self.cursor is not None
-        tally = Counter(self.cursor.tally)
-        for entry in entries:
-            match entry:
-                case Record(kind=kind):
-                    tally[str(kind)] += 1
-                case Noise(kind=kind):
-                    tally[f"noise: {kind}"] += 1
-                case Problem():
-                    tally["problem"] += 1
-                case About():
-                    tally["about"] += 1
-        self.cursor.tally = dict(tally)
+        self.cursor.tally = dict(Counter(self.cursor.tally) + Counter(map(tallied, entries)))
 
     def _leave_out(self) -> None:
         """Keep nothing of an excluded log but that it was looked at."""
@@ -185,10 +183,10 @@ class LogReader:
         return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory)))
 
     def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
-        stat = self.log.stat
-        cursor.size = stat.st_size if size is None else size
-        cursor.mtime_ns = stat.st_mtime_ns if mtime_ns is None else mtime_ns
-        cursor.inode = stat.st_ino
+        stamp = self.log.stamp
+        cursor.size = stamp.size if size is None else size
+        cursor.mtime_ns = stamp.mtime_ns if mtime_ns is None else mtime_ns
+        cursor.inode = stamp.inode
         if self.progress is not None:
             cursor.session = session_id(self.source.name, self.memory.session)
             self.progress.memory = msgspec.Raw(self._memory_without_secrets())

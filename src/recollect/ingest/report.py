@@ -18,6 +18,8 @@ class Report(Struct, kw_only=True):
     problems: int = 0
     seconds: float = 0.0
     unreadable: list[str] = []
+    unrecognised: list[str] = []  # named, or in a folder that was named, but of no agent that we know
+    recognised: dict[str, str] = {}  # which agent's a named file was taken for
 
 
 OnProgress = Callable[[Report], None]

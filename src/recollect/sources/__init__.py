@@ -2,14 +2,36 @@
 
 from importlib.metadata import entry_points
 
-from recollect.sources import claude_code, codex
-from recollect.sources._source import Line, Memory, Misfit, Source
+from recollect.sources import claude_code, codex, crush, gemini_cli
+from recollect.sources._container import NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
+from recollect.sources._head import Head, head_of
+from recollect.sources._source import Database, Document, Format, Lines, Memory, Snapshots, Source, Stamp
 
-__all__ = ["BUILT_IN", "Line", "Memory", "Misfit", "Source", "all_sources"]
+__all__ = [
+    "BUILT_IN",
+    "NOT_UNDERSTOOD",
+    "Database",
+    "Document",
+    "Format",
+    "Head",
+    "Line",
+    "Lines",
+    "Memory",
+    "Misfit",
+    "Snapshots",
+    "Source",
+    "Stamp",
+    "Unreadable",
+    "all_sources",
+    "head_of",
+    "not_understood",
+]
 
 BUILT_IN: tuple[Source, ...] = (
     claude_code.SOURCE,
     codex.SOURCE,
+    gemini_cli.SOURCE,
+    crush.SOURCE,
 )
 
 

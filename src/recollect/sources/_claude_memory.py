@@ -5,7 +5,8 @@ from typing import Any
 
 from recollect.model import Kind, Record, Usage
 from recollect.sources._claude_shapes import Row
-from recollect.sources._source import Line, Memory
+from recollect.sources._container import Line
+from recollect.sources._source import Memory
 
 RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
 from recollect.redact import redact
 from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, record, session_of
 from recollect.sources._claude_shapes import Row
 from recollect.sources._claude_text import INJECTED, attachment_text, error_text, result_text
-from recollect.sources._source import Line
+from recollect.sources._container import Line
+from recollect.sources._json import decoded
 
 
 def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
@@ -106,7 +105,7 @@ def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
 
 
 def attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    attachment = msgspec.json.decode(row.attachment) if bytes(row.attachment) else {}
+    attachment: dict[str, Any] = decoded(row.attachment, dict) or {}
     kind, text = attachment_text(attachment)
     if kind == "queued_command":
         yield from _queued_command(attachment, row, line, memory)

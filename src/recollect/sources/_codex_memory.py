@@ -8,7 +8,9 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Kind, Noise, Record, Usage
 from recollect.sources._codex_shapes import Envelope
-from recollect.sources._source import Line, Memory, milliseconds
+from recollect.sources._container import Line
+from recollect.sources._source import Memory
+from recollect.sources._values import milliseconds
 
 TWINS_APART = 32  # lines between the two records of one thing; never seen beyond 4
 TWINS = 32  # things remembered for their second record: a reasoning item may have a dozen parts

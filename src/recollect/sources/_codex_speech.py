@@ -4,7 +4,7 @@ from recollect.model import Entry, Kind, Noise, Opens, Record, Stop
 from recollect.sources import _codex_shapes as shape
 from recollect.sources import _codex_text as wording
 from recollect.sources._codex_memory import EVENT, ITEM, CodexMemory, is_twin, record, twin_of
-from recollect.sources._source import Line
+from recollect.sources._container import Line
 
 # ---- the person's side
 

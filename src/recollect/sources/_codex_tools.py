@@ -24,7 +24,7 @@ from recollect.sources._codex_text import (
     texts_of,
     with_images,
 )
-from recollect.sources._source import Line
+from recollect.sources._container import Line
 
 OPEN_CALLS = 256  # tool calls without an output, or still running; real sessions leave a handful
 ANSWERED = 32  # calls remembered after their output: a late end event follows within a few lines

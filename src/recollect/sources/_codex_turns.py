@@ -8,7 +8,7 @@ from recollect.sources._codex_memory import EVENT, LOG, CodexMemory, is_twin, re
 from recollect.sources._codex_shapes import Envelope
 from recollect.sources._codex_speech import stopped
 from recollect.sources._codex_text import review_text
-from recollect.sources._source import Line
+from recollect.sources._container import Line
 
 ENDS = {"interrupted": Stop.INTERRUPT, "cancelled": Stop.CANCEL, "replaced": Stop.CANCEL}
 

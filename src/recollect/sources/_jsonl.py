@@ -7,7 +7,7 @@ U+2028 and its like are text.
 
 import errno
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,11 +15,13 @@ import msgspec
 import zstandard
 
 from recollect.model import Problem
-from recollect.sources._source import Line, Misfit
+from recollect.sources._container import Line, Misfit, Unreadable
 
 CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
 LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
 EXCERPT = 120  # characters of a bad line that `doctor` shows
+HEAD = 65_536  # bytes of a log's beginning that say whose it is
+HEAD_LINES = 40
 BOM = b"\xef\xbb\xbf"
 
 _scan = json.JSONDecoder().raw_decode
@@ -87,6 +89,39 @@ class OversizedLine(Exception):
         self.offset = offset
 
 
+def first_values(path: Path, shape: Any) -> list[Any]:
+    """What a log begins with, decoded into its shape."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+    values: list[Any] = []
+    with open_log(path) as stream:
+        try:
+            for number, (offset, raw, _) in enumerate(raw_lines(stream, 0), 1):
+                values += [line.value for line in decode(path, offset, number, raw, decoder) if isinstance(line, Line)]
+                if offset > HEAD or number >= HEAD_LINES:
+                    break
+        except OversizedLine:
+            pass
+    return values
+
+
+def every_line(shape: Any) -> Callable[[Path], list[Line | Problem]]:
+    """What loads a file as all of its lines, for formats whose later lines change what the earlier ones said."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+
+    def load(path: Path) -> list[Line | Problem]:
+        lines: list[Line | Problem] = []
+        with open_log(path) as stream:
+            try:
+                for number, (offset, raw, whole) in enumerate(raw_lines(stream, 0), 1):
+                    if whole or not is_torn(raw):
+                        lines += decode(path, offset, number, raw, decoder)
+            except OversizedLine as reason:
+                raise Unreadable(str(reason)) from reason
+        return lines
+
+    return load
+
+
 def is_torn(line: bytes) -> bool:
     """Whether a last line without its newline is still being written.
 
@@ -125,7 +160,7 @@ def _forgiving(
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]
     for place, (start, value) in enumerate(values):
-        again = json.dumps(_scrub(value), ensure_ascii=False).encode()
+        again = json.dumps(scrubbed(value), ensure_ascii=False).encode()
         at = offset + (len(text[:start].encode()) if place else 0)
         try:
             yield Line(path, at, number, decoder.decode(again), again)
@@ -150,7 +185,7 @@ def _values(text: str) -> tuple[list[tuple[int, Any]], bool]:
     return values, True
 
 
-def _scrub(value: Any) -> Any:
+def scrubbed(value: Any) -> Any:
     """What JavaScript writes and UTF-8 or JSON forbids, made lawful: lone surrogates, NaN, infinities."""
     match value:
         case str():
@@ -158,8 +193,8 @@ def _scrub(value: Any) -> Any:
         case float():
             return value if value - value == 0 else None
         case list():
-            return [_scrub(item) for item in value]
+            return [scrubbed(item) for item in value]
         case dict():
-            return {_scrub(key): _scrub(item) for key, item in value.items()}
+            return {scrubbed(key): scrubbed(item) for key, item in value.items()}
         case _:
             return value

@@ -1,21 +1,29 @@
-"""What a source is: one agent's logs, where they lie and how a line of them becomes records."""
+"""What a source is: an agent, the formats in which it keeps its sessions, and where they lie.
 
-import os
-import re
+A format is one of three, by how its files are written. `Lines` only ever grow, and are read on from where reading
+stopped. A `Document` is written anew as a whole, and a `Database` is changed anywhere: both are read session by session,
+compared with what is known, and only the difference is kept.
+"""
+
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from recollect.model import Entry, Problem
+from recollect.model import About, Entry, Problem, Record
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._sqlite import reading
+from recollect.sources._walk import walk
 
-EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment, in UTC
-LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
-PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
+Homes = Callable[[Mapping[str, str]], list[Path]]
+IsKnown = Callable[[str, str], bool]
+UNNAMED = ""  # the session of entries that belong to none
 
 
 class Memory(Struct, kw_only=True):
@@ -29,116 +37,193 @@ class Memory(Struct, kw_only=True):
     copies_from: str | None = None  # the session whose history the file begins with, when it says so itself
 
 
-class Misfit(Struct, frozen=True):
-    """A JSON value that is not of the declared shape. It is kept as an event of unknown kind."""
+class Stamp(Struct, frozen=True):
+    """What tells a changed log from an unchanged one without opening it."""
+
+    size: int
+    mtime_ns: int
+    inode: int
 
 
-class Line(Struct, frozen=True):
-    """One decoded value of a log and where it stood."""
-
-    path: Path
-    offset: int
-    number: int  # from 1
-    value: Any
-    raw: bytes
+def nowhere(env: Mapping[str, str]) -> list[Path]:
+    """The home of what has none: exports and recordings, read when somebody names them."""
+    return []
 
 
-@dataclass(frozen=True)
-class Source:
-    """An agent that we can read. One line in `SOURCES` makes everything else know of it."""
+def any_file(path: Path) -> bool:
+    return True
 
-    name: str
-    title: str
-    homes: Callable[[Mapping[str, str]], list[Path]]
-    """The folders where this agent keeps its logs, by its own environment variables."""
+
+def alone(path: Path) -> list[Path]:
+    return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One way in which an agent keeps its sessions."""
+
+    recognises: Callable[[Head], bool]
+    """Whether a file is of this format, by what it begins with and wherever it lies."""
+    homes: Homes = nowhere
+    """The folders where such logs are, by the agent's own environment variables."""
     endings: tuple[str, ...]
     """How the names of its logs end."""
-    is_log: Callable[[Path], bool]
+    is_log: Callable[[Path], bool] = any_file
     """Whether a file of such a name in such a folder is a log."""
+    deep: bool = True
+    """Whether logs lie in folders below those homes as well."""
+    in_projects: tuple[str, ...] = ()
+    """Where such logs lie in the folder that the agent worked in: folders or files, by their relative names."""
+
+    def find(self, home: Path) -> Iterator[Path | Problem]:
+        """Every log below one of those folders."""
+        for found in walk(home, self.endings, deep=self.deep):
+            if isinstance(found, Problem) or self.is_log(found):
+                yield found
+
+    def log_of(self, changed: Path) -> Path | None:
+        """The log that a file in such a folder belongs to."""
+        return changed if changed.name.endswith(self.endings) and self.is_log(changed) else None
+
+    def parts(self, log: Path) -> Iterable[Path]:
+        """The other files that a log consists of."""
+        return ()
+
+    def stamp(self, log: Path) -> Stamp:
+        stat = log.stat()
+        size, mtime_ns = stat.st_size, stat.st_mtime_ns
+        for part in self.parts(log):
+            try:
+                more = part.stat()
+            except OSError:
+                continue
+            size, mtime_ns = size + more.st_size, max(mtime_ns, more.st_mtime_ns)
+        return Stamp(size, mtime_ns, stat.st_ino)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(Format):
+    """JSON Lines that are only ever appended to."""
+
     shape: Any
     """The declared shape of one line: a msgspec type."""
-    memory: type[Memory]
+    memory: type[Memory] = Memory
     begin: Callable[[Path, list[Any]], Memory]
     """The memory to start a file with, from its path and its first values."""
     read: Callable[[Line, Any], Iterable[Entry]]
     """What one line says. Every line gives at least one entry."""
-    recognises: Callable[[list[Any]], bool]
-    """Whether the first values of some file are this agent's, wherever the file lies."""
-    verified: str = "unverified"
-
-    def find(self, home: Path) -> Iterator[Path | Problem]:
-        """Every log below one of those folders."""
-        for found in walk(home, self.endings):
-            if isinstance(found, Problem) or self.is_log(found):
-                yield found
 
 
-def walk(root: Path, endings: tuple[str, ...]) -> Iterator[Path | Problem]:
-    """Every file below a folder with one of these endings, in a stable order. Links are followed, loops are not."""
-    folders, seen = [str(root)], set()
-    while folders:
-        folder = folders.pop()
-        try:
-            identity = Path(folder).stat()
-            if (identity.st_dev, identity.st_ino) in seen:
-                continue
-            seen.add((identity.st_dev, identity.st_ino))
-            with os.scandir(folder) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
-        except FileNotFoundError:
-            continue
-        except OSError as reason:
-            yield Problem(Path(folder), 0, f"folder cannot be read: {reason.strerror}")
-            continue
-        for entry in entries:
-            if _is_folder(entry):
-                folders.append(entry.path)
-        yield from (Path(entry.path) for entry in reversed(entries) if entry.name.endswith(endings) and _is_file(entry))
+class Snapshots(Format):
+    """What is not only appended to: read session by session, as it is now."""
+
+    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+        """(session, mark, entries) of every session but those whose mark is known. Raises `Unreadable`."""
+        raise NotImplementedError
 
 
-def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that points to itself
-        return False
+@dataclass(frozen=True, kw_only=True)
+class Document(Snapshots):
+    """A file that is written anew as a whole; or one whose later lines change what the earlier ones said."""
+
+    load: Callable[[Path], Any]
+    """The content of a file, by one of the containers. Raises `Unreadable`."""
+    read: Callable[[Path, Any], Iterable[Entry]]
+    """What the document says, from its path and content: every entry of every session in it."""
+    beside: Callable[[Path], Iterable[Path]] = alone
+    """Further files that the document is read together with."""
+    owner: Callable[[Path], Path | None] | None = None
+    """Which document one of those further files belongs to."""
+
+    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+        for session, entries in _by_session(self.read(log, self.load(log))).items():
+            mark = _mark(entries)
+            if not is_known(session, mark):
+                yield session, mark, entries
+
+    def parts(self, log: Path) -> Iterable[Path]:
+        return self.beside(log)
+
+    def log_of(self, changed: Path) -> Path | None:
+        return super().log_of(changed) or (self.owner(changed) if self.owner else None)
 
 
-def _is_file(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
+@dataclass(frozen=True, kw_only=True)
+class Database(Snapshots):
+    """An SQLite database with many sessions, read-only."""
+
+    sessions: Callable[[sqlite3.Connection], Iterable[tuple[Any, ...]]]
+    """Rows (native id of a session, whatever changes whenever the session does): few columns, from an index if possible."""
+    read: Callable[[Path, sqlite3.Connection, str], Iterable[Entry]]
+    """What the database says of one session: every entry of it."""
+
+    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+        with reading(log) as db:
+            for session, *dates in list(self.sessions(db)):
+                mark = "/".join(map(str, dates))
+                if not is_known(str(session), mark):
+                    yield str(session), mark, list(self.read(log, db, str(session)))
+
+    def parts(self, log: Path) -> Iterable[Path]:
+        return (log.with_name(log.name + "-wal"),)
+
+    def log_of(self, changed: Path) -> Path | None:
+        for suffix in ("-wal", "-journal", "-shm"):
+            if changed.name.endswith(suffix):
+                return super().log_of(changed.with_name(changed.name.removesuffix(suffix)))
+        return super().log_of(changed)
 
 
-def bounded(number: int | None) -> int:
-    """A count from a log; one that no archive could hold counts as nothing."""
-    return number if number is not None and abs(number) < LARGEST else 0
+@dataclass(frozen=True)
+class Source:
+    """An agent that we can read. One line in `BUILT_IN` makes everything else know of it."""
+
+    name: str
+    title: str
+    formats: tuple[Format, ...]
+    real_sessions: int = 0
+    """How many real sessions it was tried on. 0: written by the published format alone, unverified."""
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return list(dict.fromkeys(home for format in self.formats for home in format.homes(env)))
+
+    def find(self, env: Mapping[str, str]) -> Iterator[tuple[Format, Path | Problem]]:
+        """Every log of this agent in its homes, with its format."""
+        for format in self.formats:
+            for home in dict.fromkeys(format.homes(env)):
+                for found in format.find(home):
+                    yield format, found
 
 
-@lru_cache(maxsize=64)
-def _minute(stamp: str) -> int | None:
-    """Most records are of the same few minutes, and nearly all are written the same way."""
-    try:
-        return round(datetime.fromisoformat(f"{stamp}:00+00:00").timestamp() * 1000)
-    except ValueError:
-        return None
+def _by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries of each session, in their order; what belongs to none under the name of none."""
+    sessions: dict[str, list[Entry]] = {}
+    for entry in entries:
+        session = entry.session if isinstance(entry, Record | About) else UNNAMED
+        sessions.setdefault(session, []).append(entry)
+    return sessions
+
+
+def _mark(entries: list[Entry]) -> str:
+    """What changes whenever one of these entries does."""
+    digest = blake2b(digest_size=12)
+    for entry in entries:
+        digest.update(msgspec.msgpack.encode(entry, enc_hook=str))
+    return digest.hexdigest()
 
 
 def home_of(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or env.get("USERPROFILE") or "~").expanduser()
 
 
-def milliseconds(stamp: object) -> int | None:
-    """An ISO 8601 time as milliseconds since 1970; None for what is no time."""
-    if not isinstance(stamp, str):
-        return None
-    if PLAIN_TIME.fullmatch(stamp) and (minute := _minute(stamp[:16])) is not None:
-        return minute + int(stamp[17:19]) * 1000 + int(stamp[20:23])
-    try:
-        moment = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        return None
-    at = round(moment.timestamp() * 1000)
-    return at if EARLIEST <= at <= LATEST else None
+def data_home(env: Mapping[str, str]) -> Path:
+    """Where programs keep their data by the XDG rules."""
+    return Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else home_of(env) / ".local/share"
+
+
+def config_homes(env: Mapping[str, str]) -> list[Path]:
+    """Where desktop programs keep their data on Linux, macOS and Windows."""
+    home = home_of(env)
+    linux = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
+    windows = [Path(env["APPDATA"])] if env.get("APPDATA") else []
+    return [linux, home / "Library/Application Support", *windows]

@@ -21,7 +21,11 @@ from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, keep_
 from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
 from recollect.sources._claude_side import SIDE_RECORDS, attachment, system
 from recollect.sources._claude_text import INJECTED, command_text, result_text, without_reminders
-from recollect.sources._source import Line, Source, bounded, home_of, milliseconds
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._json import decoded
+from recollect.sources._source import Lines, Source, home_of
+from recollect.sources._values import bounded, milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
@@ -56,13 +60,18 @@ def begin(path: Path, first: list[Any]) -> ClaudeMemory:
     return ClaudeMemory(session=session, copies_from=next((owner for owner in owners if owner != session), None))
 
 
-def recognises(first: list[Any]) -> bool:
+def recognises(head: Head) -> bool:
     return any(
-        isinstance(row, Row)
-        and (row.type in SIDE_RECORDS or (row.uuid is not None and row.type in {"user", "assistant", "system"}))
-        and not (isinstance(row.message, Message) and row.message.role == "model")
-        for row in first
+        row.get("type") in SIDE_RECORDS
+        or (row.get("uuid") is not None and row.get("type") in {"user", "assistant", "system"} and not _is_qwen(row))
+        for row in head.objects()
     )
+
+
+def _is_qwen(row: dict[str, Any]) -> bool:
+    """Qwen Code writes records of the same frame around messages of Gemini's make."""
+    message = row.get("message")
+    return (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
 
 
 def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
@@ -264,11 +273,8 @@ def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
 def _spawned(row: Row, blocks: list[Block], memory: ClaudeMemory) -> Iterator[About]:
     if b'"agentId"' not in bytes(row.tool_use_result):
         return
-    try:
-        result = msgspec.json.decode(row.tool_use_result, type=Spawned)
-    except msgspec.DecodeError:
-        return
-    if result.agent_id:
+    result = decoded(row.tool_use_result, Spawned)
+    if result is not None and result.agent_id:
         child = f"{memory.session}/agent-{result.agent_id}"
         yield About(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
 
@@ -278,9 +284,8 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     if b'"agent_progress"' not in bytes(row.data):
         yield Noise("progress")
         return
-    try:
-        progress = msgspec.json.decode(row.data, type=Progress)
-    except msgspec.DecodeError:
+    progress = decoded(row.data, Progress)
+    if progress is None:
         yield Noise("progress")
         return
     said = progress.message
@@ -313,13 +318,17 @@ READERS = {
 SOURCE = Source(
     name="claude-code",
     title="Claude Code",
-    homes=homes,
-    endings=(".jsonl",),
-    is_log=is_log,
-    shape=Row,
-    memory=ClaudeMemory,
-    begin=begin,
-    read=read,
-    recognises=recognises,
-    verified="177 real sessions",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=ClaudeMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+    real_sessions=177,
 )

@@ -23,7 +23,10 @@ from recollect.sources import _codex_tools as tools
 from recollect.sources import _codex_turns as turns
 from recollect.sources._codex_memory import LOG, CodexMemory, at, runtime, shaped, unknown
 from recollect.sources._codex_shapes import Envelope
-from recollect.sources._source import Line, Source, home_of, milliseconds
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._source import Lines, Source, home_of
+from recollect.sources._values import milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
@@ -46,10 +49,6 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 def homes(env: Mapping[str, str]) -> list[Path]:
     home = Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
     return [home / "sessions", home / "archived_sessions"]
-
-
-def is_log(path: Path) -> bool:
-    return True
 
 
 def begin(path: Path, first: list[Any]) -> CodexMemory:
@@ -84,11 +83,12 @@ def _name_in(path: Path) -> str:
     return found.group() if found else stem
 
 
-def recognises(first: list[Any]) -> bool:
-    rows = [value for value in first if isinstance(value, Envelope)]
+def recognises(head: Head) -> bool:
     return any(
-        (row.type in READERS and bytes(row.payload).startswith(b"{")) or row.record_type == "state" or _is_header(row)
-        for row in rows
+        (row.get("type") in READERS and isinstance(row.get("payload"), dict))
+        or row.get("record_type") == "state"
+        or ("type" not in row and isinstance(row.get("id"), str) and "instructions" in row)
+        for row in head.objects()
     )
 
 
@@ -328,13 +328,16 @@ FUNCTION_CALL = msgspec.json.Decoder(shape.FunctionCall)
 SOURCE = Source(
     name="codex",
     title="Codex",
-    homes=homes,
-    endings=(".jsonl", ".jsonl.zst"),
-    is_log=is_log,
-    shape=Envelope,
-    memory=CodexMemory,
-    begin=begin,
-    read=read,
-    recognises=recognises,
-    verified="77 real sessions",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl", ".jsonl.zst"),
+            shape=Envelope,
+            memory=CodexMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+    real_sessions=77,
 )

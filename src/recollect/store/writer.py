@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from recollect.model import KIND_CODE, Event, Problem, Session, Turn, path_text
+from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
 from recollect.store._body import packed, unpacked
 from recollect.store._database import connect, fault, transaction
 
@@ -33,6 +33,25 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
+class EventCells(NamedTuple):
+    """A row of the event table, without its key."""
+
+    id: bytes
+    session: int
+    turn: int
+    seq: int
+    kind: int
+    at: int
+    line: int
+    flags: int
+    tool: int | None
+    model: int | None
+    answers: int | None
+    exit_code: int | None
+    usage: str | None
+    body: str | bytes
+
+
 class Writer:
     """Opened by whoever holds the realm's lock."""
 
@@ -45,6 +64,9 @@ class Writer:
         """Load what is kept in memory: few rows, asked for with every event. To be done again after a rollback."""
         self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
         self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
+        self._told: dict[bytes, dict[str, About]] = {}
+        for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
+            self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=About)
 
     def close(self) -> None:
         self.db.close()
@@ -129,6 +151,10 @@ class Writer:
         kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
         return kind, unpacked(body)
 
+    def folders(self) -> list[Path]:
+        """Every folder that an agent has worked in."""
+        return [Path(cwd) for (cwd,) in self.db.execute("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%'")]
+
     def path_of(self, session: bytes) -> str | None:
         """The log that a session was read from last."""
         row = self.db.execute("SELECT path FROM session WHERE id = ?", (session,)).fetchone()
@@ -173,51 +199,85 @@ class Writer:
         ).fetchone()
         return int(row[0])
 
+    def path_and_size(self, session: bytes) -> tuple[str, int] | None:
+        """The log that a session was read from last, and how many events it has."""
+        row: tuple[str, int] | None = self.db.execute(
+            "SELECT path, event_count FROM session WHERE id = ?", (session,)
+        ).fetchone()
+        return row
+
+    def told(self, session: bytes, other_than: str) -> list[About]:
+        """What other logs say of a session."""
+        return [about for path, about in self._told.get(session, {}).items() if path != other_than]
+
+    def put_about(self, session: bytes, path: str, about: About, project: str | None) -> None:
+        """Keep what a log says of a session that is told elsewhere, now or later."""
+        self._told.setdefault(session, {})[path] = about
+        self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", (session, path, _json(about)))
+        self.db.execute(
+            """
+            UPDATE session
+               SET title = CASE WHEN :title <> '' AND :rank >= title_rank THEN :title ELSE title END,
+                   title_rank = CASE WHEN :title <> '' THEN max(:rank, title_rank) ELSE title_rank END,
+                   cwd = coalesce(cwd, :cwd), project = coalesce(project, :project),
+                   branch = coalesce(branch, :branch), model = coalesce(model, :model)
+             WHERE id = :session""",
+            {
+                "session": session,
+                "title": about.title or "",
+                "rank": about.title_rank,
+                "cwd": about.cwd,
+                "project": project,
+                "branch": about.branch,
+                "model": about.model,
+            },
+        )
+
+    def replace_turns(self, session: int, turns: list[Turn]) -> None:
+        """Make these all the turns of a session."""
+        self.db.execute("DELETE FROM turn WHERE session = ? AND ordinal > ?", (session, len(turns)))
+        stored = set(self.db.execute("SELECT * FROM turn WHERE session = ?", (session,)))
+        self._put_turns([row for turn in turns if (row := _turn_row(session, turn)) not in stored])
+
     def put_turns(self, session: int, turns: Iterable[Turn]) -> None:
-        self.db.executemany(
-            "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    session,
-                    turn.ordinal,
-                    turn.started_at,
-                    turn.updated_at,
-                    turn.event_count,
-                    turn.opened,
-                    turn.prompt,
-                    turn.answer,
-                    turn.terminal,
-                    turn.stop,
-                    turn.last,
-                    _json(turn.tools),
-                    _json(turn.kinds),
-                    _json(turn.usage),
-                )
-                for turn in turns
-            ],
+        self._put_turns([_turn_row(session, turn) for turn in turns])
+
+    def _put_turns(self, rows: list[tuple[Any, ...]]) -> None:
+        self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def stored(self, session: bytes) -> dict[bytes, "EventCells"]:
+        """Every event of a session as it lies in the archive, by its id."""
+        rows = self.db.execute(
+            """
+            SELECT id, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body
+              FROM event
+             WHERE session = (SELECT key FROM session WHERE id = ?)""",
+            (session,),
+        )
+        return {row[0]: EventCells._make(row) for row in rows}
+
+    def row(self, session: int, event: Event) -> "EventCells":
+        """An event as it will lie in the archive."""
+        return EventCells(
+            event.id,
+            session,
+            event.turn,
+            event.seq,
+            KIND_CODE[event.kind],
+            event.at,
+            event.line,
+            event.failed * FAILED + event.own * OWN,
+            self._word(event.tool),
+            self._word(event.model),
+            event.answers,
+            event.exit_code,
+            _json(event.usage) if event.usage else None,
+            packed(event),
         )
 
     def put_events(self, session: int, events: list[Event]) -> int:
         """Add events; the key of the first. Their keys follow one another in the order given."""
-        rows = [
-            (
-                event.id,
-                session,
-                event.turn,
-                event.seq,
-                KIND_CODE[event.kind],
-                event.at,
-                event.line,
-                event.failed * FAILED + event.own * OWN,
-                self._word(event.tool),
-                self._word(event.model),
-                event.answers,
-                event.exit_code,
-                _json(event.usage) if event.usage else None,
-                packed(event),
-            )
-            for event in events
-        ]
+        rows = [self.row(session, event) for event in events]
         self.db.executemany(
             """
             INSERT INTO event (id, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body)
@@ -320,6 +380,25 @@ class Writer:
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as reason:
             raise fault(reason, self.path) from reason
+
+
+def _turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
+    return (
+        session,
+        turn.ordinal,
+        turn.started_at,
+        turn.updated_at,
+        turn.event_count,
+        int(turn.opened),
+        turn.prompt,
+        turn.answer,
+        turn.terminal,
+        turn.stop and str(turn.stop),
+        turn.last,
+        _json(turn.tools),
+        _json(turn.kinds),
+        _json(turn.usage),
+    )
 
 
 def _json(value: Any) -> str:

@@ -33,7 +33,7 @@ def command(as_json: bool, **realm: object) -> None:
 
 def _row(source: Source, counts: dict[str, Any]) -> dict[str, Any]:
     homes = source.homes(os.environ)
-    logs = [found for home in homes for found in source.find(home) if not isinstance(found, Problem)]
+    logs = [found for _, found in source.find(os.environ) if not isinstance(found, Problem)]
     return {
         "source": source.name,
         "title": source.title,
@@ -42,7 +42,7 @@ def _row(source: Source, counts: dict[str, Any]) -> dict[str, Any]:
         "logs": len(logs),
         "sessions": counts.get("sessions", 0),
         "updated_at": counts.get("last"),
-        "verified": source.verified,
+        "verified": f"{source.real_sessions} real sessions" if source.real_sessions else "unverified",
     }
 
 

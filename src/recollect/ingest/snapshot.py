@@ -1,0 +1,122 @@
+"""One log that is rewritten as it grows: a document, or a database. Read session by session; what changed is kept."""
+
+from collections import Counter
+
+import msgspec
+from msgspec import Struct
+
+from recollect.ingest.discover import Log
+from recollect.ingest.indexing import Indexer
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, tallied
+from recollect.ingest.report import OnProgress, Report
+from recollect.model import Entry, Problem, Record, path_text, session_id
+from recollect.settings import Settings
+from recollect.sources import NOT_UNDERSTOOD, Snapshots, Unreadable, not_understood
+from recollect.sources._source import UNNAMED
+from recollect.store import Cursor, Writer
+
+
+class Kept(Struct, array_like=True):
+    """One session as it was when last read: what tells that it has changed, and what it consisted of."""
+
+    mark: str
+    tally: dict[str, int]
+
+
+class Snapshot(Struct, kw_only=True):
+    """What the cursor of such a log carries."""
+
+    kept: dict[str, Kept] = {}
+
+
+class SnapshotReader:
+    """A document or a database that has changed."""
+
+    copies = False
+
+    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log, format: Snapshots) -> None:
+        self.archive = archive
+        self.log = log
+        self.format = format
+        self.source = log.source
+        self.keeper = Keeper(archive, indexer, settings, log)
+        self.known = self._known(archive.cursor(path_text(log.path)))
+        self.kept: dict[str, Kept] = {}
+
+    def _known(self, cursor: Cursor | None) -> dict[str, Kept]:
+        if cursor is None or cursor.state is None:
+            return {}
+        try:
+            return msgspec.msgpack.decode(cursor.state, type=Snapshot).kept
+        except msgspec.DecodeError:
+            return {}  # it was a log of another format
+
+    def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
+        report.files_read += 1
+        self.archive.drop_problems(path_text(self.log.path))
+        try:
+            for session, mark, entries in self.format.told(self.log.path, self._is_known):
+                self._take(session, mark, entries, transaction, report)
+        except FileNotFoundError:
+            return
+        except Unreadable as reason:
+            self._refuse(reason, report)
+            return
+        except NOT_UNDERSTOOD as reason:
+            self._refuse(Unreadable(not_understood(reason)), report)
+            return
+        except OSError as reason:
+            report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
+            return
+        self._store_cursor(self.kept)
+        if on_progress:
+            on_progress(report)
+
+    def _is_known(self, session: str, mark: str) -> bool:
+        kept = self.known.get(session)
+        if kept is None or kept.mark != mark or session == UNNAMED:
+            return False
+        self.kept[session] = kept
+        return True
+
+    # ---- what is new of it
+
+    def _take(self, session: str, mark: str, entries: list[Entry], transaction: Grouped, report: Report) -> None:
+        try:
+            events = self.keeper.replace(entries, report)
+            tally = _tally(entries)
+        except Excluded:
+            self.archive.empty_session(session_id(self.source.name, session))
+            events, tally = 0, {"noise: excluded session": 1}
+        whole = not any(isinstance(entry, Problem) for entry in entries)  # else it is to be read, and named, again
+        self.kept[session] = Kept(mark if whole else "", tally)
+        report.lines += len(entries)
+        report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
+        transaction.add(events + 1)
+
+    def _refuse(self, reason: Unreadable, report: Report) -> None:
+        """Name what cannot be read; what was read of it before stays. It is tried again when that can be of use."""
+        problem = Problem(self.log.path, reason.line, reason.reason, reason.excerpt)
+        self.archive.put_problems(self.source.name, [problem])
+        report.problems += 1
+        if reason.lasting:
+            self._store_cursor({**self.known, **self.kept})
+
+    def _store_cursor(self, kept: dict[str, Kept]) -> None:
+        stamp = self.log.stamp
+        tally = sum((Counter(one.tally) for one in kept.values()), Counter[str]())
+        cursor = Cursor(
+            path=path_text(self.log.path),
+            source=self.source.name,
+            size=stamp.size,
+            mtime_ns=stamp.mtime_ns,
+            inode=stamp.inode,
+            line=tally.total(),
+            state=msgspec.msgpack.encode(Snapshot(kept=kept)),
+            tally=dict(tally),
+        )
+        self.archive.put_cursor(cursor)
+
+
+def _tally(entries: list[Entry]) -> dict[str, int]:
+    return dict(Counter(map(tallied, entries)))

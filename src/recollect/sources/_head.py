@@ -1,0 +1,97 @@
+"""What a file begins with: enough to say whose it is, wherever it lies."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.sources._container import Unreadable
+from recollect.sources._jsonl import open_log
+from recollect.sources._sqlite import MAGIC, reading
+
+HEAD = 65_536  # bytes of a file's beginning that say what it is
+HEAD_LINES = 40
+WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
+
+
+class Head(Struct, frozen=True):
+    """One of three is filled: `values` of a JSON document or the first lines of JSON, `tables` of a database, `text`."""
+
+    path: Path
+    values: list[Any] = []
+    tables: frozenset[str] = frozenset()
+    text: str = ""
+
+    def first(self) -> dict[str, Any]:
+        """The first value, if it is an object; else an empty one."""
+        return self.values[0] if self.values and isinstance(self.values[0], dict) else {}
+
+    def objects(self) -> list[dict[str, Any]]:
+        return [value for value in self.values if isinstance(value, dict)]
+
+
+def head_of(path: Path) -> Head:
+    """Look at a file. What cannot be opened raises OSError; what cannot be understood is text."""
+    with path.open("rb") as stream:
+        start = stream.read(HEAD)
+    if start.startswith(MAGIC):
+        return Head(path, tables=_tables(path))
+    if path.suffix == ".zst":
+        with open_log(path) as plain:
+            start = plain.read(HEAD)
+    text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0")
+    if not text.startswith(("{", "[", '"')):
+        return Head(path, text=text)
+    values = _lines(path, start)
+    return Head(path, values=values) if values else Head(path, values=_document(path), text=text)
+
+
+def _tables(path: Path) -> frozenset[str]:
+    try:
+        with reading(path) as db:
+            return frozenset(name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+    except Unreadable:
+        return frozenset()
+
+
+def _lines(path: Path, start: bytes) -> list[Any]:
+    """The values of the first lines, each of which is whole JSON; nothing if the first one is not."""
+    lines = start.split(b"\n")
+    if len(start) == HEAD:
+        if len(lines) == 1:
+            lines = [_first_line(path)]
+        else:
+            lines.pop()  # torn by us
+    values = []
+    for line in lines[:HEAD_LINES]:
+        try:
+            values += _glued(line.decode("utf-8", "replace").strip("\ufeff \t\r\0"))
+        except (ValueError, RecursionError):
+            if not values:
+                return []
+    return values
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.readline(WHOLE)
+
+
+def _glued(text: str) -> list[Any]:
+    values = []
+    while text:
+        value, end = json.JSONDecoder().raw_decode(text)
+        values.append(value)
+        text = text[end:].lstrip()
+    return values
+
+
+def _document(path: Path) -> list[Any]:
+    if path.suffix == ".zst" or path.stat().st_size > WHOLE:
+        return []
+    try:
+        return [msgspec.json.decode(path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff"))]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []

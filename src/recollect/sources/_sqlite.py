@@ -1,0 +1,116 @@
+"""Databases of agents, read while their owners write: without a lock they could wait for, without a byte of ours.
+
+How a database is opened depends on who else has it open. Where a write-ahead log is in use there is a `-shm` file:
+we join the readers, with that file mapped read-only; such readers never hold up a writer. A `-wal` without `-shm` was
+left by a crash or came with a copy: it is read in a private copy, since reading it in place would write beside it.
+Everything else is read as if it could not change, which takes no lock at all; whether it did change is looked up
+afterwards, and what was read in between is thrown away.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from recollect.sources._container import Unreadable
+
+MAGIC = b"SQLite format 3\0"
+CHANGES = slice(24, 28)  # of the first page: the file change counter
+WAL_HEADER = 32  # bytes: a write-ahead log that is no longer holds nothing
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database for reading. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
+    try:
+        if beside(path, "-shm").exists():
+            with _connected(path, "mode=ro&readonly_shm=1") as db:
+                yield db
+        elif _size(beside(path, "-wal")) > WAL_HEADER:
+            with tempfile.TemporaryDirectory() as folder, _connected(_copy(path, Path(folder)), "mode=rw") as db:
+                yield db
+        else:
+            with _unchanged(path), _connected(path, "immutable=1") as db:
+                yield db
+    except sqlite3.Error as reason:
+        raise _unreadable(reason) from reason
+
+
+@contextmanager
+def _connected(path: Path, how: str) -> Iterator[sqlite3.Connection]:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
+    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def _unchanged(path: Path) -> Iterator[None]:
+    """Whatever is read inside counts only if nobody wrote meanwhile."""
+    before = _state(path)
+    try:
+        yield
+    except sqlite3.Error:
+        if _state(path) != before:
+            raise Unreadable("was being written to", lasting=False) from None
+        raise
+    if _state(path) != before:
+        raise Unreadable("was being written to", lasting=False)
+
+
+def _state(path: Path) -> tuple[bytes, int, int]:
+    if _size(beside(path, "-journal")) > 0:
+        raise Unreadable("is in the middle of a transaction", lasting=False)
+    with path.open("rb") as stream:
+        header = stream.read(100)
+    stat = path.stat()
+    return header[CHANGES], stat.st_size, stat.st_mtime_ns
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    """The database with its write-ahead log, but not the index of that log, which may be another moment's."""
+    for name in (path, beside(path, "-wal")):
+        shutil.copyfile(name, folder / name.name)
+    return folder / path.name
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def select(
+    db: sqlite3.Connection, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a table by column. A column that this version of the agent does not have is None."""
+    there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    if not there:
+        raise Unreadable(f"has no table {table!r}: its schema is not one that is known")
+    chosen = ", ".join(f'"{name}"' if name in there else f'NULL AS "{name}"' for name in columns)
+    rows = db.execute(f'SELECT {chosen} FROM "{table}" {rest}', values)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _unreadable(reason: sqlite3.Error) -> Unreadable:
+    code = (getattr(reason, "sqlite_errorcode", None) or 0) & 0xFF
+    if code in BUSY:
+        return Unreadable("is locked by the agent that writes it", lasting=False)
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return Unreadable("is damaged: not a sound SQLite database")
+    if code == sqlite3.SQLITE_ERROR:
+        return Unreadable(f"has a schema that is not known: {reason}")
+    return Unreadable(f"cannot be read: {reason}")

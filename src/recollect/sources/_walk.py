@@ -1,0 +1,43 @@
+"""Files below a folder, in a stable order."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from recollect.model import Problem
+
+
+def walk(root: Path, endings: tuple[str, ...], *, deep: bool = True) -> Iterator[Path | Problem]:
+    """Every file below a folder with one of these endings. Links are followed, loops are not."""
+    folders, seen = [str(root)], set()
+    while folders:
+        folder = folders.pop()
+        try:
+            identity = Path(folder).stat()
+            if (identity.st_dev, identity.st_ino) in seen:
+                continue
+            seen.add((identity.st_dev, identity.st_ino))
+            with os.scandir(folder) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as reason:
+            yield Problem(Path(folder), 0, f"folder cannot be read: {reason.strerror}")
+            continue
+        if deep:
+            folders += [entry.path for entry in entries if _is_folder(entry)]
+        yield from (Path(entry.path) for entry in reversed(entries) if entry.name.endswith(endings) and _is_file(entry))
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that points to itself
+        return False
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
