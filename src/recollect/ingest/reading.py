@@ -144,11 +144,10 @@ class LogReader:
             text = line.raw[:2_000].decode("utf-8", "replace")
             return (Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
         try:
-            return self.format.read(line, self.memory)
+            return list(self.format.read(line, self.memory))
         except NOT_UNDERSTOOD as reason:
-            return (
-                Problem(self.log.path, line.number, not_understood(reason), line.raw[:EXCERPT].decode("utf-8", "replace")),
-            )
+            excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
+            return (Problem(self.log.path, line.number, not_understood(reason), excerpt),)
 
     # ---- storing
 
