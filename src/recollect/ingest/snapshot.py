@@ -11,7 +11,7 @@ from recollect.ingest.keeping import Excluded, Grouped, Keeper, tallied
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import NOT_UNDERSTOOD, Snapshots, Unreadable, not_understood
+from recollect.sources import NOT_UNDERSTOOD, Snapshots, Stamp, Unreadable, not_understood
 from recollect.sources._source import UNNAMED
 from recollect.store import Cursor, Writer
 
@@ -68,7 +68,7 @@ class SnapshotReader:
         except OSError as reason:
             report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
             return
-        self._store_cursor(self.kept)
+        self._store_cursor(self.kept, self.log.stamp)
         if on_progress:
             on_progress(report)
 
@@ -99,11 +99,9 @@ class SnapshotReader:
         problem = Problem(self.log.path, reason.line, reason.reason, reason.excerpt)
         self.archive.put_problems(self.source.name, [problem])
         report.problems += 1
-        if reason.lasting:
-            self._store_cursor({**self.known, **self.kept})
+        self._store_cursor({**self.known, **self.kept}, self.log.stamp if reason.lasting else Stamp(0, 0, 0))
 
-    def _store_cursor(self, kept: dict[str, Kept]) -> None:
-        stamp = self.log.stamp
+    def _store_cursor(self, kept: dict[str, Kept], stamp: Stamp) -> None:
         tally = sum((Counter(one.tally) for one in kept.values()), Counter[str]())
         cursor = Cursor(
             path=path_text(self.log.path),

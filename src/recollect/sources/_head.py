@@ -50,8 +50,8 @@ def head_of(path: Path) -> Head:
 
 def _tables(path: Path) -> frozenset[str]:
     try:
-        with reading(path) as db:
-            return frozenset(name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+        with reading(path) as opened:
+            return frozenset(name for (name,) in opened.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
     except Unreadable:
         return frozenset()
 

@@ -158,11 +158,13 @@ class Database(Snapshots):
     """What the database says of one session: every entry of it."""
 
     def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
-        with reading(log) as db:
-            for session, *dates in list(self.sessions(db)):
+        with reading(log) as opened:
+            for session, *dates in list(self.sessions(opened.db)):
                 mark = "/".join(map(str, dates))
                 if not is_known(str(session), mark):
-                    yield str(session), mark, list(self.read(log, db, str(session)))
+                    entries = list(self.read(log, opened.db, str(session)))
+                    opened.check()
+                    yield str(session), mark, entries
 
     def parts(self, log: Path) -> Iterable[Path]:
         return (log.with_name(log.name + "-wal"),)

@@ -1,8 +1,9 @@
 """Databases of agents, read while their owners write: without a lock they could wait for, without a byte of ours.
 
-How a database is opened depends on who else has it open. Where a write-ahead log is in use there is a `-shm` file:
-we join the readers, with that file mapped read-only; such readers never hold up a writer. A `-wal` without `-shm` was
-left by a crash or came with a copy: it is read in a private copy, since reading it in place would write beside it.
+How a database is opened depends on who else has it open. Where a write-ahead log is in use there is a `-shm` file
+beside the `-wal`: we join the readers, with that file mapped read-only; such readers never hold up a writer. A `-wal`
+without `-shm` was left by a crash or came with a copy: it is read in a private copy, since reading it in place would
+write beside it.
 Everything else is read as if it could not change, which takes no lock at all; whether it did change is looked up
 afterwards, and what was read in between is thrown away.
 """
@@ -10,10 +11,10 @@ afterwards, and what was read in between is thrown away.
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.sources._container import Unreadable
 
@@ -27,19 +28,27 @@ def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
+class Opened(NamedTuple):
+    """A database for reading. What was read of it counts once `check` has not raised `Unreadable`."""
+
+    db: sqlite3.Connection
+    check: Callable[[], None]
+
+
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database for reading. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
+def reading(path: Path) -> Iterator[Opened]:
+    """Open a database. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
+    wal = _size(beside(path, "-wal"))
     try:
-        if beside(path, "-shm").exists():
+        if wal is not None and _size(beside(path, "-shm")) is not None:
             with _connected(path, "mode=ro&readonly_shm=1") as db:
-                yield db
-        elif _size(beside(path, "-wal")) > WAL_HEADER:
-            with tempfile.TemporaryDirectory() as folder, _connected(_copy(path, Path(folder)), "mode=rw") as db:
-                yield db
+                yield Opened(db, lambda: None)
+        elif wal is not None and wal > WAL_HEADER:
+            with _copied(path) as copy, _connected(copy, "mode=rw") as db:
+                yield Opened(db, lambda: None)
         else:
-            with _unchanged(path), _connected(path, "immutable=1") as db:
-                yield db
+            with _unchanged(path) as check, _connected(path, "immutable=1") as db:
+                yield Opened(db, check)
     except sqlite3.Error as reason:
         raise _unreadable(reason) from reason
 
@@ -57,21 +66,24 @@ def _connected(path: Path, how: str) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _unchanged(path: Path) -> Iterator[None]:
+def _unchanged(path: Path) -> Iterator[Callable[[], None]]:
     """Whatever is read inside counts only if nobody wrote meanwhile."""
     before = _state(path)
-    try:
-        yield
-    except sqlite3.Error:
+
+    def check() -> None:
         if _state(path) != before:
-            raise Unreadable("was being written to", lasting=False) from None
+            raise Unreadable("was being written to", lasting=False)
+
+    try:
+        yield check
+    except sqlite3.Error:
+        check()
         raise
-    if _state(path) != before:
-        raise Unreadable("was being written to", lasting=False)
+    check()
 
 
 def _state(path: Path) -> tuple[bytes, int, int]:
-    if _size(beside(path, "-journal")) > 0:
+    if _size(beside(path, "-journal")):
         raise Unreadable("is in the middle of a transaction", lasting=False)
     with path.open("rb") as stream:
         header = stream.read(100)
@@ -79,18 +91,21 @@ def _state(path: Path) -> tuple[bytes, int, int]:
     return header[CHANGES], stat.st_size, stat.st_mtime_ns
 
 
-def _copy(path: Path, folder: Path) -> Path:
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
     """The database with its write-ahead log, but not the index of that log, which may be another moment's."""
-    for name in (path, beside(path, "-wal")):
-        shutil.copyfile(name, folder / name.name)
-    return folder / path.name
+    with tempfile.TemporaryDirectory() as folder:
+        with _unchanged(path), _unchanged(beside(path, "-wal")):
+            for name in (path, beside(path, "-wal")):
+                shutil.copyfile(name, Path(folder, name.name))
+        yield Path(folder, path.name)
 
 
-def _size(path: Path) -> int:
+def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size
     except OSError:
-        return 0
+        return None
 
 
 def select(
