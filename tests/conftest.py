@@ -16,6 +16,7 @@ from recollect.sources import all_sources
 from tests.golden import in_utc
 
 in_utc()
+KEPT = {"COLUMNS", "LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
 
 
 class Person:
@@ -27,7 +28,7 @@ class Person:
         self.realm = self.state / "realms" / "main"
         self.home.mkdir(parents=True)
         self.env = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "CLAUDE", "CODEX"))},
+            **{name: value for name, value in os.environ.items() if name in KEPT or name.startswith(("LC_", "PYTHON"))},
             "HOME": str(self.home),
             "RECOLLECT_HOME": str(self.state),
         }

@@ -26,22 +26,23 @@ def discover(
     sources: Iterable[Source], env: Mapping[str, str], settings: Settings, projects: Iterable[Path]
 ) -> Iterator[Log | Problem]:
     """Every log of every source on this machine: in its homes, and in the folders where agents have worked."""
+    seen: set[Path] = set()
     for source in sources:
-        for format, found in source.find(env):
-            yield from _log(source, format, found, settings)
-        for format in source.formats:
-            for place in format.in_projects:
-                for project in projects:
-                    yield from _in_project(source, format, project / place, settings)
+        for format, found in (*source.find(env), *_in_projects(source, projects)):
+            if isinstance(found, Problem) or found not in seen:
+                yield from _log(source, format, found, settings)
+            if not isinstance(found, Problem):
+                seen.add(found)
 
 
-def _in_project(source: Source, format: Format, place: Path, settings: Settings) -> Iterator[Log | Problem]:
-    try:
-        found = list(format.find(place)) if place.is_dir() else [place] if place.is_file() else []
-    except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
-        return
-    for log in found:
-        yield from _log(source, format, log, settings)
+def _in_projects(source: Source, projects: Iterable[Path]) -> Iterator[tuple[Format, Path | Problem]]:
+    places = [(format, project / place) for format in source.formats for place in format.in_projects for project in projects]
+    for format, place in places:
+        try:
+            found = list(format.find(place)) if place.is_dir() else [place] if place.is_file() else []
+        except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
+            continue
+        yield from ((format, log) for log in found)
 
 
 def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:

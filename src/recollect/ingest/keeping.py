@@ -27,7 +27,7 @@ from recollect.model import (
 from recollect.project import project_of
 from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
-from recollect.store import Writer
+from recollect.store import EventCells, Writer
 
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
 
@@ -195,9 +195,7 @@ class Keeper:
         """Make a session what its log says now, by writing no more than the difference."""
         identity = session_id(self.source.name, native_id)
         stored = self.archive.stored(identity)
-        for record in said:
-            if isinstance(record, Record) and record.at is None and record.id in stored:
-                record.at = stored[record.id].at  # without a clock of its own, it happened when it was first seen
+        self._date([record for record in said if isinstance(record, Record)], stored)
         state = self._state(native_id)
         made = fold(state, said, self._age())
         session = self._session(state)
@@ -213,6 +211,13 @@ class Keeper:
         self.archive.replace_turns(key, made.turns)
         self._put_events(key, changed, session)
         return len(changed)
+
+    def _date(self, records: list[Record], stored: dict[bytes, EventCells]) -> None:
+        """Of a log without a clock, what is known happened when it was first seen, and what is new just now."""
+        if any(record.at is not None for record in records):
+            return
+        for record in records:
+            record.at = stored[record.id].at if record.id in stored else self._age()
 
     def _session(self, state: State) -> Session | None:
         """The session as it is now; None while nothing was said in it, only of it."""

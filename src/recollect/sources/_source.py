@@ -23,6 +23,7 @@ from recollect.sources._walk import walk
 
 Homes = Callable[[Mapping[str, str]], list[Path]]
 IsKnown = Callable[[str, str], bool]
+CONTAINERS = {".jsonl": "JSONL", ".zst": "JSONL", ".md": "Markdown", ".txt": "text"}  # by the ending of a name
 UNNAMED = ""  # the session of entries that belong to none
 
 
@@ -74,6 +75,11 @@ class Format:
     """Whether logs lie in folders below those homes as well."""
     in_projects: tuple[str, ...] = ()
     """Where such logs lie in the folder that the agent worked in: folders or files, by their relative names."""
+
+    @property
+    def container(self) -> str:
+        """What its files are, as one says it."""
+        return "/".join(dict.fromkeys(CONTAINERS.get(Path(f"x{ending}").suffix, "JSON") for ending in self.endings))
 
     def find(self, home: Path) -> Iterator[Path | Problem]:
         """Every log below one of those folders."""
@@ -157,6 +163,10 @@ class Database(Snapshots):
     read: Callable[[Path, sqlite3.Connection, str], Iterable[Entry]]
     """What the database says of one session: every entry of it."""
 
+    @property
+    def container(self) -> str:
+        return "SQLite"
+
     def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         with reading(log) as opened:
             for session, *dates in list(self.sessions(opened.db)):
@@ -188,6 +198,15 @@ class Source:
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return list(dict.fromkeys(home for format in self.formats for home in format.homes(env)))
+
+    @property
+    def containers(self) -> list[str]:
+        return list(dict.fromkeys(format.container for format in self.formats))
+
+    def places(self, env: Mapping[str, str]) -> list[str]:
+        """Where its logs lie, for a person to read. Nothing for what is only read when it is named."""
+        inside = [f"<project>/{place}" for format in self.formats for place in format.in_projects]
+        return [*map(str, self.homes(env)), *dict.fromkeys(inside)]
 
     def find(self, env: Mapping[str, str]) -> Iterator[tuple[Format, Path | Problem]]:
         """Every log of this agent in its homes, with its format."""

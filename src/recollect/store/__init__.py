@@ -1,13 +1,13 @@
-"""Step 3, KEEP: the archive of a realm. SQLite; the only SQL in the program.
+"""Step 3, KEEP: the archive of a realm. SQLite; the only SQL about what is ours.
 
 One `Writer` at a time, any number of `Reader`s beside it.
 """
 
 from recollect.store._database import OutOfDate
 from recollect.store.reader import EventRow, Reader, SessionRow, TurnRow
-from recollect.store.writer import Cursor, Writer
+from recollect.store.writer import Cursor, EventCells, Writer
 
-__all__ = ["Cursor", "EventRow", "OutOfDate", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
+__all__ = ["Cursor", "EventCells", "EventRow", "OutOfDate", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
 
 from pathlib import Path
 

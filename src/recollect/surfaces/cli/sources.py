@@ -1,6 +1,7 @@
 """recollect sources"""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,15 +12,18 @@ from recollect.sources import Source, all_sources
 from recollect.surfaces.cli._draw import ago, console
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
+BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
+
 
 @click.command("sources")
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """Which agents can be read, which are installed here, and how much of them is indexed.
+    """Which agents can be read, which are installed here, where their logs are, and how much of them is indexed.
 
     \b
     recollect sources
+    recollect sources --json | jq '.[] | select(.installed)'
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     with opened.reading() as reader:
@@ -33,33 +37,45 @@ def command(as_json: bool, **realm: object) -> None:
 
 def _row(source: Source, counts: dict[str, Any]) -> dict[str, Any]:
     homes = source.homes(os.environ)
-    logs = [found for _, found in source.find(os.environ) if not isinstance(found, Problem)]
+    logs = {found for _, found in source.find(os.environ) if not isinstance(found, Problem)}
     return {
         "source": source.name,
         "title": source.title,
         "installed": any(home.is_dir() for home in homes),
         "homes": [str(home) for home in homes],
+        "places": source.places(os.environ),
+        "containers": source.containers,
         "logs": len(logs),
         "sessions": counts.get("sessions", 0),
         "updated_at": counts.get("last"),
-        "verified": f"{source.real_sessions} real sessions" if source.real_sessions else "unverified",
+        "verified": source.real_sessions > 0,
+        "real_sessions": source.real_sessions,
     }
 
 
 def _draw(rows: list[dict[str, Any]]) -> None:
+    """What is here first; then all else that could be."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("agent", "installed", "logs", "sessions", "newest", "verified on", "where"):
+    for name in ("agent", "here", "logs", "sessions", "newest", "verified on", "where"):
         table.add_column(name, justify="right" if name in {"logs", "sessions"} else "left")
-    for row in rows:
+    for row in sorted(rows, key=lambda row: not (row["installed"] or row["sessions"])):
+        there = row["installed"] or row["sessions"]
         table.add_row(
             row["source"],
             "yes" if row["installed"] else "no",
             f"{row['logs']:,}",
             f"{row['sessions']:,}",
             ago(row["updated_at"]),
-            row["verified"],
-            ", ".join(row["homes"]),
+            f"{row['real_sessions']:,} real sessions" if row["verified"] else "unverified",
+            _where(row),
+            style=None if there else "dim",
         )
     console().print(table)
+
+
+def _where(row: dict[str, Any]) -> str:
+    """The places that exist; of what is not here, the first one where it would be."""
+    there = [home for home in row["homes"] if Path(home).is_dir()]
+    return ", ".join(there or row["places"][:1]) or BY_NAME

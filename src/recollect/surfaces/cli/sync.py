@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -11,6 +12,8 @@ from recollect.ingest import Report, sync
 from recollect.sources import all_sources
 from recollect.surfaces.cli._draw import size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+NAMED = 10  # files that are named one by one
 
 
 @click.command("sync")
@@ -23,6 +26,7 @@ def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
     \b
     recollect sync
     recollect sync ~/backup/old-sessions
+    recollect sync conversations.json      # whatever agent wrote it
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     chosen = [path.absolute() for path in paths] or None
@@ -33,9 +37,27 @@ def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
             report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen, bar.update)
     for trouble in report.unreadable:
         click.echo(f"! {trouble}", err=True)
-    click.echo(msgspec.json.encode(report).decode() if as_json else sentence(report))
-    if chosen and report.unreadable and not report.files:
+    for path in report.unrecognised[:NAMED]:
+        click.echo(f"! {path}: not a log of any agent we know", err=True)
+    if len(report.unrecognised) > NAMED:
+        click.echo(f"! and {len(report.unrecognised) - NAMED:,} more such files; --json names them all", err=True)
+    if as_json:
+        click.echo(msgspec.json.encode(report).decode())
+    else:
+        _show_recognised(report.recognised)
+        click.echo(sentence(report))
+    if chosen and not report.files:
         sys.exit(1)
+
+
+def _show_recognised(recognised: dict[str, str]) -> None:
+    """What each named file was taken for: one by one while they are few, else counted."""
+    if len(recognised) <= NAMED:
+        for path, agent in recognised.items():
+            click.echo(f"{path}: {agent}")
+        return
+    for agent, files in Counter(recognised.values()).most_common():
+        click.echo(f"{agent}: {files:,} files")
 
 
 def sentence(report: Report) -> str:
