@@ -1,6 +1,6 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try test check bench golden clean
+.PHONY: setup try test check bench golden docs new-source clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,6 +29,17 @@ check: setup  ## lint, types, layers
 
 golden: setup  ## write the expected results of all fixtures anew; read the diff before you commit it
 	$(BIN)/python tests/golden.py --write
+
+docs: setup  ## write the generated tables of the docs anew
+	$(BIN)/python -m tests.source_table --write
+
+# make new-source heron-cli
+NAME ?= $(word 2,$(MAKECMDGOALS))
+new-source: setup  ## begin a source for one more agent: module, fixture, line
+	$(BIN)/python scripts/new_source.py $(NAME)
+ifeq (new-source,$(firstword $(MAKECMDGOALS)))
+$(eval $(or $(word 2,$(MAKECMDGOALS)),-):;@:)
+endif
 
 bench: setup  ## measure speed and memory against targets and peers
 	$(BIN)/python bench/run.py

@@ -1,26 +1,22 @@
 """Docs are short and true: what they name exists, and what can be generated is what is generated."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN
 from recollect.surfaces.cli import COMMANDS
+from tests.source_table import PAGE, README, page, readme
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 
-def test_the_readme_lists_exactly_the_built_in_sources() -> None:
-    table = (ROOT / "README.md").read_text().split("<!-- sources:")[1].split("<!-- end of sources -->")[0]
-    rows = re.findall(r"^\| ([^|]+) \| `([^`]+)` \| `([^`]+)` \|$", table, re.MULTILINE)
-    home = Path("/h")
-    expected = [
-        (source.title, source.name, str(source.homes({"HOME": str(home)})[0]).replace(str(home), "~")) for source in BUILT_IN
-    ]
-    assert rows == expected
+@pytest.mark.parametrize(("page", "generated"), [(PAGE, page), (README, readme)], ids=["sources.md", "README.md"])
+def test_what_the_docs_say_of_the_sources_is_what_they_are(page: Path, generated: Callable[[], str]) -> None:
+    assert page.read_text("utf-8") == generated(), "out of date: make docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

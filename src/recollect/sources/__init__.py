@@ -2,7 +2,12 @@
 
 from importlib.metadata import entry_points
 
-from recollect.sources import claude_code, codex, crush, gemini_cli
+from recollect.sources import (
+    claude_code,
+    codex,
+    crush,
+    gemini_cli,
+)
 from recollect.sources._container import NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
 from recollect.sources._head import Head, head_of
 from recollect.sources._source import Database, Document, Format, Lines, Memory, Snapshots, Source, Stamp
