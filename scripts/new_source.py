@@ -105,7 +105,8 @@ def _enlist(module: str) -> None:
     before, imports, after = re.split(r"(?s)(from recollect\.sources import \(\n.*?\n\))", text, maxsplit=1)
     names = sorted({*re.findall(r"^    (\w+),$", imports, re.MULTILINE), module})
     imports = "from recollect.sources import (\n" + "".join(f"    {name},\n" for name in names) + ")"
-    after = re.sub(r"(?s)(BUILT_IN: tuple\[Source, \.\.\.\] = \(\n.*?)\n\)", rf"\1\n    {module}.SOURCE,\n)", after, count=1)
+    table = r"(?s)(BUILT_IN: tuple\[Source, \.\.\.\] = \(\n.*?)\n\)"
+    after = re.sub(table, rf"\1\n    {module}.SOURCE,\n)", after, count=1)
     listing.write_text(before + imports + after, "utf-8")
 
 

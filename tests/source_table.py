@@ -69,10 +69,8 @@ def _is_titled(archive: Archive, title: str) -> bool:
 
 def archive_of(source: Source) -> Archive:
     """What all fixtures of a source became."""
-    lines = [
-        line for case in FIXTURES.glob(f"{source.name}/*/expected.jsonl") for line in case.read_text("utf-8").splitlines()
-    ]
-    return [next(iter(json.loads(line).items())) for line in lines]
+    goldens = [case.read_text("utf-8") for case in FIXTURES.glob(f"{source.name}/*/expected.jsonl")]
+    return [next(iter(json.loads(line).items())) for golden in goldens for line in golden.split("\n")[:-1]]
 
 
 def page() -> str:
