@@ -116,12 +116,12 @@ def sync(installation: Installation) -> Run:
 
 
 @contextmanager
-def watching(installation: Installation) -> Iterator[None]:
+def watching(installation: Installation) -> Iterator["subprocess.Popen[bytes]"]:
     """`recollect watch` in the background."""
     command, environment = installation.command("watch"), installation.environment()
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as watch:
         try:
-            yield
+            yield watch
         finally:
             watch.send_signal(signal.SIGINT)
             try:

@@ -1,6 +1,6 @@
 """Measures Recollect and its peers on logs of several sizes and prints one table a size.
 
-    python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--out FILE.json] [--cache DIR] [--quick]
+    python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--agents DIR] [--out FILE.json] [--cache DIR] [--quick]
 
 What cannot be measured has a row that says why; the rest of the run goes on.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import agents
 import freshness
 import latency
 import peers
@@ -81,13 +82,19 @@ def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
     return stage("real logs", 0, lambda: product.first_sync(here, 0, "real logs"))
 
 
-def measure_all(plan: Plan, cache: Path, corpus: Path | None) -> list[Measure]:
+def every_agent(folder: Path | None, scratch: Path) -> list[Measure]:
+    named = stage("every agent", 0, lambda: agents.by_name(folder, scratch)) if folder else []
+    return [*named, *stage("watching in silence", 0, lambda: agents.silence(scratch))]
+
+
+def measure_all(plan: Plan, cache: Path, corpus: Path | None, named: Path | None) -> list[Measure]:
     measures: list[Measure] = []
     for events in plan.sizes:
         measures += shown(f"{events:,} events", cache, partial(one_size, events, plan, cache))
     measures += shown("Many small files", cache, partial(many_files, plan.tiny_files, cache))
     if corpus:
         measures += shown("Real logs", cache, partial(real_logs, corpus))
+    measures += shown("Every agent", cache, partial(every_agent, named))
     return measures
 
 
@@ -103,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, nargs="+", help="sizes of the generated logs")
     parser.add_argument("--corpus", type=Path, help="a home folder with real logs, to measure sync on")
+    parser.add_argument("--agents", type=Path, help="a folder with logs of any agents, to measure reading them by name")
     parser.add_argument("--out", type=Path, help="write the figures to this file, as JSON")
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
     parser.add_argument("--quick", action="store_true", help="one small size, fewer repetitions")
@@ -113,7 +121,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as passing:
         cache = asked.cache or Path(passing)
         cache.mkdir(parents=True, exist_ok=True)
-        measures = measure_all(replace(plan, sizes=asked.events or plan.sizes), cache, asked.corpus)
+        measures = measure_all(replace(plan, sizes=asked.events or plan.sizes), cache, asked.corpus, asked.agents)
     if asked.out:
         report.write(asked.out, measures)
 

@@ -1,0 +1,190 @@
+"""Every provider of the corpus: its files are recognised by what is in them, read to the last line, and read once."""
+
+import csv
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.ingest import Intake, Report
+from recollect.settings import Settings
+from recollect.sources import all_sources
+from recollect.store import Reader
+
+pytestmark = pytest.mark.corpus
+
+PROVIDERS = {  # of the corpus, and the source that reads them
+    "aider": "aider",
+    "antigravity": "antigravity",
+    "atif": "atif",
+    "claude": "claude-code",
+    "claude-cowork": "claude-cowork",
+    "codex": "codex",
+    "copilot": "copilot-cli",
+    "crush": "crush",
+    "cursor": "cursor",
+    "droid": "droid",
+    "gemini": "gemini-cli",
+    "gptme": "gptme",
+    "grok": "grok",
+    "hermes": "hermes",
+    "iflow": "iflow",
+    "kimi": "kimi",
+    "kiro": "kiro",
+    "mini-swe-agent": "mini-swe-agent",
+    "nac": "nac",
+    "omnigent": "omnigent",
+    "openclaw": "openclaw",
+    "opencode": "opencode",
+    "openhands": "openhands",
+    "pi": "pi",
+    "posit-assistant": "posit-assistant",
+    "prime-agent": "prime",
+    "qwen": "qwen-code",
+    "qwenpaw": "qwenpaw",
+    "specstory": "specstory",
+    "swe-agent": "swe-agent",
+    "traex": "traex",
+    "vibe": "vibe",
+    "visualstudio-copilot": "visualstudio-copilot",
+    "zed": "zed",
+}
+NO_LOGS = {"codex-tui-log"}  # debug output of a terminal, no sessions
+UNKNOWN = 0.01  # of what is said in real sessions, at most
+
+every_provider = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+class Reading:
+    """One provider's files, named to a realm of their own."""
+
+    def __init__(self, files: Path, folder: Path) -> None:
+        self.files = files
+        self.intake = Intake(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(folder)})
+        self.report: Report = self.intake.sync([files])
+        self.reader = Reader(self.intake.archive.path)
+
+    def tally(self, path: str) -> Counter[str]:
+        cursor = self.intake.archive.cursor(path)
+        assert cursor is not None, path
+        return Counter(cursor.tally)
+
+
+@pytest.fixture(scope="module")
+def readings(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Reading]]:
+    readings = {}
+    for provider in PROVIDERS:
+        _make_databases(corpus / provider)
+        readings[provider] = Reading(corpus / provider, tmp_path_factory.mktemp(provider))
+    yield readings
+    for reading in readings.values():
+        reading.reader.close()
+        reading.intake.__exit__()
+
+
+def _make_databases(folder: Path) -> None:
+    """Some databases came as scripts."""
+    for script in folder.rglob("*.sql"):
+        db = sqlite3.connect(script.with_suffix(".db"))
+        db.executescript(script.read_text("utf-8"))
+        db.close()
+
+
+@pytest.fixture(scope="module")
+def index(corpus: Path) -> list[dict[str, str]]:
+    with Path(os.environ["RECOLLECT_CORPUS"], "INDEX.tsv").open(encoding="utf-8", newline="") as rows:
+        return list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_every_provider_of_the_corpus_is_read(index: list[dict[str, str]]) -> None:
+    providers = {row["provider"] for row in index if not row["provider"].startswith("_growth")}
+    assert providers == {*PROVIDERS, *NO_LOGS}
+
+
+@every_provider
+def test_real_files_are_recognised_as_what_they_are(
+    readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
+) -> None:
+    report = readings[provider].report
+    title = next(source.title for source in all_sources() if source.name == PROVIDERS[provider])
+    taken = {path: agent for path, agent in report.recognised.items() if agent != title}
+    assert taken == {}
+    assert report.recognised or report.unrecognised == []
+    real = [str(corpus / row["path"]) for row in index if row["provider"] == provider and row["kind"] == "real"]
+    assert [path for path in real if path in report.unrecognised] == []
+
+
+@every_provider
+def test_nothing_is_unreadable(readings: dict[str, Reading], provider: str) -> None:
+    reading = readings[provider]
+    assert reading.report.unreadable == []
+    reasons = [reason for _, reason, *_ in reading.reader.problems()]
+    assert [reason for reason in reasons if "could not be understood" in reason] == []
+
+
+@every_provider
+def test_something_is_said_in_every_provider(readings: dict[str, Reading], provider: str) -> None:
+    (counts,) = readings[provider].reader.counts().values()
+    assert counts["sessions"] > 0
+
+
+@every_provider
+def test_next_to_nothing_real_is_unknown(
+    readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
+) -> None:
+    reading = readings[provider]
+    paths = {str(corpus / row["path"]) for row in index if row["provider"] == provider and row["kind"] == "real"}
+    tally = sum((reading.tally(path) for path in paths & set(reading.report.recognised)), Counter[str]())
+    assert tally["unknown"] <= UNKNOWN * tally.total()
+    assert tally["problem"] == 0
+
+
+@every_provider
+def test_the_tally_accounts_for_all_that_is_there(readings: dict[str, Reading], provider: str) -> None:
+    reading = readings[provider]
+    short = {}
+    for path in reading.report.recognised:
+        there, told = _units(Path(path)), reading.tally(path)
+        if told.total() < there and "noise: copy of another log" not in told:
+            short[path] = (there, told)
+    assert short == {}
+
+
+def _units(path: Path) -> int:
+    """How many things a file says, counted without knowing its format: lines, items of its longest list, messages."""
+    content = path.read_bytes()
+    if content.startswith(b"SQLite format 3\0") or path.suffix == ".md":
+        return 1
+    try:
+        return max((len(items) for items in _lists(json.loads(content))), default=1)
+    except ValueError:
+        return sum(1 for line in content.split(b"\n") if line.strip()) if path.suffix == ".jsonl" else 1
+
+
+def _lists(value: Any) -> Iterator[list[Any]]:
+    """The lists of messages in a document: not what lies deeper, inside a message."""
+    if isinstance(value, dict):
+        for item in value.values():
+            if isinstance(item, list) and item and all(isinstance(part, dict) for part in item):
+                yield item
+
+
+@every_provider
+def test_what_was_read_is_not_read_again(readings: dict[str, Reading], provider: str) -> None:
+    reading = readings[provider]
+    again = reading.intake.sync([reading.files])
+    assert (again.files_read, again.bytes, again.events) == (0, 0, 0)
+
+
+def test_what_is_no_log_is_taken_for_none(corpus: Path, tmp_path: Path) -> None:
+    for provider in NO_LOGS:
+        reading = Reading(corpus / provider, tmp_path / provider)
+        assert reading.report.recognised == {}
+        assert len(reading.report.unrecognised) == len(list((corpus / provider).rglob("*.jsonl")))
+        reading.reader.close()
+        reading.intake.__exit__()
