@@ -1,6 +1,7 @@
 """Measures Recollect and its peers on logs of several sizes and prints one table a size.
 
-    python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--agents DIR] [--out FILE.json] [--cache DIR] [--quick]
+    python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--agents DIR] [--out FILE.json] [--cache DIR]
+                        [--quick]
 
 What cannot be measured has a row that says why; the rest of the run goes on.
 """

@@ -26,6 +26,8 @@ from tests.logs import Claude, append, write
 
 CUTS = 12  # places per log where it is cut; the property tests look for others
 SHUFFLES = 2
+ODDITIES = 8  # times that a fixture is altered
+ODD = [None, True, 0, -1, 1.5, 10**30, "", "odd", "2026-13-99", [], [None], [[]], ["odd"], {}, {"odd": 1}, {"type": "odd"}]
 STATES = 8  # of a document on its way
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 VARIABLES = {"claude-code": ("CLAUDE_CONFIG_DIR", ".claude"), "codex": ("CODEX_HOME", ".codex")}
@@ -389,6 +391,68 @@ def test_junk_between_the_bytes_never_raises(case: Path, machine: Machine, seed:
         path.write_bytes(bytes(content))
     machine.sync()
     machine.archive()
+
+
+@every_case
+def test_odd_values_anywhere_never_raise(case: Path, machine: Machine) -> None:
+    """Every value of a record may be of another type tomorrow."""
+    chance = random.Random(case.name)
+    for _ in range(ODDITIES):
+        for log in logs_of(case):
+            content = (case / "home" / log).read_bytes()
+            machine.write(log, content)
+            if log.suffix == ".sql":
+                _make_odd(machine._made(log), chance)
+            else:
+                machine.write(log, _odd(content, chance))
+        machine.sync()
+    machine.archive()
+
+
+def _odd(content: bytes, chance: random.Random) -> bytes:
+    """A document, or lines, with some values replaced by others of any type."""
+    try:
+        return json.dumps(_altered(json.loads(content), chance)).encode()
+    except ValueError:
+        pass
+    lines = []
+    for line in content.split(b"\n"):
+        try:
+            lines.append(json.dumps(_altered(json.loads(line), chance)).encode())
+        except ValueError:
+            lines.append(line)
+    return b"\n".join(lines)
+
+
+def _altered(value: Any, chance: random.Random) -> Any:
+    if chance.random() < 0.04:
+        return chance.choice(ODD)
+    if isinstance(value, dict):
+        return {name: _altered(item, chance) for name, item in value.items()}
+    return [_altered(item, chance) for item in value] if isinstance(value, list) else value
+
+
+def _make_odd(database: Path, chance: random.Random) -> None:
+    """Change some cells of a database: JSON in them from within, others as a whole."""
+    db = sqlite3.connect(database, isolation_level=None)
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT NULL")]
+    for table in tables:
+        columns = [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')]
+        for row in db.execute(f'SELECT rowid, * FROM "{table}"').fetchall():
+            for column, cell in zip(columns, row[1:], strict=True):
+                odd = _odd_cell(cell, chance)
+                if odd != cell:
+                    db.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE rowid = ?', (odd, row[0]))
+    db.close()
+
+
+def _odd_cell(cell: Any, chance: random.Random) -> Any:
+    if chance.random() < 0.02:
+        return chance.choice([0, -1, 1.5, "", "odd", b"\xff\x00"])
+    if isinstance(cell, str) and cell.startswith(("{", "[")):
+        return _odd(cell.encode(), chance).decode()
+    return cell
 
 
 @only_databases

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, Usage
+from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
 from recollect.sources._container import Line, Misfit
 from recollect.sources._head import Head
 from recollect.sources._json import decoded, document, each
@@ -153,7 +153,13 @@ def _merged(header: Header, change: Header) -> Header:
 
 def _about(path: Path, header: Header, session: str) -> Iterator[Entry]:
     parent = path.parent.name if header.kind == "subagent" and path.parent.name != "chats" else None
-    yield About(session=session, cwd=_folder(path, header), parent=parent)
+    yield About(
+        session=session,
+        title=header.summary,
+        title_rank=TitleRank.SUMMARY,
+        cwd=_folder(path, header),
+        parent=parent,
+    )
 
 
 def _folder(path: Path, header: Header) -> str | None:

@@ -1,0 +1,56 @@
+"""What a file begins with is seen whatever its name, its size and its damage."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from recollect.sources import head_of
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+def test_the_first_lines_of_a_log(file: Path) -> None:
+    file.write_text('\ufeff{"a": 1}\r\n\n{"b": 2}{"c": 3}\n{"torn": ')
+    assert head_of(file).values == [{"a": 1}, {"b": 2}, {"c": 3}]
+
+
+def test_a_document_over_many_lines(file: Path) -> None:
+    file.write_text(json.dumps({"messages": [{"a": 1}] * 9_000}, indent=2))
+    (document,) = head_of(file).values
+    assert len(document["messages"]) == 9_000
+
+
+def test_a_document_on_one_long_line(file: Path) -> None:
+    file.write_text(json.dumps({"messages": ["x" * 100] * 9_000}))
+    assert list(head_of(file).first()) == ["messages"]
+
+
+def test_many_lines_are_not_all_read(file: Path) -> None:
+    file.write_text('{"a": 1}\n' * 100_000)
+    assert len(head_of(file).values) == 40
+
+
+def test_the_tables_of_a_database(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("CREATE TABLE threads (id)")
+    db.close()
+    assert head_of(file).tables == {"threads"}
+
+
+@pytest.mark.parametrize(
+    "content", [b"# aider chat", b"{half a document", b"SQLite format 3\0 and rubbish", b"", b"\xff\xfe"]
+)
+def test_anything_else_has_no_values(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    head = head_of(file)
+    assert (head.values, head.tables, head.first()) == ([], frozenset(), {})
+
+
+def test_text_is_there_to_be_looked_at(file: Path) -> None:
+    file.write_text("\n# aider chat started at")
+    assert head_of(file).text == "# aider chat started at"
