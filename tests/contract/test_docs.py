@@ -34,9 +34,9 @@ def test_every_link_in_the_docs_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_make_target_in_the_docs_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"^make ([a-z]+)", page.read_text(), re.MULTILINE)) | set(
-        re.findall(r"`make ([a-z]+)`", page.read_text())
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"^make ([a-z-]+)", page.read_text(), re.MULTILINE)) | set(
+        re.findall(r"`make ([a-z-]+)", page.read_text())
     )
     assert named - targets == set()
 
