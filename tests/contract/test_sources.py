@@ -324,6 +324,19 @@ def test_a_session_that_another_log_named_keeps_its_name_when_it_goes_on(person:
     assert '"title": "The name"' in "\n".join(contents(person.realm, person.home))
 
 
+def test_a_title_that_is_overwritten_in_place_is_read_again(machine: Machine) -> None:
+    case = next(case for case in cases() if case.parent.name == "omp" and len(logs_of(case)) == 1)
+    (log,) = logs_of(case)
+    content = (case / "home" / log).read_bytes()
+    machine.write(log, content)
+    machine.sync()
+    before = machine.archive()
+    machine.write(log, content.replace(b'"Ring the owls","source":"auto"', b'"Owls in gloves","source":"user"', 1))
+    machine.sync()
+    assert [line.replace("Owls in gloves", "Ring the owls") for line in machine.archive()][1:] == before[1:]
+    assert '"title": "Owls in gloves"' in machine.archive()[0]
+
+
 # ---- damage
 
 

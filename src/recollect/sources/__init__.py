@@ -7,6 +7,10 @@ from recollect.sources import (
     codex,
     crush,
     gemini_cli,
+    omp,
+    openclaw,
+    pi,
+    prime,
 )
 from recollect.sources._container import NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
 from recollect.sources._head import Head, head_of
@@ -36,6 +40,10 @@ BUILT_IN: tuple[Source, ...] = (
     claude_code.SOURCE,
     codex.SOURCE,
     gemini_cli.SOURCE,
+    pi.SOURCE,
+    omp.SOURCE,
+    openclaw.SOURCE,
+    prime.SOURCE,
     crush.SOURCE,
 )
 

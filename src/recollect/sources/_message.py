@@ -112,7 +112,7 @@ Said = Callable[[Scribe, str], Iterator[Record]]
 def user_blocks(scribe: Scribe, content: Any, said: Said = prompt_or_system) -> Iterator[Record]:
     """A user message of content blocks: the results of tools, and what the person said, as one prompt."""
     blocks = content if isinstance(content, list) else [content]
-    results = [block for block in blocks if isinstance(block, dict) and block.get("type") in RESULTS]
+    results = [block for block in blocks if isinstance(block, dict) and _name(block.get("type")) in RESULTS]
     for block in results:
         yield _result(scribe, block)
     words = "\n\n".join(text for block in blocks if block not in results and (text := text_of(block)).strip())
@@ -136,7 +136,7 @@ def _agent_block(scribe: Scribe, block: Any) -> Iterator[Record]:
         block = {"type": "text", "text": block}
     if not isinstance(block, dict):
         return
-    kind = block.get("type")
+    kind = _name(block.get("type"))
     if kind in THINKING:
         yield scribe.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text") or block.get("think")))
     elif kind in CALLS:

@@ -1,0 +1,69 @@
+"""Oh My Pi keeps one log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl, and its sub-agents' in <time>_<id>/.
+
+Evidence: the counts of 20 real sessions, its documentation and source code of version 17; none was at hand to be read.
+It is Pi's log (see `_pi_session`) with a line in front that holds the title and is overwritten in place. A sub-agent's log
+is named after the agent, `<time>_<id>/<agent>.jsonl`, and so is its session: the parent's id, then the agent's name. The
+result of the parent's `task` call tells those names. Every tool call is announced once more, which is passed over.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.sources._head import Head
+from recollect.sources._pi_family import family
+from recollect.sources._pi_session import NAMED, PiMemory, read, session_named
+from recollect.sources._pi_session import begin as begin_session
+from recollect.sources._pi_shapes import Row
+from recollect.sources._source import Lines, Source, data_home, home_of
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = home_of(env) / (env.get("PI_CONFIG_DIR") or ".omp")
+    agents = [root / "agent", *sorted(root.glob("profiles/*/agent"))]
+    named = Path(env.get("PI_CODING_AGENT_DIR", ""))
+    if ".omp" in named.parts:
+        agents.append(named)
+    return [*(agent / "sessions" for agent in agents), data_home(env) / "omp/sessions"]
+
+
+def recognises(head: Head) -> bool:
+    return family(head) == "omp"
+
+
+def begin(path: Path, first: list[Any]) -> PiMemory:
+    memory = begin_session(path, first)
+    memory.nests = True
+    if agent := _agent(path):
+        memory.session, memory.named, memory.copies_from = agent, True, None
+        memory.parent = agent.rpartition("/")[0]
+    return memory
+
+
+def _agent(path: Path) -> str | None:
+    """The session of a sub-agent: that of the folder's owner, then the names down to the log."""
+    folders = list(path.parent.parts)
+    names = [path.stem]
+    while folders:
+        folder = folders.pop()
+        if NAMED.fullmatch(folder):
+            return "/".join([session_named(folder), *names])
+        names.insert(0, folder)
+    return None
+
+
+SOURCE = Source(
+    name="omp",
+    title="Oh My Pi",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            shape=Row,
+            memory=PiMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+)

@@ -1,0 +1,62 @@
+"""Prime keeps one log per session, ~/.prime/agent/sessions/<id>.jsonl; sub-agents, below session-artifacts/<id>/sub-<hex>/.
+
+Evidence: its source code and published samples; unverified on real sessions.
+It is Pi's log (see `_pi_session`). The header's `rlmDepth` says how deep a sub-agent it is of, and `parentSession` of whom;
+at depth 0, a parent is what the session was forked from. A sub-agent's prompts are its parent's `agent_message`s.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.sources._head import Head
+from recollect.sources._pi_family import family
+from recollect.sources._pi_session import PiMemory, header_of, read
+from recollect.sources._pi_session import begin as begin_session
+from recollect.sources._pi_shapes import Row
+from recollect.sources._source import Lines, Source, home_of
+from recollect.sources._values import count
+
+AGENT = re.compile(r"sub-[0-9a-f]{8}")
+FOLDERS = ("PRIME_AGENT_SESSION_DIR", "PRIME_AGENT_CODING_AGENT_SESSION_DIR")
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    named = next((Path(env[name]) for name in FOLDERS if env.get(name)), None)
+    sessions = named or home_of(env) / ".prime/agent/sessions"
+    return [sessions, sessions.parent / "session-artifacts"]
+
+
+def is_log(path: Path) -> bool:
+    """Among what sub-agents leave behind, only their logs."""
+    return "session-artifacts" not in path.parts or AGENT.fullmatch(path.parent.name) is not None
+
+
+def recognises(head: Head) -> bool:
+    return family(head) == "prime"
+
+
+def begin(path: Path, first: list[Any]) -> PiMemory:
+    memory = begin_session(path, first)
+    if count(header_of(first).rlm_depth) > 0:
+        memory.parent, memory.copies_from = memory.copies_from, None
+    return memory
+
+
+SOURCE = Source(
+    name="prime",
+    title="Prime",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=PiMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+)
