@@ -1,7 +1,7 @@
 """Keeps a realm up to date: when a log changes, what is new in it is read within a fraction of a second.
 
-The kernel says which files changed; nothing is scanned while nothing happens. Of a database, the dates of its files are
-asked for every second. Because such messages can be lost, and a
+The kernel says which files changed; nothing is scanned while nothing happens. What lies among much else, as databases do, is
+not worth watching all of that for: its date is asked for every second. Because such messages can be lost, and a
 new agent may be installed at any time, everything is looked over now and then as well.
 """
 
@@ -15,11 +15,11 @@ import watchfiles
 from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake, Report
 from recollect.settings import Settings
-from recollect.sources import Database, Source
+from recollect.sources import Source
 
 SETTLE_MS = 150  # changes within this time are read together
 STEP_MS = 75  # between two looks at what the kernel reported: ten wake-ups a second cost nothing measurable
-TICK_MS = 1_000  # between two looks at the dates of databases
+TICK_MS = 1_000  # between two looks at the dates of what is polled
 LOOK_OVER_S = 60  # seconds between two looks at everything
 TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
 
@@ -64,7 +64,7 @@ def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], N
                 continue
             if changes:
                 on_sync(intake.sync_changed(Path(path) for _, path in changes))
-            if (report := intake.sync_databases()) is not None:
+            if (report := intake.sync_polled()) is not None:
                 on_sync(report)
 
 
@@ -86,7 +86,7 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[wat
 
 
 def _homes(intake: Intake) -> list[Path]:
-    """The folders that the kernel is to watch. Databases lie among much else, and are looked at every second instead."""
-    formats = [format for source in intake.sources for format in source.formats if not isinstance(format, Database)]
+    """The folders that the kernel is to watch, with all that is in them."""
+    formats = [format for source in intake.sources for format in source.formats if not format.polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
     return sorted(home for home in homes if not homes & set(home.parents))

@@ -18,7 +18,7 @@ import pytest
 from recollect.ingest import Intake, Report, sync
 from recollect.ingest.discover import recognise
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, Lines, Source, all_sources, head_of
+from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources, head_of
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.golden import NAMED, NOW, became, cases, contents, lay_out, run, statements
@@ -147,8 +147,13 @@ def has_children(case: Path) -> bool:
 def is_lines(case: Path) -> bool:
     """Whether a fixture consists of logs that only ever grow."""
     source = next(source for source in all_sources() if source.name == case.parent.name)
-    ours = all(isinstance(format, Lines) for format in source.formats)
-    return ours and all(log.suffix in {".jsonl", ".zst"} for log in logs_of(case))
+    return all(_format_of(source, log) is Lines for log in logs_of(case))
+
+
+def _format_of(source: Source, log: Path) -> type[Format] | None:
+    """How a source keeps a file of this name; the more particular format is meant where two would do."""
+    formats = [format for format in source.formats if log.name.endswith(format.endings)]
+    return type(max(formats, key=lambda format: max(map(len, format.endings)))) if formats else None
 
 
 def is_database(case: Path) -> bool:

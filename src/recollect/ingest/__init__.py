@@ -22,7 +22,7 @@ from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import Database, Lines, Snapshots, Source, Stamp
+from recollect.sources import Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of
 from recollect.store.lock import exclusive
 
@@ -39,7 +39,7 @@ class Intake:
             raise BadSettings(f"{settings.home / FILE}: there is no source {unknown[0]!r}; `recollect sources` names them.")
         self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
         self.env = env
-        self._databases: dict[Path, tuple[Log, Stamp]] = {}
+        self._polled: dict[Path, tuple[Log, Stamp]] = {}
         self._lock = exclusive(realm)
         self._lock.__enter__()
         try:
@@ -66,7 +66,7 @@ class Intake:
             return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
         found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
         logs = [item for item in found if isinstance(item, Log)]
-        self._databases = {log.path: (log, log.stamp) for log in logs if isinstance(log.format, Database)}
+        self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled}
         return self._sync(found, on_progress)
 
     def _recognised(self, found: Iterable[Log | Problem], report: Report) -> Iterator[Log | Problem]:
@@ -84,17 +84,17 @@ class Intake:
         """Read what is new in these files, as far as they are logs in the homes of our sources."""
         return self._sync(among(paths, self.sources, self.env, self.settings), None)
 
-    def sync_databases(self) -> Report | None:
-        """Read what is new in the databases that were found by the last sync. Asks the disk for two dates each."""
+    def sync_polled(self) -> Report | None:
+        """Read what is new in the polled logs that the last sync found. Asks the disk for a date or two of each."""
         changed = []
-        for path, (log, stamp) in self._databases.items():
+        for path, (log, stamp) in self._polled.items():
             try:
                 now = log.format.stamp(path)
             except OSError:
                 continue
             if now != stamp:
                 changed.append(msgspec.structs.replace(log, stamp=now))
-        self._databases.update({log.path: (log, log.stamp) for log in changed})
+        self._polled.update({log.path: (log, log.stamp) for log in changed})
         return self._sync(changed, None) if changed else None
 
     def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None, report: Report | None = None) -> Report:

@@ -77,6 +77,11 @@ class Format:
     """Where such logs lie in the folder that the agent worked in: folders or files, by their relative names."""
 
     @property
+    def polled(self) -> bool:
+        """Whether its logs are looked at now and then, rather than their folders watched: those hold much else."""
+        return not self.deep
+
+    @property
     def container(self) -> str:
         """What its files are, as one says it."""
         return "/".join(dict.fromkeys(CONTAINERS.get(Path(f"x{ending}").suffix, "JSON") for ending in self.endings))
@@ -162,6 +167,10 @@ class Database(Snapshots):
     """Rows (native id of a session, whatever changes whenever the session does): few columns, from an index if possible."""
     read: Callable[[Path, sqlite3.Connection, str], Iterable[Entry]]
     """What the database says of one session: every entry of it."""
+
+    @property
+    def polled(self) -> bool:
+        return True
 
     @property
     def container(self) -> str:

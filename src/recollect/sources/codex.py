@@ -23,9 +23,13 @@ from recollect.sources import _codex_tools as tools
 from recollect.sources import _codex_turns as turns
 from recollect.sources._codex_memory import LOG, CodexMemory, at, runtime, shaped, unknown
 from recollect.sources._codex_shapes import Envelope
+from recollect.sources._codex_titles import Naming
+from recollect.sources._codex_titles import read as read_titles
+from recollect.sources._codex_titles import recognises as names_threads
 from recollect.sources._container import Line
 from recollect.sources._head import Head
-from recollect.sources._source import Lines, Source, home_of
+from recollect.sources._jsonl import every_line
+from recollect.sources._source import Document, Lines, Source, home_of
 from recollect.sources._values import milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -46,9 +50,12 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 # ---- where the logs lie, whose they are
 
 
+def root(env: Mapping[str, str]) -> Path:
+    return Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
+
+
 def homes(env: Mapping[str, str]) -> list[Path]:
-    home = Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
-    return [home / "sessions", home / "archived_sessions"]
+    return [root(env) / "sessions", root(env) / "archived_sessions"]
 
 
 def begin(path: Path, first: list[Any]) -> CodexMemory:
@@ -337,6 +344,14 @@ SOURCE = Source(
             begin=begin,
             read=read,
             recognises=recognises,
+        ),
+        Document(
+            homes=lambda env: [root(env)],
+            endings=("session_index.jsonl",),
+            deep=False,
+            load=every_line(Naming),
+            read=read_titles,
+            recognises=names_threads,
         ),
     ),
     real_sessions=77,
