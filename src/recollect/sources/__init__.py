@@ -5,12 +5,15 @@ from importlib.metadata import entry_points
 from recollect.sources import (
     claude_code,
     codex,
+    copilot_cli,
     crush,
+    cursor,
     gemini_cli,
     omp,
     openclaw,
     pi,
     prime,
+    vscode_copilot,
 )
 from recollect.sources._container import NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
 from recollect.sources._head import Head, head_of
@@ -40,6 +43,9 @@ BUILT_IN: tuple[Source, ...] = (
     claude_code.SOURCE,
     codex.SOURCE,
     gemini_cli.SOURCE,
+    cursor.SOURCE,
+    copilot_cli.SOURCE,
+    vscode_copilot.SOURCE,
     pi.SOURCE,
     omp.SOURCE,
     openclaw.SOURCE,

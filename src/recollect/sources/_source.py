@@ -67,6 +67,8 @@ class Format:
     """Whether a file is of this format, by what it begins with and wherever it lies."""
     homes: Homes = nowhere
     """The folders where such logs are, by the agent's own environment variables."""
+    usual: str = ""
+    """Where those folders are as a rule, if which there are is found out by looking."""
     endings: tuple[str, ...]
     """How the names of its logs end."""
     is_log: Callable[[Path], bool] = any_file
@@ -85,6 +87,11 @@ class Format:
     def container(self) -> str:
         """What its files are, as one says it."""
         return "/".join(dict.fromkeys(CONTAINERS.get(Path(f"x{ending}").suffix, "JSON") for ending in self.endings))
+
+    def places(self, env: Mapping[str, str]) -> list[str]:
+        """Where such logs lie, for a person to read."""
+        homes = [str(home_of(env) / self.usual)] if self.usual else [str(home) for home in self.homes(env)]
+        return [*homes, *(f"<project>/{place}" for place in self.in_projects)]
 
     def find(self, home: Path) -> Iterator[Path | Problem]:
         """Every log below one of those folders."""
@@ -214,8 +221,8 @@ class Source:
 
     def places(self, env: Mapping[str, str]) -> list[str]:
         """Where its logs lie, for a person to read. Nothing for what is only read when it is named."""
-        inside = [f"<project>/{place}" for format in self.formats for place in format.in_projects]
-        return [*map(str, self.homes(env)), *dict.fromkeys(inside)]
+        places = [place for format in self.formats for place in format.places(env)]
+        return list(dict.fromkeys(places))
 
     def find(self, env: Mapping[str, str]) -> Iterator[tuple[Format, Path | Problem]]:
         """Every log of this agent in its homes, with its format."""
@@ -238,7 +245,7 @@ def _mark(entries: list[Entry]) -> str:
     """What changes whenever one of these entries does."""
     digest = blake2b(digest_size=12)
     for entry in entries:
-        digest.update(msgspec.msgpack.encode(entry, enc_hook=str))
+        digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike others, it takes numbers of any size
     return digest.hexdigest()
 
 

@@ -90,6 +90,11 @@ def count(value: object) -> int:
     return int(value)
 
 
+def word(value: object) -> str | None:
+    """A name, a title or a path that may be anything: text that says something, else None."""
+    return value if isinstance(value, str) and value else None
+
+
 def arguments_of(value: Any) -> dict[str, Any]:
     """The arguments of a tool call: an object, also where it was written as text; anything else under `input`."""
     if isinstance(value, dict):

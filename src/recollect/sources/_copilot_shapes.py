@@ -1,0 +1,62 @@
+"""The events of GitHub Copilot CLI as it writes them, and what must be remembered between them."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from recollect.sources._source import Memory
+
+
+class ToolRequest(Struct, rename="camel"):
+    tool_call_id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+
+
+class Data(Struct, rename="camel"):
+    """What an event says: the fields of all kinds of events that are read here."""
+
+    session_id: Any = None
+    context: Any = None
+    cwd: Any = None
+    branch: Any = None
+    selected_model: Any = None
+    new_model: Any = None
+    title: Any = None
+    message: Any = None
+    reason: Any = None
+    summary: Any = None
+    summary_content: Any = None
+    content: Any = None
+    transformed_content: Any = None
+    source: Any = None
+    delivery: Any = None
+    attachments: Any = None
+    model: Any = None
+    reasoning_text: Any = None
+    tool_requests: list[ToolRequest] | None = None
+    output_tokens: Any = None
+    phase: Any = None
+    tool_call_id: str | None = None
+    parent_tool_call_id: str | None = None
+    tool_name: str | None = None
+    arguments: Any = None
+    success: Any = None
+    result: Any = None
+    error: Any = None
+
+
+class Row(Struct):
+    type: str = ""
+    data: Data = field(default_factory=Data)
+    id: str | None = None
+    timestamp: Any = None
+    agent: str | None = field(default=None, name="agentId")
+
+
+class CopilotMemory(Memory, kw_only=True):
+    calls: list[str] = []  # under way
+    tasks: dict[str, str] = {}  # what sub-agents were asked, by the calls that began them
+    agents: dict[str, str] = {}  # those calls, by the ids of the agents
+    model: str | None = None  # the one that was chosen last
+    thought: str = ""  # the last reasoning event, which the answer that follows may repeat

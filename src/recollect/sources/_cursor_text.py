@@ -1,0 +1,47 @@
+"""What Cursor wraps around a person's words, in transcripts and in the chats of its command line."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from recollect.model import Kind, Record
+from recollect.sources._message import Scribe, prompt_or_system
+
+QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+TIME = re.compile(r"\s*<timestamp>(.*?)</timestamp>\s*", re.DOTALL)
+CLOCK = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\)")
+INJECTED = re.compile(
+    r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
+    r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
+)
+
+
+def said(scribe: Scribe, text: str) -> Iterator[Record]:
+    """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
+    stamp = TIME.search(text)
+    if stamp is not None:
+        scribe.at = clock(stamp[1]) or scribe.at
+        text = TIME.sub("\n", text)
+    queries = QUERY.findall(text)
+    if queries:
+        yield scribe.prompt("\n\n".join(queries))
+        if injected := QUERY.sub("", text).strip():
+            yield scribe.record(Kind.SYSTEM, injected)
+    elif INJECTED.match(text):
+        yield scribe.record(Kind.SYSTEM, text.strip())
+    else:
+        yield from prompt_or_system(scribe, text.strip())
+
+
+def clock(stamp: str) -> int | None:
+    """`Thursday, Aug 27, 2026, 4:38 PM (UTC+4)` as milliseconds since 1970."""
+    found = CLOCK.search(stamp)
+    if found is None:
+        return None
+    month, day, year, time, sign, hours, minutes = found.groups()
+    zone = f"{sign or '+'}{int(hours or 0):02}{int(minutes or 0):02}"
+    try:
+        moment = datetime.strptime(f"{month} {day} {year} {time} {zone}", "%b %d %Y %I:%M %p %z")
+    except ValueError:
+        return None
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,26 @@
+"""VS Code and the editors made from it: where they keep what belongs to a person, and how they name a folder."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from recollect.sources._source import config_homes
+
+DRIVE = re.compile(r"/[A-Za-z]:")  # a Windows path in a URI
+
+
+def user_folders(env: Mapping[str, str], editors: Iterable[str]) -> list[Path]:
+    """The `User` folder of each of these editors, on Linux, macOS and Windows."""
+    return [config / editor / "User" for editor in editors for config in config_homes(env)]
+
+
+def path_of(uri: object) -> str | None:
+    """The folder that a URI names, on this machine or a remote one; None for what is no URI."""
+    if not isinstance(uri, str) or "://" not in uri:
+        return None
+    try:
+        path = unquote(urlsplit(uri).path)
+    except ValueError:
+        return None
+    return (path[1:] if DRIVE.match(path) else path) or None
