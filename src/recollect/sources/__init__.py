@@ -9,11 +9,14 @@ from recollect.sources import (
     crush,
     cursor,
     gemini_cli,
+    goose,
     omp,
     openclaw,
+    opencode,
     pi,
     prime,
     vscode_copilot,
+    zed,
 )
 from recollect.sources._container import NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
 from recollect.sources._head import Head, head_of
@@ -43,6 +46,7 @@ BUILT_IN: tuple[Source, ...] = (
     claude_code.SOURCE,
     codex.SOURCE,
     gemini_cli.SOURCE,
+    opencode.SOURCE,
     cursor.SOURCE,
     copilot_cli.SOURCE,
     vscode_copilot.SOURCE,
@@ -51,6 +55,8 @@ BUILT_IN: tuple[Source, ...] = (
     openclaw.SOURCE,
     prime.SOURCE,
     crush.SOURCE,
+    goose.SOURCE,
+    zed.SOURCE,
 )
 
 

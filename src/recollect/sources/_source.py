@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import About, Entry, Problem, Record
-from recollect.sources._container import Line
+from recollect.sources._container import NOT_UNDERSTOOD, Line, Unreadable, not_understood
 from recollect.sources._head import Head
-from recollect.sources._sqlite import reading
+from recollect.sources._sqlite import reading, unreadable
 from recollect.sources._walk import walk
 
 Homes = Callable[[Mapping[str, str]], list[Path]]
@@ -188,9 +188,23 @@ class Database(Snapshots):
             for session, *dates in list(self.sessions(opened.db)):
                 mark = "/".join(map(str, dates))
                 if not is_known(str(session), mark):
-                    entries = list(self.read(log, opened.db, str(session)))
+                    entries = self._entries(log, opened.db, str(session))
                     opened.check()
                     yield str(session), mark, entries
+
+    def _entries(self, log: Path, db: sqlite3.Connection, session: str) -> list[Entry]:
+        """What the database says of a session; one that is damaged, or not understood, costs only itself."""
+        try:
+            return list(self.read(log, db, session))
+        except sqlite3.Error as error:
+            refusal = unreadable(error)
+        except Unreadable as reason:
+            refusal = reason
+        except NOT_UNDERSTOOD as reason:
+            refusal = Unreadable(not_understood(reason))
+        if not refusal.lasting:
+            raise refusal
+        return [Problem(log, 0, refusal.reason)]
 
     def parts(self, log: Path) -> Iterable[Path]:
         return (log.with_name(log.name + "-wal"),)
@@ -245,7 +259,7 @@ def _mark(entries: list[Entry]) -> str:
     """What changes whenever one of these entries does."""
     digest = blake2b(digest_size=12)
     for entry in entries:
-        digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike others, it takes numbers of any size
+        digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike others, JSON has numbers of any size
     return digest.hexdigest()
 
 

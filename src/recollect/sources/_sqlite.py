@@ -50,7 +50,7 @@ def reading(path: Path) -> Iterator[Opened]:
             with _unchanged(path) as check, _connected(path, "immutable=1") as db:
                 yield Opened(db, check)
     except sqlite3.Error as reason:
-        raise _unreadable(reason) from reason
+        raise unreadable(reason) from reason
 
 
 @contextmanager
@@ -120,7 +120,15 @@ def select(
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _unreadable(reason: sqlite3.Error) -> Unreadable:
+def select_one(db: sqlite3.Connection, table: str, columns: Sequence[str], row_id: str) -> dict[str, Any]:
+    """The row with this id. In a torn file an index may list what the table does not have."""
+    for row in select(db, table, columns, "WHERE id = ?", (row_id,)):
+        return row
+    raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+
+
+def unreadable(reason: sqlite3.Error) -> Unreadable:
+    """Why a database could not be read, in words."""
     code = (getattr(reason, "sqlite_errorcode", None) or 0) & 0xFF
     if code in BUSY:
         return Unreadable("is locked by the agent that writes it", lasting=False)

@@ -18,7 +18,7 @@ from recollect.sources._head import Head
 from recollect.sources._json import beside, decoded
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Database, Source, data_home
-from recollect.sources._sqlite import select
+from recollect.sources._sqlite import select, select_one
 from recollect.sources._values import instant
 
 STOPS = {
@@ -65,7 +65,7 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
-    (info,) = select(db, "sessions", ("title", "parent_session_id", "summary_message_id"), "WHERE id = ?", (session,))
+    info = select_one(db, "sessions", ("title", "parent_session_id", "summary_message_id"), session)
     yield About(
         session=session,
         title=info["title"],

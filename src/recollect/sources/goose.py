@@ -1,0 +1,232 @@
+"""Goose keeps its sessions in one database, ~/.local/share/goose/sessions/sessions.db; until late 2025 in a JSONL file each.
+
+Evidence: the published schema (versions 1 to 13) and a published sample of 1.35; no real session was read.
+A message is a row with its content as JSON. The answers of tools come in messages of the user. Compaction writes all
+messages anew: what was said before is then for the person only, and the summary, a note to go on, and a copy of the last
+prompt are for the agent only. Tokens are counted for the session, never for a call, and so are not given.
+No end is written down. But an answer is stored when it is whole, and one that calls no tool ends Goose's loop.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
+from recollect.sources._container import Line, Misfit
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, each
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, prompt_or_system, text_of
+from recollect.sources._source import Database, Document, Source, data_home
+from recollect.sources._sqlite import select, select_one
+from recollect.sources._values import as_text, instant
+
+UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
+INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")
+SESSION = ("id", "name", "description", "user_set_name", "working_dir", "model_config_json", "parent_session_id")
+MESSAGE = ("message_id", "role", "content_json", "created_timestamp", "metadata_json")
+MESSAGES = "SELECT session_id, count(*), max(id) FROM messages GROUP BY session_id"
+LENGTHS = """
+    SELECT session_id, total(length(content_json)) FROM messages
+     WHERE session_id IN (
+           -- Dates are whole seconds: of what is new, the length tells whether it has changed within one.
+           SELECT id FROM sessions WHERE updated_at >= datetime((SELECT max(updated_at) FROM sessions), '-1 hour'))
+     GROUP BY session_id"""
+
+
+class ModelConfig(Struct):
+    model_name: str | None = None
+
+
+class Metadata(Struct, rename="camel"):
+    user_visible: Any = True
+    agent_visible: Any = True
+
+
+class Content(Struct, rename="camel"):
+    type: str = ""
+    text: Any = None
+    id: str | None = None
+    thinking: Any = None
+    tool_call: Any = None
+    tool_result: Any = None
+    tool_name: str | None = None
+    msg: Any = None
+    data: Any = None
+
+
+class Row(Struct):
+    """A line of the older form: the header first, then messages."""
+
+    role: str | None = None
+    created: Any = None
+    content: list[Raw] = []
+    metadata: Metadata | None = None
+    working_dir: str | None = None
+    description: str | None = None
+
+
+def read_lines(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    session, prompts = path.stem, set[str]()
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        row = line.value
+        scribe = Scribe(session=session, key=f"{session}@{line.number}", line=line.number)
+        if isinstance(row, Misfit) or (row.role is None and row.working_dir is None):
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        elif row.role is None:
+            yield About(session=session, title=row.description, title_rank=TitleRank.GENERATED, cwd=row.working_dir or None)
+        else:
+            scribe.at = instant(row.created)
+            yield from _message(scribe, row.role, row.content, row.metadata, prompts)
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    messages = {session: (count, last) for session, count, last in db.execute(MESSAGES)}
+    lengths = dict(db.execute(LENGTHS).fetchall())
+    for row in select(db, "sessions", ("id", "updated_at", "name", "description")):
+        yield (*row.values(), *messages.get(row["id"], (0, 0)), lengths.get(row["id"]))
+
+
+def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    info = select_one(db, "sessions", SESSION, session)
+    model = (decoded(as_text(info["model_config_json"]), ModelConfig) or ModelConfig()).model_name
+    yield _about(session, info)
+    prompts, seen = set[str](), dict[str, int]()
+    for place, row in enumerate(select(db, "messages", MESSAGE, "WHERE session_id = ? ORDER BY id", (session,)), 1):
+        name = as_text(row["message_id"]) or f"@{place}"
+        seen[name] = seen.get(name, 0) + 1  # one answer of the API may be several rows
+        key = f"{session}/{name}" + (f"#{seen[name]}" if seen[name] > 1 else "")
+        scribe = Scribe(session=session, key=key, at=instant(row["created_timestamp"]), line=place, model=model)
+        content = decoded(as_text(row["content_json"]), list[Raw])
+        if content is None:
+            yield scribe.unknown(row["content_json"])
+            continue
+        metadata = decoded(as_text(row["metadata_json"]), Metadata)
+        yield from _message(scribe, as_text(row["role"]), content, metadata, prompts)
+
+
+def _about(session: str, info: dict[str, Any]) -> About:
+    title = as_text(info["name"]) or as_text(info["description"])
+    return About(
+        session=session,
+        title=None if UNTITLED.fullmatch(title) else title,
+        title_rank=TitleRank.CUSTOM if info["user_set_name"] else TitleRank.GENERATED,
+        parent=as_text(info["parent_session_id"]) or None,
+        cwd=as_text(info["working_dir"]) or None,
+    )
+
+
+def _message(
+    scribe: Scribe, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
+) -> Iterator[Record]:
+    """What a message says. `prompts` are those so far: the copies of them that compaction makes are no prompts."""
+    for_agent = metadata is not None and bool(metadata.agent_visible) and not metadata.user_visible
+    said = list(each(content, Content))
+    if role == "user":
+        yield from _asked(scribe, [item for _, item, _ in said if item is not None], prompts, for_agent=for_agent)
+    records = [record for _, item, raw in said for record in _acted(scribe, role, item, raw, for_agent=for_agent)]
+    if records and not for_agent and not any(record.kind is Kind.TOOL_CALL for record in records):
+        last = records[-1]
+        last.stop = last.stop or (Stop.ANSWER if last.kind is Kind.ASSISTANT_RESPONSE else None)
+    yield from records
+
+
+def _asked(scribe: Scribe, said: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
+    words = [f"[{item.type}]" if item.type == "image" else text_of(item.text) for item in said if _is_speech(item)]
+    prompt = "\n\n".join(text for text in words if text.strip())
+    if not prompt:
+        return
+    if not for_agent:
+        prompts.add(prompt)
+        yield from prompt_or_system(scribe, prompt)
+    else:
+        yield scribe.record(Kind.SYSTEM if prompt in prompts else Kind.COMPACTION, prompt)
+
+
+def _is_speech(item: Content) -> bool:
+    return item.type in {"text", "image"}
+
+
+def _acted(scribe: Scribe, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
+    match item:
+        case Content() if _is_speech(item) and role == "user":
+            return  # part of the prompt
+        case Content(type="text"):
+            if text := text_of(item.text).strip():
+                yield _answer(scribe, text, for_agent=for_agent)
+        case Content(type="thinking" | "reasoning"):
+            if thinking := text_of(item.thinking or item.text).strip():
+                yield scribe.record(Kind.REASONING, thinking)
+        case Content(type="redactedThinking"):
+            yield scribe.record(Kind.REASONING, "")
+        case Content(type="toolRequest" | "frontendToolRequest"):
+            yield _call(scribe, item)
+        case Content(type="toolResponse"):
+            yield _result(scribe, item)
+        case Content(type="systemNotification"):
+            yield scribe.record(Kind.RUNTIME, text_of(item.msg))
+        case Content(type="toolConfirmationRequest" | "actionRequired"):
+            yield scribe.record(Kind.RUNTIME, f"confirmation: {text_of(item.data) or item.tool_name or ''}")
+        case _:
+            yield scribe.unknown(raw)
+
+
+def _answer(scribe: Scribe, text: str, *, for_agent: bool) -> Record:
+    if for_agent:
+        return scribe.record(Kind.SYSTEM, text)
+    if INTERRUPTED.fullmatch(text):
+        return scribe.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
+    return scribe.record(Kind.ASSISTANT_RESPONSE, text)
+
+
+def _call(scribe: Scribe, item: Content) -> Record:
+    """A call, which may be one that Goose could not make sense of."""
+    call = item.tool_call if isinstance(item.tool_call, dict) else {}
+    value = call.get("value")
+    if not isinstance(value, dict):
+        return scribe.call(None, item.id, call.get("error"), failed=True)
+    return scribe.call(as_text(value.get("name")) or None, item.id, value.get("arguments"))
+
+
+def _result(scribe: Scribe, item: Content) -> Record:
+    result = item.tool_result if isinstance(item.tool_result, dict) else {}
+    value = result.get("value")
+    failed = result.get("status") == "error" or (isinstance(value, dict) and bool(value.get("isError")))
+    return scribe.result(item.id, result.get("error") if value is None else value, failed=failed)
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    if env.get("GOOSE_PATH_ROOT"):
+        return [Path(env["GOOSE_PATH_ROOT"]) / "data/sessions"]
+    windows = [Path(env["APPDATA"]) / "Block/goose/data/sessions"] if env.get("APPDATA") else []
+    return [data_home(env) / "goose/sessions", *windows]
+
+
+def is_lines(head: Head) -> bool:
+    first = head.first()
+    header = "working_dir" in first and {"message_count", "description"} & first.keys()
+    return bool(header) or ({"role", "created", "content"} <= first.keys() and isinstance(first["content"], list))
+
+
+SOURCE = Source(
+    name="goose",
+    title="Goose",
+    formats=(
+        Document(homes=homes, endings=(".jsonl",), deep=False, recognises=is_lines, load=every_line(Row), read=read_lines),
+        Database(
+            homes=homes,
+            endings=("sessions.db",),
+            deep=False,
+            recognises=lambda head: {"sessions", "messages", "schema_version"} <= head.tables,
+            sessions=sessions,
+            read=read_database,
+        ),
+    ),
+)

@@ -1,0 +1,291 @@
+"""Zed keeps its agent's threads in one database, threads/threads.db in its data folder: a row each, with the thread as JSON.
+
+Evidence: the published source of the versions 0.1.0 to 0.3.0 of that JSON; no real thread was read.
+The JSON is plain in old rows and compressed with zstd in all others. Messages are `{"User": …}`, `{"Agent": …}` or
+`"Resume"`; to 0.2.0 they have a role, segments, and tools beside them. A message has no time: the thread's last one was when
+the thread was last saved, and all others are dated by the thread's beginning.
+No end is written down. But a message is stored when it is whole, and one that calls no tool ends the turn. Of the requests
+that a prompt took, only the tokens of the last one are kept.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from msgspec import Raw, Struct, field
+
+from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, each
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Database, Source, data_home, home_of
+from recollect.sources._sqlite import select_one
+from recollect.sources._values import arguments_of, as_text, count, instant
+
+UNTITLED = {"New Thread", "New Conversation", "New Agent Thread"}
+CANCELED = "Tool canceled by user"
+WORDS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}
+LARGEST = 1 << 28  # bytes of a thread's JSON
+COLUMNS = ("summary", "updated_at", "created_at", "data_type", "data", "parent_id", "folder_paths")
+
+
+class Model(Struct):
+    model: str | None = None
+
+
+class Subagent(Struct):
+    parent_thread_id: str | None = None
+
+
+class Snapshot(Struct):
+    """The project as it was when the thread began."""
+
+    worktree_snapshots: list[dict[str, Any]] = []
+
+
+class Thread(Struct):
+    messages: list[Raw] = []
+    model: Model | None = None
+    request_token_usage: Any = None  # by the id of the prompt; to 0.2.0, by the place of the answer
+    subagent_context: Subagent | None = None
+    initial_project_snapshot: Snapshot | None = None
+
+
+class User(Struct):
+    id: str | None = None
+    content: list[Any] = []
+
+
+class Agent(Struct):
+    content: list[Any] = []
+    tool_results: dict[str, Any] = {}
+
+
+class Message(Struct):
+    """One of the two is there; or else it is of the older form."""
+
+    user: User | None = field(default=None, name="User")
+    agent: Agent | None = field(default=None, name="Agent")
+
+
+class OldMessage(Struct):
+    role: str
+    text: str | None = None  # before there were segments
+    segments: list[dict[str, Any]] = []
+    tool_uses: list[dict[str, Any]] = []
+    tool_results: list[dict[str, Any]] = []
+    context: str = ""
+    is_hidden: bool = False
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    return db.execute("SELECT id, updated_at, summary, length(data) FROM threads")
+
+
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    row = select_one(db, "threads", COLUMNS, session)
+    thread = decoded(_json(row), Thread)
+    if thread is None:
+        yield Problem(path, 0, "a thread is not of a shape that is known", session)
+        return
+    yield _about(session, row, thread)
+    saved = instant(row["updated_at"])
+    entries = list(_messages(thread, session, instant(row["created_at"]) or saved))
+    records = [entry for entry in entries if isinstance(entry, Record)]
+    if records:
+        records[-1].at = saved
+    yield from entries
+
+
+def _json(row: dict[str, Any]) -> bytes | str:
+    """The thread's JSON; nothing if its compressed data is damaged."""
+    data = row["data"]
+    if not isinstance(data, bytes):
+        return as_text(data)
+    if row["data_type"] != "zstd":
+        return data
+    try:
+        return zstandard.ZstdDecompressor().stream_reader(data).read(LARGEST)
+    except zstandard.ZstdError:
+        return b""
+
+
+def _about(session: str, row: dict[str, Any], thread: Thread) -> About:
+    title = as_text(row["summary"])
+    trees = thread.initial_project_snapshot.worktree_snapshots if thread.initial_project_snapshot else []
+    tree = trees[0] if trees else {}
+    git = tree.get("git_state")
+    parent = thread.subagent_context.parent_thread_id if thread.subagent_context else None
+    return About(
+        session=session,
+        title=None if title in UNTITLED else title,
+        title_rank=TitleRank.GENERATED,
+        parent=as_text(row["parent_id"]) or parent,
+        cwd=as_text(row["folder_paths"]).partition("\n")[0] or as_text(tree.get("worktree_path")) or None,
+        branch=as_text(git.get("current_branch")) or None if isinstance(git, dict) else None,
+    )
+
+
+def _messages(thread: Thread, session: str, begun: int | None) -> Iterator[Entry]:
+    model = thread.model.model if thread.model else None
+    usage: Usage | None = None
+    for place, message, raw in each(thread.messages, Message):
+        scribe = Scribe(session=session, key=f"{session}@{place}", at=begun, line=place, model=model)
+        match message:
+            case Message(user=User() as user):
+                scribe.key = f"{session}/{user.id}" if user.id else scribe.key
+                usage = _usage(thread.request_token_usage, user.id)
+                yield from _asked(scribe, user)
+            case Message(agent=Agent() as agent):
+                scribe.usage, usage = usage, None
+                yield from _answered(scribe, agent)
+            case None if raw == '"Resume"':
+                yield Noise("Resume")
+            case _:
+                scribe.usage = _usage(thread.request_token_usage, place - 1)
+                yield from _old_message(scribe, decoded(raw, OldMessage), raw)
+
+
+def _asked(scribe: Scribe, user: User) -> Iterator[Record]:
+    """The prompt, with what it mentions named in it; then what was read for the agent of what is mentioned."""
+    prompt = "".join(map(_typed, user.content)).strip()
+    if prompt:
+        yield scribe.prompt(prompt)
+    for item in user.content:
+        match item:
+            case {"Mention": {"content": str(content)}} if content.strip():
+                yield scribe.record(Kind.SYSTEM, content)
+            case {"Text": _} | {"Image": _} | {"Mention": _}:
+                continue
+            case _:
+                yield scribe.unknown(item)
+
+
+def _typed(item: Any) -> str:
+    match item:
+        case {"Text": text}:
+            return as_text(text)
+        case {"Image": _}:
+            return "\n[image]"
+        case {"Mention": {"uri": {**uri}}}:
+            target = next(iter(uri.values()), None)
+            return "@" + text_of(next(iter(target.values()), "") if isinstance(target, dict) else target)
+        case _:
+            return ""
+
+
+def _answered(scribe: Scribe, agent: Agent) -> Iterator[Record]:
+    """One answer of the API, with the results of the tools that it called."""
+    results = dict(agent.tool_results)
+    records: list[Record] = []
+    for item in agent.content:
+        records += _acted(scribe, item)
+        match item:
+            case {"ToolUse": {"id": str(call)}} if call in results:
+                records.append(_result(scribe, call, results.pop(call)))
+    records += [_result(scribe, call, result) for call, result in results.items()]
+    if records and all(record.kind in WORDS for record in records):
+        records[-1].stop = Stop.ANSWER
+    yield from records
+
+
+def _acted(scribe: Scribe, item: Any) -> Iterator[Record]:
+    match item:
+        case {"Text": text}:
+            if said := as_text(text).strip():
+                yield scribe.record(Kind.ASSISTANT_RESPONSE, said)
+        case {"Thinking": thinking}:
+            if thought := text_of(thinking).strip():
+                yield scribe.record(Kind.REASONING, thought)
+        case {"RedactedThinking": _}:
+            yield scribe.record(Kind.REASONING, "")
+        case {"ToolUse": {**use}}:
+            name, call = as_text(use.get("name")) or None, as_text(use.get("id")) or None
+            yield scribe.call(name, call, use.get("input") or arguments_of(use.get("raw_input")))
+        case _:
+            yield scribe.unknown(item)
+
+
+def _result(scribe: Scribe, call: str, result: Any) -> Record:
+    told = result if isinstance(result, dict) else {"content": result}
+    output = _output(told.get("content")) or text_of(told.get("output"))
+    stop = Stop.INTERRUPT if output == CANCELED else None
+    return scribe.result(call, output, failed=bool(told.get("is_error")), stop=stop)
+
+
+def _output(content: Any) -> str:
+    match content:
+        case {"Text": text}:
+            return text_of(text)
+        case {"Image": _}:
+            return "[image]"
+        case list():
+            return "\n".join(map(_output, content))
+        case _:
+            return text_of(content)
+
+
+def _old_message(scribe: Scribe, message: OldMessage | None, raw: str) -> Iterator[Record]:
+    """A message of the older form, told in the newer one. To 0.1.0, the user's message brought the results of tools."""
+    if message is None:
+        yield scribe.unknown(raw)
+        return
+    segments = message.segments or [{"type": "text", "text": message.text or ""}]
+    words = [segment for segment in segments if text_of(segment.get("text")).strip()]
+    results = {as_text(result.get("tool_use_id")): result for result in message.tool_results}
+    if message.role == "assistant" or results:
+        said = [_tagged(segment) for segment in words if message.role == "assistant"]
+        yield from _answered(scribe, Agent([*said, *({"ToolUse": use} for use in message.tool_uses)], results))
+    elif message.role == "user" and not message.is_hidden:
+        yield from _asked(scribe, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
+        if message.context.strip():
+            yield scribe.record(Kind.SYSTEM, message.context)
+    else:
+        yield scribe.record(Kind.SYSTEM, text_of(words))
+
+
+def _tagged(segment: dict[str, Any]) -> dict[str, Any]:
+    kind = "Thinking" if segment.get("type") == "thinking" else "Text"
+    return {kind: segment.get("text")}
+
+
+def _usage(usages: Any, key: str | int | None) -> Usage | None:
+    """The tokens of an answer: found by its prompt's id, or in older threads by its place."""
+    match usages, key:
+        case dict(), str():
+            usage = usages.get(key)
+        case list(), int():
+            usage = usages[key] if key < len(usages) else None
+        case _:
+            usage = None
+    if not isinstance(usage, dict):
+        return None
+    return Usage(
+        input=count(usage.get("input_tokens")),
+        output=count(usage.get("output_tokens")),
+        cache_read=count(usage.get("cache_read_input_tokens")),
+        cache_write=count(usage.get("cache_creation_input_tokens")),
+    )
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    home = home_of(env)
+    windows = [Path(env["LOCALAPPDATA"]) / "Zed"] if env.get("LOCALAPPDATA") else []
+    places = [data_home(env) / "zed", home / "Library/Application Support/Zed", home / ".var/app/dev.zed.Zed/data/zed"]
+    return [place / "threads" for place in (*places, *windows)]
+
+
+def recognises(head: Head) -> bool:
+    """Other agents have a table of that name too, but none has it alone."""
+    return "threads" in head.tables and (head.path.name == "threads.db" or head.tables <= {"threads", "migrations"})
+
+
+SOURCE = Source(
+    name="zed",
+    title="Zed",
+    formats=(
+        Database(homes=homes, endings=("threads.db",), deep=False, recognises=recognises, sessions=sessions, read=read),
+    ),
+)
