@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -461,7 +462,8 @@ def _make_odd(database: Path, chance: random.Random) -> None:
             for column, cell in zip(columns, row[1:], strict=True):
                 odd = _odd_cell(cell, chance)
                 if odd != cell:
-                    db.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE rowid = ?', (odd, row[0]))
+                    with suppress(sqlite3.IntegrityError):  # a key that must be a number
+                        db.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE rowid = ?', (odd, row[0]))
     db.close()
 
 
