@@ -3,6 +3,8 @@
 from importlib.metadata import entry_points
 
 from recollect.sources import (
+    aider,
+    atif,
     claude_code,
     codex,
     copilot_cli,
@@ -10,11 +12,15 @@ from recollect.sources import (
     cursor,
     gemini_cli,
     goose,
+    mini_swe_agent,
     omp,
     openclaw,
     opencode,
+    openhands,
     pi,
     prime,
+    specstory,
+    swe_agent,
     vscode_copilot,
     zed,
 )
@@ -57,6 +63,12 @@ BUILT_IN: tuple[Source, ...] = (
     crush.SOURCE,
     goose.SOURCE,
     zed.SOURCE,
+    aider.SOURCE,
+    openhands.SOURCE,
+    swe_agent.SOURCE,
+    mini_swe_agent.SOURCE,
+    atif.SOURCE,
+    specstory.SOURCE,
 )
 
 

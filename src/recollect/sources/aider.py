@@ -1,0 +1,214 @@
+r"""Aider appends every chat of a project to <project>/.aider.chat.history.md.
+
+Evidence: 3 real histories of v0.47 to v0.86 (2024 to 2025), one of them with 1,133 chats.
+`# aider chat started at <local time>` begins a chat. `#### ` before every line is the person, `> ` is the program, and
+everything else is the model. Aider ends its own lines with two spaces: that tells a prompt from a heading of the model's,
+and a message of the program's from a quotation. In a history that an editor has stripped of them the marks alone must do.
+A message of several lines is marked on its first line only, and ends with the two spaces.
+Nothing has an id or a time but the beginning. Many chats are launches in which nothing was said: they are left out.
+`/ask` and `/help` are written twice, as they were typed and as they were sent. What was interrupted is written after `^C`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import text
+from recollect.sources._message import Scribe
+from recollect.sources._source import Document, Source
+from recollect.sources._values import instant
+
+HISTORY = ".aider.chat.history.md"
+STARTED = "# aider chat started at "
+START = re.compile(rf"{STARTED}(\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+BEGINS = re.compile(rf"^{START.pattern}$", re.MULTILINE)
+PROMPT, MESSAGE, MODEL = "#### ", "> ", ""
+ENDED = "  "  # what Aider ends its own lines with
+MODEL_NAME = re.compile(r"^(?:Main model|Models?): ([^\s,]+)", re.MULTILINE)
+BILL = "> Tokens: "  # follows every answer
+TOKENS = re.compile(r"^Tokens: .*?received", re.MULTILINE)
+AMOUNT = re.compile(r"([\d.,]*\d)([kM]?) (sent|cached|cache hit|cache write|received)")
+SCALE = {"": 1, "k": 1_000, "M": 1_000_000}
+FAILURE = re.compile(r"^(?:litellm\.\S*Error|Unexpected error)", re.MULTILINE)
+RETRY, CTRL_C, EXIT = "Retrying in", "^C again to exit", "^C KeyboardInterrupt"
+INJECTED = "# Fix any errors below, if possible."
+NOTHING = "<blank>"  # Enter, without a word
+THOUGHTS = re.compile(r"\A[\s-]*► \*\*THINKING\*\*(.*?)^[\s-]*► \*\*ANSWER\*\*", re.DOTALL | re.MULTILINE)
+
+
+class Part(Struct):
+    """What one of the three said in one go."""
+
+    speaker: str
+    line: int
+    lines: list[str]
+
+    def text(self) -> str:
+        return "\n".join(self.lines).strip("\n")
+
+
+class Talk(Struct):
+    """Where a chat stands: what the next part must know of those before it."""
+
+    waiting: bool = False  # a prompt has not been answered to its end
+    interrupted: bool = False
+    command: Record | None = None  # the slash command just typed
+    answer: Record | None = None  # what was said last, and not yet paid for
+    model: str | None = None
+
+
+def recognises(head: Head) -> bool:
+    return BEGINS.search(head.text) is not None
+
+
+def read(path: Path, content: str) -> Iterable[Entry]:
+    """The chats one after the other. What stands before the first beginning is the rest of one that was cut off."""
+    lines = content.split("\n")
+    if lines[-1].startswith(("#", ">")):
+        lines.pop()  # still being written: it may become a beginning, a prompt or a message
+    starts = [place for place, line in enumerate(lines) if START.fullmatch(line)]
+    if not starts:
+        yield Problem(path, 1, "no chat begins in it")
+        return
+    is_strict = any(line.startswith(PROMPT) and line.endswith(ENDED) for line in lines)
+    names = Counter[str]()
+    for start, end in zip([-1, *starts], [*starts, len(lines)], strict=True):
+        began = lines[start].removeprefix(STARTED).strip() if start >= 0 else "before"
+        names[began] += 1
+        session = f"{path.parent.name}/{began}" + (f"#{names[began]}" if names[began] > 1 else "")
+        parts = list(_parts(lines[start + 1 : end], start + 2, is_strict=is_strict))
+        yield from _chat(path, session, parts, instant(began))
+
+
+def _parts(lines: list[str], first: int, *, is_strict: bool) -> Iterator[Part]:
+    """Who said what. Lines that follow each other under the same mark are one part."""
+    part = Part(MODEL, first, [])
+    place = 0
+    while place < len(lines):
+        speaker = _speaker(lines, place, is_strict=is_strict)
+        end = _end_of_message(lines, place) if speaker == MESSAGE and is_strict else place
+        if speaker != part.speaker:
+            yield part
+            part = Part(speaker, first + place, [])
+        part.lines += [line.removeprefix(speaker).rstrip() for line in lines[place : end + 1]]
+        place = end + 1
+    yield part
+
+
+def _speaker(lines: list[str], place: int, *, is_strict: bool) -> str:
+    line = lines[place]
+    for mark in (PROMPT, MESSAGE):
+        if line.startswith(mark) and (not is_strict or line.endswith(ENDED)):
+            return mark
+    if is_strict and line.startswith(MESSAGE) and _end_of_message(lines, place) > place:
+        return MESSAGE
+    return MODEL
+
+
+def _end_of_message(lines: list[str], place: int) -> int:
+    """The last line of the message that begins here; the line itself if another one begins before any has ended."""
+    for end in range(place, len(lines)):
+        line = lines[end]
+        if end > place and line.startswith(BILL):
+            return place
+        if line.endswith(ENDED) and not line.isspace():
+            return place if end > place and line.startswith((PROMPT, MESSAGE)) else end
+    return place
+
+
+def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterator[Entry]:
+    parts = [part for part in parts if part.text()]
+    if not parts:
+        return
+    if all(part.speaker == MESSAGE for part in parts):
+        yield Noise("launch without a word")
+        return
+    # A copy of a history lies anywhere; the history itself lies where its agent worked.
+    yield About(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
+    talk = Talk()
+    for number, part in enumerate(parts, 1):
+        scribe = Scribe(session=session, key=f"{session}/{number}", at=at, line=part.line, model=talk.model)
+        yield from SPEAKERS[part.speaker](scribe, part.text(), talk)
+
+
+def _prompt(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+    command, talk.command = talk.command, None
+    talk.answer, talk.interrupted = None, False
+    if command is not None and (asked := command.text.partition(" ")[2].strip()) and asked in words:
+        command.opens, talk.waiting = Opens.PROMPT, True
+        yield Noise("sent as typed") if words.strip() == asked else scribe.record(Kind.SYSTEM, words)
+    elif words.strip() == NOTHING:
+        yield Noise(NOTHING)
+    elif words.startswith(INJECTED):
+        talk.waiting = True
+        yield scribe.record(Kind.SYSTEM, words)
+    elif words.startswith(("/", "!")):
+        talk.command = scribe.record(Kind.USER_INPUT, words, opens=Opens.COMMAND)
+        yield talk.command
+    else:
+        talk.waiting = True
+        yield scribe.prompt(words.strip())
+
+
+def _message(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+    """What the program said: which model it talks to, what an answer cost, and that the person pressed Ctrl-C."""
+    talk.command = None
+    if found := MODEL_NAME.search(words):
+        talk.model = found.group(1)
+    if (spent := TOKENS.search(words)) and talk.answer is not None:
+        talk.answer.usage = _usage(spent.group())
+        talk.answer.stop = talk.answer.stop or Stop.ANSWER
+        talk.waiting, talk.answer = False, None
+    stop, failed = None, False
+    if talk.waiting and (CTRL_C in words or EXIT in words):
+        stop, talk.waiting, talk.interrupted = Stop.INTERRUPT, False, True
+    elif EXIT in words:
+        stop = Stop.EXIT
+    elif FAILURE.search(words) and RETRY not in words.rpartition("\n")[2]:
+        stop, failed = Stop.CRASH, True
+    yield scribe.record(Kind.RUNTIME, words, stop=stop, failed=failed)
+
+
+def _answer(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+    if thoughts := THOUGHTS.match(words):
+        yield scribe.record(Kind.REASONING, thoughts.group(1).strip())
+        words = words[thoughts.end() :]
+    talk.answer = scribe.record(Kind.ASSISTANT_RESPONSE, words.strip())
+    talk.command = None
+    if talk.interrupted:
+        talk.answer.stop, talk.interrupted = Stop.INTERRUPT, False
+    yield talk.answer
+
+
+SPEAKERS = {PROMPT: _prompt, MESSAGE: _message, MODEL: _answer}
+
+
+def _usage(spent: str) -> Usage:
+    """Some models count what the cache gave as sent, and some do not: the larger number holds the smaller one."""
+    amounts = {what: round(float(number.replace(",", "")) * SCALE[unit]) for number, unit, what in AMOUNT.findall(spent)}
+    sent, written = amounts.get("sent", 0), amounts.get("cache write", 0)
+    cached = amounts.get("cache hit", 0) + amounts.get("cached", 0)
+    if sent >= cached + written:
+        sent -= cached + written
+    return Usage(input=sent, output=amounts.get("received", 0), cache_read=cached, cache_write=written)
+
+
+SOURCE = Source(
+    name="aider",
+    title="Aider",
+    formats=(
+        Document(
+            in_projects=(HISTORY,),
+            endings=(".md",),
+            recognises=recognises,
+            load=text,
+            read=read,
+        ),
+    ),
+    real_sessions=684,
+)

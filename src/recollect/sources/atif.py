@@ -1,0 +1,184 @@
+"""ATIF, the Agent Trajectory Interchange Format: what Harbor and others make of the sessions of any agent.
+
+Evidence: the published format, 1.0 to 1.7, and 4 samples of OpenHands and Terminus 2.
+One JSON document per session, `trajectory.json` by custom. A step of the agent has its words, its calls, and what came of
+them. Where an agent summarised its context it may go on in `trajectory.cont-1.json`, which begins with copies of what was
+said (`is_copied_context`): both are one session. A sub-agent has a document of its own, named by the step that began it, or
+one inside of its parent's. `session_id` may name a run of several agents: a session is named after its `trajectory_id`,
+which there is from 1.7 on, else after the run and its file.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop
+from recollect.sources._head import Head
+from recollect.sources._json import beside, document, each
+from recollect.sources._litellm import usage_of
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Document, Source
+from recollect.sources._values import instant
+
+SCHEMA = "ATIF-"
+CONTINUATION = re.compile(r"(.*)\.cont-(\d+)\.json")
+LAST_CALLS = {"finish", "mark_task_complete"}
+COMPLETE = re.compile(r'"task_complete"\s*:\s*true')
+
+
+class Agent(Struct, frozen=True):
+    model_name: str | None = None
+
+
+class Trajectory(Struct):
+    session_id: str | None = None
+    trajectory_id: str | None = None
+    agent: Agent = Agent()
+    steps: list[Raw] = []
+    subagent_trajectories: list[Raw] | None = None
+
+
+class Step(Struct):
+    step_id: Any = None
+    timestamp: Any = None
+    source: Any = None
+    model_name: str | None = None
+    message: Any = None
+    reasoning_content: Any = None
+    tool_calls: Any = None
+    observation: Any = None
+    metrics: Any = None
+    is_copied_context: Any = None
+
+
+def recognises(head: Head) -> bool:
+    return str(head.first().get("schema_version") or "").startswith(SCHEMA)
+
+
+def is_log(path: Path) -> bool:
+    return CONTINUATION.fullmatch(path.name) is None
+
+
+def continuations(path: Path) -> list[Path]:
+    found = ((CONTINUATION.fullmatch(other.name), other) for other in path.parent.glob("*.cont-*.json"))
+    return [other for _, other in sorted((int(name[2]), other) for name, other in found if name and name[1] == path.stem)]
+
+
+def owner(path: Path) -> Path | None:
+    """The document that a continuation goes on with."""
+    name = CONTINUATION.fullmatch(path.name)
+    first = path.with_name(f"{name[1]}.json") if name else None
+    return first if first and first.is_file() else None
+
+
+def read(path: Path, content: Trajectory) -> Iterable[Entry]:
+    if not is_log(path):
+        yield Noise("continuation without its beginning")
+        return
+    session = content.trajectory_id or f"{content.session_id or path.parent.name}/{path.stem}"
+    yield from _trajectory(session, content, 0)
+    for number, more in enumerate(continuations(path), 1):
+        if continued := beside(more, Trajectory):
+            yield from _trajectory(session, continued, number)
+
+
+def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entry]:
+    """A document, or one that goes on with it: steps are numbered anew in each."""
+    yield About(session=session, model=content.agent.model_name)
+    for place, step, raw in each(content.steps, Step):
+        key = f"{session}/{number}.{place}" if number else f"{session}/{place}"
+        scribe = Scribe(session=session, key=key, line=place, model=content.agent.model_name)
+        if step is None:
+            yield scribe.unknown(raw)
+        elif step.is_copied_context is True:
+            yield Noise("copied context")
+        else:
+            yield from _step(scribe, step, raw)
+            yield from _sub_agents(session, content.session_id, step)
+    for place, child, _ in each(content.subagent_trajectories or [], Trajectory):
+        if child is not None:
+            name = child.trajectory_id or f"{session}/sub-agent {place}"
+            yield About(session=name, parent=session)
+            yield from _trajectory(name, child, 0)
+
+
+def _step(scribe: Scribe, step: Step, raw: str) -> Iterator[Entry]:
+    scribe.at, scribe.model = instant(step.timestamp), step.model_name or scribe.model
+    words = text_of(step.message)
+    match step.source:
+        case "user":
+            yield scribe.prompt(words)
+        case "system":
+            if words:
+                yield scribe.record(Kind.SYSTEM, words)
+        case "agent":
+            scribe.usage = usage_of(step.metrics)
+            yield from _answer(scribe, step, words)
+        case _:
+            yield scribe.unknown(raw)
+    yield from _results(scribe, step)
+
+
+def _answer(scribe: Scribe, step: Step, words: str) -> Iterator[Record]:
+    if thoughts := text_of(step.reasoning_content):
+        yield scribe.record(Kind.REASONING, thoughts)
+    calls = [call for call in step.tool_calls if isinstance(call, dict)] if isinstance(step.tool_calls, list) else []
+    if words.strip() or not calls:
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=None if calls else _stop(step, words))
+    for call in calls:
+        tool = text_of(call.get("function_name"))
+        stop = Stop.ANSWER if tool in LAST_CALLS else None
+        yield scribe.call(tool, text_of(call.get("tool_call_id")) or None, call.get("arguments"), stop=stop)
+
+
+def _stop(step: Step, words: str) -> Stop | None:
+    """An answer that does nothing is the last. Agents that act by their words alone say so in them."""
+    return Stop.ANSWER if step.observation is None or COMPLETE.search(words) else None
+
+
+def _results(scribe: Scribe, step: Step) -> Iterator[Entry]:
+    for result in _observed(step):
+        if not isinstance(result, dict):
+            yield scribe.unknown(result)
+        elif result.get("content") is not None:
+            yield scribe.result(text_of(result.get("source_call_id")) or None, result["content"])
+
+
+def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[About]:
+    """Which documents are of sub-agents that a step began."""
+    for result in _observed(step):
+        refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
+        for ref in refs if isinstance(refs, list) else []:
+            match ref:
+                case {"trajectory_id": str(name)}:
+                    pass
+                case {"trajectory_path": str(place)}:
+                    name = f"{text_of(ref.get('session_id')) or run}/{PurePath(place).stem}"
+                case _:
+                    continue
+            yield About(session=name, parent=parent, parent_call=text_of(result.get("source_call_id")) or None)
+
+
+def _observed(step: Step) -> list[Any]:
+    results = step.observation.get("results") if isinstance(step.observation, dict) else None
+    return results if isinstance(results, list) else []
+
+
+SOURCE = Source(
+    name="atif",
+    title="ATIF",
+    formats=(
+        Document(
+            endings=(".json",),
+            is_log=is_log,
+            recognises=recognises,
+            load=document(Trajectory),
+            read=read,
+            beside=continuations,
+            owner=owner,
+        ),
+    ),
+)

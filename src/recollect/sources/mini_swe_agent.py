@@ -1,0 +1,250 @@
+"""mini-swe-agent writes one trajectory per task, <instance>.traj.json; `mini` keeps its last one in its folder of settings.
+
+Evidence: 18 real trajectories of 2.2 (format 1.1, tool calls); format 1 and answers of the Responses API as published.
+The file is written anew after every step. Messages are those of the API with what the agent knows of them in `extra`: the
+time, the whole answer of the provider, a command's exit code. From version 2 on commands are tool calls and the last message
+has the role `exit`; before, a command is the code block of an answer, its output the next message of the user, and the end
+is told by `info` alone. The instruction of a task is one message with the task in it.
+`mini` overwrites its last trajectory with the next, so a session is named after its file and its task.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, document, each
+from recollect.sources._litellm import usage_of
+from recollect.sources._message import Scribe, chat_message, text_of
+from recollect.sources._source import Document, Source, config_homes
+from recollect.sources._values import as_text, instant
+
+FORMAT = "mini-swe-agent"
+COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
+RETURN_CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
+INTERRUPTION = "UserInterruption"
+BY_THE_PERSON = {INTERRUPTION, "UserRejection", "UserNewTask"}
+STOPS = {
+    "Submitted": Stop.ANSWER,
+    "LimitsExceeded": Stop.OTHER,
+    INTERRUPTION: Stop.INTERRUPT,
+    "KeyboardInterrupt": Stop.INTERRUPT,
+}
+
+
+class Extra(Struct):
+    timestamp: Any = None
+    response: Any = None
+    returncode: Any = None
+    exception_info: Any = None
+    exit_status: Any = None
+    interrupt_type: Any = None
+
+
+class Message(Struct):
+    """A message of the Chat API, or an answer (`output`) and a tool's output (`call_id`) of the Responses API."""
+
+    role: Any = None
+    type: Any = None
+    content: Any = None
+    tool_calls: Any = None
+    tool_call_id: Any = None
+    reasoning_content: Any = None
+    call_id: Any = None
+    output: Any = None
+    extra: Any = None
+
+
+class AgentConfig(Struct, frozen=True):
+    instance_template: Any = None
+
+
+class ModelConfig(Struct, frozen=True):
+    model_name: str | None = None
+
+
+class Environment(Struct, frozen=True):
+    cwd: str | None = None
+
+
+class Config(Struct):
+    agent: AgentConfig = AgentConfig()
+    model: ModelConfig = ModelConfig()
+    environment: Environment = Environment()
+
+
+class Info(Struct):
+    config: Any = None
+    exit_status: Any = None
+    submission: Any = None
+
+
+class Trajectory(Struct):
+    messages: list[Raw] = []
+    info: Any = None
+    instance_id: Any = None
+
+
+class Talk(Struct):
+    """Where a session stands: what the next message must know of those before it."""
+
+    at: int | None = None  # the last time that was told, or the first that will be
+    has_task: bool = False
+    call: str | None = None  # of a command that stood in a code block
+    has_ended: bool = False
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    own = env.get("MSWEA_GLOBAL_CONFIG_DIR")
+    return [Path(own)] if own else [folder / "mini-swe-agent" for folder in config_homes(env)]
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    named = str(first.get("trajectory_format") or "").startswith(FORMAT)
+    info = first.get("info")
+    return isinstance(first.get("messages"), list) and (named or (isinstance(info, dict) and "mini_version" in info))
+
+
+def read(path: Path, content: Trajectory) -> Iterable[Entry]:
+    messages = list(each(content.messages, Message))
+    task = next((text_of(message.content) for _, message, _ in messages if message and message.role == "user"), None)
+    if task is None:
+        return
+    info = decoded(as_text(content.info), Info) or Info()
+    config = decoded(as_text(info.config), Config) or Config()
+    session = _name(path, task)
+    yield About(
+        session=session,
+        title=text_of(content.instance_id) or _own_words(task, text_of(config.agent.instance_template)),
+        title_rank=TitleRank.SUMMARY,
+        cwd=config.environment.cwd,
+        model=config.model.model_name,
+    )
+    talk = Talk(at=next((at for _, message, _ in messages if message and (at := _time(message))), None))
+    for place, message, raw in messages:
+        scribe = Scribe(session=session, key=f"{session}/{place}", line=place, model=config.model.model_name)
+        if message is None:
+            yield scribe.unknown(raw)
+        else:
+            yield from _entries(scribe, message, raw, talk)
+    if info.exit_status and not talk.has_ended:
+        yield _end(Scribe(session=session, key=f"{session}/exit", at=talk.at), info.exit_status, info.submission)
+
+
+def _time(message: Message) -> int | None:
+    extra = decoded(as_text(message.extra), Extra)
+    return instant(extra.timestamp) if extra else None
+
+
+def _name(path: Path, task: str) -> str:
+    digest = blake2b(task.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"{path.parent.name}/{path.name.removesuffix('.json').removesuffix('.traj')}/{digest}"
+
+
+def _own_words(task: str, template: str) -> str:
+    """A task without the words that its template puts in front of it."""
+    return task.removeprefix(template.partition("{{task}}")[0]).strip()
+
+
+def _entries(scribe: Scribe, message: Message, raw: str, talk: Talk) -> Iterator[Entry]:
+    extra = decoded(as_text(message.extra), Extra) or Extra()
+    scribe.at = talk.at = instant(extra.timestamp) or talk.at
+    if message.type == "function_call_output":
+        yield _result(scribe, message.call_id, message.output, extra)
+    elif isinstance(message.output, list):
+        scribe.usage = _usage(extra, raw)
+        yield from _answer(scribe, message.output)
+    elif message.role == "exit":
+        talk.has_ended = True
+        yield _end(scribe, extra.exit_status, message.content)
+    elif message.role == "tool":
+        yield _result(scribe, message.tool_call_id, message.content, extra)
+    elif message.role == "user":
+        yield from _user(scribe, message, extra, talk)
+    elif message.role == "assistant":
+        scribe.usage = _usage(extra, raw)
+        yield from _chat_answer(scribe, message, talk)
+    else:
+        yield from chat_message(scribe, {"role": message.role, "content": message.content})
+
+
+def _user(scribe: Scribe, message: Message, extra: Extra, talk: Talk) -> Iterator[Record]:
+    """The task; then what the person interrupted with, the output of a command, or that an answer was of no use."""
+    call, talk.call = talk.call, None
+    words = text_of(message.content)
+    if extra.interrupt_type == INTERRUPTION:
+        yield scribe.record(Kind.RUNTIME, INTERRUPTION, stop=Stop.INTERRUPT)
+    if not talk.has_task or extra.interrupt_type in BY_THE_PERSON:
+        talk.has_task = True
+        yield scribe.prompt(words)
+    elif call:
+        yield _result(scribe, call, message.content, extra)
+    else:
+        yield scribe.record(Kind.SYSTEM, words)
+
+
+def _chat_answer(scribe: Scribe, message: Message, talk: Talk) -> Iterator[Record]:
+    said = {"role": "assistant", "content": message.content, "reasoning_content": message.reasoning_content}
+    yield from chat_message(scribe, {**said, "tool_calls": message.tool_calls})
+    commands = [] if message.tool_calls else COMMAND.findall(text_of(message.content))
+    if len(commands) == 1:
+        talk.call = f"{scribe.key}.call"
+        yield scribe.call("bash", talk.call, {"command": commands[0]})
+
+
+def _answer(scribe: Scribe, items: list[Any]) -> Iterator[Record]:
+    """An answer of the Responses API."""
+    for item in items:
+        match item:
+            case {"type": "reasoning"}:
+                if thoughts := text_of(item.get("summary")):
+                    yield scribe.record(Kind.REASONING, thoughts)
+            case {"type": "message"}:
+                yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(item.get("content")))
+            case {"type": "function_call"}:
+                yield scribe.call(text_of(item.get("name")), text_of(item.get("call_id")), item.get("arguments"))
+            case _:
+                yield scribe.unknown(item)
+
+
+def _result(scribe: Scribe, call: Any, output: Any, extra: Extra) -> Record:
+    text = text_of(output)
+    found = RETURN_CODE.search(text)
+    code = extra.returncode if isinstance(extra.returncode, int) else int(found[1]) if found else None
+    failed = bool(extra.exception_info) or code not in (0, None)
+    return scribe.result(text_of(call) or None, text, exit_code=code, failed=failed)
+
+
+def _end(scribe: Scribe, status: Any, words: Any) -> Record:
+    status = text_of(status)
+    stop = STOPS.get(status, Stop.CRASH)
+    text = "\n\n".join(part for part in (status, text_of(words).strip()) if part)
+    return scribe.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
+
+
+def _usage(extra: Extra, raw: str) -> Usage | None:
+    response = extra.response if isinstance(extra.response, dict) else decoded(raw, dict[str, Any]) or {}
+    return usage_of(response.get("usage"))
+
+
+SOURCE = Source(
+    name="mini-swe-agent",
+    title="mini-swe-agent",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(".traj.json",),
+            deep=False,
+            recognises=recognises,
+            load=document(Trajectory),
+            read=read,
+        ),
+    ),
+    real_sessions=18,
+)

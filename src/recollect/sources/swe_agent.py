@@ -1,0 +1,179 @@
+"""SWE-agent writes one trajectory per task, <instance>.traj in a folder per run, wherever it was told to.
+
+Evidence: 22 real trajectories of 0.5 to 1.0, most of them demonstrations that a person stepped through.
+`trajectory` has what the agent thought, did and saw, step by step; `history` has the same as the model was shown it, with
+older output left out, and besides the system prompt, the task, and the calls of tools by name and id. So a step is read from
+the first, and what only the second knows is added to it. A demonstration that was shown to the agent is no part of the
+session. There are no times, and tokens are counted for the whole run only. A hand-written demonstration may have a `history`
+alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, document, each
+from recollect.sources._message import Scribe, chat_message, text_of
+from recollect.sources._source import Document, Source
+from recollect.sources._values import arguments_of, as_text, count
+
+SHELL = "bash"  # what an action is given to, where no tool is named
+
+
+class Step(Struct):
+    """One answer of the model, what was done about it, and what came of it."""
+
+    action: Any = None
+    observation: Any = None
+    response: Any = None
+    thought: Any = None
+    state: Any = None
+
+
+class Message(Struct):
+    role: Any = None
+    content: Any = None
+    thought: Any = None
+    action: Any = None
+    is_demo: Any = None
+    tool_calls: Any = None
+    tool_call_ids: Any = None
+
+
+class State(Struct):
+    working_dir: str | None = None
+
+
+class Info(Struct):
+    exit_status: Any = None
+    submission: Any = None
+    model_stats: Any = None
+
+
+class Trajectory(Struct):
+    trajectory: list[Raw] = []
+    history: list[Raw] = []
+    info: Any = None
+    replay_config: Any = None  # JSON, in later versions as text
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    history = first.get("history")
+    if not isinstance(history, list) or not history or not isinstance(history[0], dict):
+        return False
+    return isinstance(first.get("trajectory"), list) or {"role", "agent"} <= history[0].keys()
+
+
+def read(path: Path, content: Trajectory) -> Iterable[Entry]:
+    instance = path.name.removesuffix(".traj")
+    session = f"{path.parent.name}/{instance}"
+    model = _model(content.replay_config)
+    yield About(session=session, title=instance, title_rank=TitleRank.SUMMARY, model=model)
+    messages = [(place, message, raw) for place, message, raw in each(content.history, Message)]
+    if not content.trajectory:
+        yield from _history(session, messages)
+        return
+    task = next((place for place, message, _ in messages if message and message.role == "assistant"), len(messages) + 1)
+    yield from _history(session, [message for message in messages if message[0] < task])
+    answers = [message for _, message, _ in messages if message and message.role == "assistant" and not message.is_demo]
+    for place, step, raw in each(content.trajectory, Step):
+        answer = answers[place - 1] if place <= len(answers) else Message()
+        yield from _step(session, place, step, raw, answer)
+    yield from _end(session, content.info)
+
+
+def _model(config: Any) -> str | None:
+    match arguments_of(config):
+        case {"agent": {"model": {"name": str(name)}}}:
+            return name
+        case _:
+            return None
+
+
+def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> Iterator[Entry]:
+    """Messages as the model was shown them. The first that a user wrote is the task, the others are output."""
+    is_task = True
+    call: str | None = None
+    for place, message, raw in messages:
+        scribe = Scribe(session=session, key=f"{session}/history/{place}", line=place)
+        if message is None:
+            yield scribe.unknown(raw)
+        elif message.is_demo:
+            yield Noise("demonstration")
+        elif message.role == "user" and is_task:
+            is_task = False
+            yield scribe.prompt(text_of(message.content))
+        elif message.role in ("user", "tool"):
+            yield scribe.result(call, message.content)
+        elif message.role == "assistant":
+            said = text_of(message.thought) or text_of(message.content)
+            for record in _acts(scribe, said, message.action, message):
+                call = record.call or call
+                yield record
+        else:
+            yield from chat_message(scribe, {"role": message.role, "content": message.content})
+
+
+def _step(session: str, place: int, step: Step | None, raw: str, answer: Message) -> Iterator[Entry]:
+    scribe = Scribe(session=session, key=f"{session}/{place}", line=place)
+    if step is None:
+        yield scribe.unknown(raw)
+        return
+    state = decoded(as_text(step.state), State)
+    scribe.cwd = state.working_dir if state else None
+    if text_of(answer.action).strip() != text_of(step.action).strip():
+        answer = Message()  # an answer that the history has and the trajectory has not, or the other way round
+    call: str | None = None
+    for record in _acts(scribe, text_of(step.thought) or text_of(step.response), step.action, answer):
+        call = record.call
+        yield record
+    output = text_of(step.observation).strip("\n")
+    if call and step.observation is not None:
+        yield scribe.result(call, output)
+    elif output:
+        yield scribe.record(Kind.SYSTEM, output)
+
+
+def _acts(scribe: Scribe, said: str, action: Any, answer: Message) -> Iterator[Record]:
+    """What an answer says, and what it does: calls by name if the model made them, else a line for the shell."""
+    if said.strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, said.strip())
+    if isinstance(answer.tool_calls, list) and answer.tool_calls:
+        yield from chat_message(scribe, {"role": "assistant", "tool_calls": answer.tool_calls})
+    elif command := text_of(action).strip():
+        yield scribe.call(SHELL, f"{scribe.key}.call", {"command": command})
+
+
+def _end(session: str, written: Any) -> Iterator[Record]:
+    info = decoded(as_text(written), Info)
+    if info is None or not info.exit_status:
+        return
+    status = text_of(info.exit_status)
+    scribe = Scribe(session=session, key=f"{session}/exit")
+    words = "\n\n".join(part for part in (status, text_of(info.submission).strip()) if part)
+    yield scribe.record(Kind.RUNTIME, words, stop=_stop(status), usage=_usage(info.model_stats))
+
+
+def _stop(status: str) -> Stop:
+    if status.startswith("submitted"):
+        return Stop.ANSWER
+    return Stop.CRASH if "error" in status or "api" in status else Stop.OTHER
+
+
+def _usage(stats: Any) -> Usage | None:
+    if not isinstance(stats, dict):
+        return None
+    return Usage(input=count(stats.get("tokens_sent")), output=count(stats.get("tokens_received")))
+
+
+SOURCE = Source(
+    name="swe-agent",
+    title="SWE-agent",
+    formats=(Document(endings=(".traj",), recognises=recognises, load=document(Trajectory), read=read),),
+    real_sessions=22,
+)
