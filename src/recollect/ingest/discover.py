@@ -1,6 +1,7 @@
 """Which logs there are: in the homes of every source, in the folders agents worked in, or among paths that were named."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from recollect.model import Problem
 from recollect.settings import Settings
-from recollect.sources import Format, Head, Source, Stamp, head_of
+from recollect.sources import NOT_UNDERSTOOD, Format, Head, Source, Stamp, head_of
 from recollect.sources._walk import walk
 
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
@@ -124,8 +125,9 @@ def recognise(head: Head, sources: Iterable[Source]) -> tuple[Source, Format] | 
     """Whose log a file is, and in which format, by what it begins with."""
     for source in sources:
         for format in source.formats:
-            if format.recognises(head):
-                return source, format
+            with suppress(*NOT_UNDERSTOOD):  # so odd a file that nobody thought of it is not this source's
+                if format.recognises(head):
+                    return source, format
     return None
 
 

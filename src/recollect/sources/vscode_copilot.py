@@ -24,10 +24,9 @@ from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Source
 from recollect.sources._values import count, instant, word
-from recollect.sources._vscode import path_of, user_folders
+from recollect.sources._vscode import EDITORS, path_of, user_folders
 from recollect.sources._vscode_response import Response, listing, mapping
 
-EDITORS = ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Cursor", "Windsurf", "Trae", "Trae CN")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 SET_ALL, SET, PUSH, DELETE = range(4)  # kinds of operations
 COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 are under way

@@ -1,0 +1,216 @@
+"""What passed between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
+
+The history has no times and is cut when it grows too long, so it is no log; but it holds the exact input and output of the
+tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its answer
+is a `tool_result` block, or text under a heading such as `[read_file for 'a.txt'] Result:`. Nothing names the entry of the
+interface that belongs to a call. They are taken for the same where both sides know as many calls of a tool about the same
+thing: then the first is the first, and the last the last.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.sources._message import text_of
+from recollect.sources._values import arguments_of, as_text
+
+CALLED = {  # by the model: what sort of call it is, and which argument says what it is about
+    "read_file": ("read", "path"),
+    "write_to_file": ("edit", "path"),
+    "replace_in_file": ("edit", "path"),
+    "apply_diff": ("edit", "path"),
+    "insert_content": ("edit", "path"),
+    "search_and_replace": ("edit", "path"),
+    "search_replace": ("edit", "path"),
+    "edit_file": ("edit", "path"),
+    "list_files": ("list", "path"),
+    "list_code_definition_names": ("definitions", "path"),
+    "search_files": ("search", "regex"),
+    "codebase_search": ("codebase", "query"),
+    "web_fetch": ("fetch", "url"),
+    "web_search": ("websearch", "query"),
+    "execute_command": ("command", "command"),
+    "use_mcp_tool": ("mcp", "tool_name"),
+    "access_mcp_resource": ("mcp", "uri"),
+    "new_task": ("task", "message"),
+    "switch_mode": ("mode", "mode_slug"),
+    "use_subagents": ("subagents", ""),
+    "update_todo_list": ("todos", ""),
+}
+SHOWN = {  # by the interface
+    "readFile": ("read", "path"),
+    "newFileCreated": ("edit", "path"),
+    "editedExistingFile": ("edit", "path"),
+    "appliedDiff": ("edit", "path"),
+    "insertContent": ("edit", "path"),
+    "searchAndReplace": ("edit", "path"),
+    "listFilesTopLevel": ("list", "path"),
+    "listFilesRecursive": ("list", "path"),
+    "listCodeDefinitionNames": ("definitions", "path"),
+    "searchFiles": ("search", "regex"),
+    "codebaseSearch": ("codebase", "query"),
+    "webFetch": ("fetch", "path"),
+    "webSearch": ("websearch", "path"),
+    "execute_command": ("command", "command"),
+    "use_mcp_tool": ("mcp", "toolName"),
+    "access_mcp_resource": ("mcp", "uri"),
+    "newTask": ("task", "content"),
+    "switchMode": ("mode", "mode"),
+    "use_subagents": ("subagents", ""),
+    "updateTodoList": ("todos", ""),
+}
+SPOKEN = {"attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"}  # no calls to the person
+WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>(.*?)</\1>", re.DOTALL)
+PARAMETER = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
+NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
+HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
+ENVIRONMENT = "<environment_details>"
+FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
+
+Topic = tuple[str, str]  # the sort of call, and what it is about
+
+
+class Said(Struct):
+    role: Any = None
+    content: Any = None
+
+
+class Exchange(Struct):
+    """One tool call and its answer, word for word. Without an answer, `output` is None."""
+
+    tool: str
+    arguments: dict[str, Any]
+    call: str | None = None
+    output: Any = None
+    failed: bool = False
+
+
+def shown_topic(tool: str, arguments: dict[str, Any]) -> Topic:
+    """What a call is about, as the interface shows it."""
+    return _topic(SHOWN.get(tool, (tool, "")), arguments)
+
+
+def folder_in(text: str) -> str | None:
+    """The folder that the agent works in, out of the details of its environment that go with every request."""
+    found = FOLDER.search(text)
+    return found[1] if found else None
+
+
+def model_in(history: list[Said]) -> str | None:
+    """The model, where the details of the environment name it."""
+    texts = (text for said in history if said.role == "user" for text in _texts(said))
+    found = next((found for text in texts if (found := MODEL.search(text))), None)
+    return found[1].strip() if found else None
+
+
+def first_words(history: list[Said]) -> str:
+    return "\n".join(_texts(history[0])) if history else ""
+
+
+def answered_in(request: str) -> str | None:
+    """The answer of the tool with which a request to the model begins."""
+    heading = HEADING.match(request)
+    return request[heading.end() :].partition(ENVIRONMENT)[0].strip() if heading else None
+
+
+def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]:
+    """The exchange of each entry of the interface that certainly is one: {place of the entry: exchange}."""
+    called: dict[Topic, list[Exchange]] = {}
+    for exchange in _exchanges(history):
+        called.setdefault(_called_topic(exchange), []).append(exchange)
+    places: dict[Topic, list[int]] = {}
+    for place, topic in shown.items():
+        places.setdefault(topic, []).append(place)
+    return {
+        place: exchange
+        for topic, entries in places.items()
+        if len(entries) == len(called.get(topic, []))
+        for place, exchange in zip(entries, called[topic], strict=True)
+    }
+
+
+def _called_topic(exchange: Exchange) -> Topic:
+    if native := NATIVE_MCP.match(exchange.tool):
+        return "mcp", native[1]
+    return _topic(CALLED.get(exchange.tool, (exchange.tool, "")), exchange.arguments)
+
+
+def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
+    sort, argument = known
+    subject = arguments.get(argument) if argument else None
+    if sort == "read" and subject is None:
+        subject = _only_file(arguments)
+    text = as_text(subject).strip()
+    return sort, text.replace("\\", "/").removeprefix("./") if argument == "path" else text
+
+
+def _only_file(arguments: dict[str, Any]) -> Any:
+    """Roo Code reads several files in one call; it is about a file where it reads one."""
+    files = arguments.get("files")
+    if isinstance(files, list):
+        paths = [file.get("path") if isinstance(file, dict) else file for file in files]
+    else:
+        paths = re.findall(r"<path>(.*?)</path>", as_text(arguments.get("args")), re.DOTALL)
+    return paths[0] if len(paths) == 1 else None
+
+
+def _exchanges(history: list[Said]) -> Iterator[Exchange]:
+    for place, said in enumerate(history):
+        if said.role != "assistant":
+            continue
+        calls = list(_calls(said))
+        answer = history[place + 1] if place + 1 < len(history) else Said()
+        _answer(calls, answer)
+        yield from (call for call in calls if call.tool not in SPOKEN)
+
+
+def _calls(said: Said) -> Iterator[Exchange]:
+    native = [block for block in _blocks(said) if isinstance(block, dict) and block.get("type") == "tool_use"]
+    for block in native:
+        arguments = arguments_of(block.get("input"))
+        yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
+    for text in [] if native else _texts(said):
+        for written in WRITTEN.finditer(text):
+            arguments = {found[1]: found[2].strip("\n") for found in PARAMETER.finditer(written[2])}
+            yield Exchange(written[1], arguments)
+
+
+def _answer(calls: list[Exchange], answer: Said) -> None:
+    """Give the calls of one message their answers, which the next message brings."""
+    results = {
+        block["tool_use_id"]: block
+        for block in _blocks(answer)
+        if isinstance(block, dict) and block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    }
+    for call in calls:
+        if call.call in results:
+            call.output = text_of(results[call.call].get("content"))
+            call.failed = bool(results[call.call].get("is_error"))
+    headed = list(_headed(_texts(answer)))
+    if not results and [tool for tool, _ in headed] == [call.tool for call in calls]:
+        for call, (_, output) in zip(calls, headed, strict=True):
+            call.output = output
+
+
+def _headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(tool, output) of the answers that are text; the output may be a text of its own after the heading."""
+    tool: str | None = None
+    for text in texts:
+        heading = HEADING.match(text)
+        if heading and (output := text[heading.end() :]):
+            yield heading[1], output
+        elif tool is not None and not heading:
+            yield tool, "" if text.startswith(ENVIRONMENT) else text
+        tool = heading[1] if heading and heading.end() == len(text) else None
+
+
+def _blocks(said: Said) -> list[Any]:
+    return said.content if isinstance(said.content, list) else [said.content] if said.content else []
+
+
+def _texts(said: Said) -> list[str]:
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in _blocks(said))
+    return [text_of(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

@@ -1,0 +1,16 @@
+"""Tokens of agents that count them for a whole session only."""
+
+from collections.abc import Iterable
+
+from recollect.model import Entry, Kind, Record, Usage
+
+AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
+
+
+def with_total(entries: Iterable[Entry], total: Usage) -> list[Entry]:
+    """The entries of a session, the last thing that its agent did carrying what the session cost so far."""
+    told = list(entries)
+    acts = [entry for entry in told if isinstance(entry, Record) and entry.kind in AGENT_ACTS]
+    if acts and total != Usage():
+        acts[-1].usage = total
+    return told

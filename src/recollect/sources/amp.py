@@ -1,0 +1,197 @@
+"""Amp keeps a copy of each thread as one document, ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
+
+Evidence: descriptions and readers that others published; no real thread was at hand.
+The file is written anew as the thread goes on. Only what the person sent has a time of its own (`meta.sentAt`), what the
+agent did has that of its tokens or of its first block. The answer of a tool is in the next user message, inside `run`.
+`state` says how an answer ended. For models of OpenAI, `cacheCreationInputTokens` counts input that was not cached at all.
+Older versions of the extension kept threads in its editor's storage.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import document, each
+from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources._source import Document, Source, data_home
+from recollect.sources._values import as_text, count, instant
+from recollect.sources._vscode import extension_storage
+
+FINAL = {"end_turn", "stop", "stop_sequence", "max_tokens", "refusal"}
+STATES = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH}
+FAILED_RUNS = {"error": None, "cancelled": Stop.INTERRUPT, "rejected-by-user": Stop.CANCEL}
+UNCACHED = ("gpt", "openai/", "o3", "o4", "codex")  # models whose counts follow OpenAI
+
+
+class Message(Struct, rename="camel"):
+    role: Any = None
+    message_id: Any = None
+    content: Any = None
+    meta: Any = None
+    usage: Any = None
+    state: Any = None
+
+
+class Thread(Struct, rename="camel"):
+    id: str | None = None
+    created: Any = None
+    title: str | None = None
+    messages: list[Raw] = []
+    env: Any = None
+    relationships: Any = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [data_home(env) / "amp/threads", *(place / "threads3" for place in extension_storage(env, "sourcegraph.amp"))]
+
+
+def is_log(path: Path) -> bool:
+    return path.name.startswith("T-")
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    return as_text(first.get("id")).startswith("T-") and isinstance(first.get("messages"), list)
+
+
+def read(path: Path, thread: Thread) -> Iterable[Entry]:
+    session = thread.id or path.stem
+    tree = _tree(thread.env)
+    repository = _object(tree.get("repository"))
+    yield About(
+        session=session,
+        title=thread.title,
+        title_rank=TitleRank.GENERATED,
+        parent=_parent(thread.relationships),
+        cwd=_folder(tree.get("uri")),
+        branch=as_text(repository.get("ref")).removeprefix("refs/heads/") or None,
+    )
+    for place, message, raw in each(thread.messages, Message):
+        number = message.message_id if message and message.message_id is not None else f"@{place}"
+        scribe = Scribe(session=session, key=f"{session}/{as_text(number)}", line=place)
+        if place == 1:
+            scribe.at = instant(thread.created)
+        yield from _message(scribe, message) if message else [scribe.unknown(raw)]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tree(env: Any) -> dict[str, Any]:
+    trees = _object(_object(env).get("initial")).get("trees")
+    return _object(trees[0]) if isinstance(trees, list) and trees else {}
+
+
+def _folder(uri: Any) -> str | None:
+    if not isinstance(uri, str) or not uri.startswith("file:"):
+        return None
+    try:
+        return unquote(urlparse(uri).path) or None
+    except ValueError:  # a host that cannot be one
+        return None
+
+
+def _parent(relationships: Any) -> str | None:
+    """The thread that this one was handed off or forked from."""
+    known = [_object(item) for item in relationships] if isinstance(relationships, list) else []
+    return next((as_text(item.get("threadID")) or None for item in known if item.get("role") == "parent"), None)
+
+
+def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
+    blocks = message.content if isinstance(message.content, list) else [message.content]
+    usage = _object(message.usage)
+    scribe.at = _time(message, blocks) or scribe.at
+    match message.role:
+        case "user":
+            results = [block for block in blocks if _object(block).get("type") == "tool_result"]
+            yield from (_result(scribe, block) for block in results)
+            yield from user_blocks(scribe, [block for block in blocks if block not in results])
+        case "assistant":
+            scribe.model, scribe.usage = as_text(usage.get("model")) or None, _usage(usage)
+            yield from _answer(scribe, blocks, _object(message.state))
+        case "info":
+            for block in blocks:
+                yield from _info(scribe, _object(block))
+        case _:
+            yield scribe.unknown({"role": message.role, "content": message.content})
+    if not scribe.written:
+        yield scribe.record(Kind.RUNTIME, as_text(_object(message.state).get("type")))
+
+
+def _time(message: Message, blocks: list[Any]) -> int | None:
+    begun = (instant(_object(block).get("startTime")) for block in blocks)
+    sent = instant(_object(message.meta).get("sentAt")) or instant(_object(message.usage).get("timestamp"))
+    return sent or next((at for at in begun if at), None)
+
+
+def _answer(scribe: Scribe, blocks: list[Any], state: dict[str, Any]) -> Iterator[Record]:
+    yield from agent_blocks(scribe, blocks, Stop.ANSWER if as_text(state.get("stopReason")) in FINAL else None)
+    kind = as_text(state.get("type"))
+    if stop := STATES.get(kind):
+        said = text_of(state.get("error")) or kind
+        yield scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+
+
+def _result(scribe: Scribe, block: dict[str, Any]) -> Record:
+    run = _object(block.get("run"))
+    status = as_text(run.get("status"))
+    output = next((run[part] for part in ("result", "error", "reason", "progress") if run.get(part)), status)
+    exit_code = _object(run.get("result")).get("exitCode")
+    return scribe.result(
+        as_text(block.get("toolUseID")) or None,
+        output,
+        failed=status in FAILED_RUNS or (isinstance(exit_code, int) and exit_code != 0),
+        exit_code=count(exit_code) if isinstance(exit_code, int) else None,
+        stop=FAILED_RUNS.get(status),
+    )
+
+
+def _info(scribe: Scribe, block: dict[str, Any]) -> Iterator[Record]:
+    match block.get("type"):
+        case "summary":
+            yield scribe.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
+        case "manual_bash_invocation":  # the person's own, beside the conversation
+            command = as_text(_object(block.get("args")).get("cmd"))
+            yield scribe.record(Kind.USER_INPUT, f"$ {command}", opens=Opens.COMMAND)
+            yield scribe.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
+        case "text":
+            yield scribe.record(Kind.RUNTIME, text_of(block))
+        case _:
+            yield scribe.unknown(block)
+
+
+def _usage(usage: dict[str, Any]) -> Usage | None:
+    if not usage:
+        return None
+    given, written = count(usage.get("inputTokens")), count(usage.get("cacheCreationInputTokens"))
+    if as_text(usage.get("model")).startswith(UNCACHED):
+        given, written = given + written, 0
+    return Usage(
+        input=given,
+        output=count(usage.get("outputTokens")),
+        cache_read=count(usage.get("cacheReadInputTokens")),
+        cache_write=written,
+    )
+
+
+SOURCE = Source(
+    name="amp",
+    title="Amp",
+    formats=(
+        Document(
+            homes=homes,
+            usual=".local/share/amp/threads",
+            endings=(".json",),
+            is_log=is_log,
+            recognises=recognises,
+            load=document(Thread),
+            read=read,
+        ),
+    ),
+)

@@ -1,0 +1,328 @@
+"""Hermes keeps its sessions in ~/.hermes/state.db, and writes or wrote copies of them to ~/.hermes/sessions/.
+
+Evidence: its published schema to version 30, and 5 samples of the other forms; no real session was at hand.
+Messages are OpenAI's, with the thoughts in `reasoning`. In the database, content that is more than text is JSON behind a
+mark; a compaction either rewrites the session, repeating the messages that it keeps, or goes on in a new session whose
+parent is the old one. Tokens are counted for the whole session only. Copies are `<session>.jsonl`, whose first line has the
+role `session_meta`, and `session_<session>.json`, written anew each time and with no time but the first: all three are
+the same session. Times without a zone are this machine's.
+A trajectory is an export for training, one conversation a line, in which thoughts, calls and answers are tags in the text.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources._container import Line, Misfit
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, document, each
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, chat_message, text_of
+from recollect.sources._source import Database, Document, Source, home_of
+from recollect.sources._sqlite import select
+from recollect.sources._totals import with_total
+from recollect.sources._values import arguments_of, as_text, count, instant
+
+STRUCTURED = "\0json:"  # before content that is more than text
+SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
+INVOKED = re.compile(r"\[(?:SYSTEM|IMPORTANT): The user has invoked")  # a skill, by a slash command
+INJECTED = ("[SYSTEM:", "[System", "[IMPORTANT: You are running", "[Your active task list was preserved")
+FINAL = {"stop", "end_turn", "length", "max_tokens", "content_filter"}
+TAG = re.compile(r"<(think|tool_call|tool_response)>(.*?)</\1>", re.DOTALL)
+SESSION_COLUMNS = (
+    *("model", "parent_session_id", "title", "title_source", "cwd", "git_branch", "input_tokens", "output_tokens"),
+    *("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"),
+)
+MESSAGE_COLUMNS = (
+    *("id", "role", "content", "tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason", "reasoning"),
+    *("reasoning_content", "observed", "_compressed_summary", "display_kind"),
+)
+
+
+class Snapshot(Struct):
+    session_id: str | None = None
+    model: str | None = None
+    session_start: Any = None
+    cwd: Any = None
+    model_config: Any = None
+    messages: list[Raw] = []
+
+
+class Trajectory(Struct):
+    conversations: list[Any] = []
+    timestamp: Any = None
+    model: Any = None
+    prompt_index: Any = None
+    completed: Any = None
+
+
+def home(env: Mapping[str, str]) -> Path:
+    return Path(env["HERMES_HOME"]) if env.get("HERMES_HOME") else home_of(env) / ".hermes"
+
+
+def profiles(env: Mapping[str, str]) -> list[Path]:
+    """Its home, and the homes of its profiles."""
+    return [home(env), *sorted(home(env).glob("profiles/*"))]
+
+
+def copies(env: Mapping[str, str]) -> list[Path]:
+    return [profile / "sessions" for profile in profiles(env)]
+
+
+# ---- messages, the same in every form
+
+
+def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
+    if message.get("role") == "session_meta":
+        yield Noise("session_meta")
+        return
+    records = list(chat_message(scribe, _plain(message), _said))
+    called = any(record.kind is Kind.TOOL_CALL for record in records)
+    for record in records:
+        if record.kind is Kind.TOOL_RESPONSE:
+            _judge(record, message)
+        elif message.get("_compressed_summary"):
+            record.kind, record.opens = Kind.COMPACTION, Opens.NO
+        elif record.kind is Kind.USER_INPUT and (message.get("observed") or message.get("display_kind") == "hidden"):
+            record.kind, record.opens = Kind.SYSTEM, Opens.NO
+    last = records[-1] if records else None
+    if last and last.kind is Kind.ASSISTANT_RESPONSE and as_text(message.get("finish_reason")) in FINAL and not called:
+        last.stop = Stop.ANSWER
+    yield from records
+    if not records:
+        yield Noise(f"empty {as_text(message.get('role'))}")
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as chat messages are everywhere."""
+    plain = dict(message)
+    content, calls = message.get("content"), message.get("tool_calls")
+    if isinstance(content, str) and content.startswith(STRUCTURED):
+        plain["content"] = decoded(content.removeprefix(STRUCTURED), list[Any]) or content.removeprefix(STRUCTURED)
+    if isinstance(calls, str):
+        plain["tool_calls"] = decoded(calls, list[Any])
+    if message.get("tool_name"):
+        plain["name"] = message["tool_name"]
+    return plain
+
+
+def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+    if text.startswith(SUMMARY):
+        yield scribe.record(Kind.COMPACTION, text)
+    elif INVOKED.match(text):
+        yield scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+    elif text.startswith(INJECTED):
+        yield scribe.record(Kind.SYSTEM, text)
+    else:
+        yield scribe.prompt(text)
+
+
+def _judge(record: Record, message: dict[str, Any]) -> None:
+    """Tools answer with an object as text, which says whether they failed."""
+    told = decoded(record.text, dict[str, Any]) or {}
+    code = told.get("exit_code")
+    if isinstance(code, int) and not isinstance(code, bool):
+        record.exit_code = count(code)
+    record.failed = bool(record.exit_code or told.get("error") or message.get("finish_reason") == "error")
+
+
+# ---- the database
+
+
+def is_database(head: Head) -> bool:
+    """Goose has such tables as well, but neither searches them nor keeps a state of its own."""
+    tables = head.tables
+    return {"sessions", "messages", "schema_version"} <= tables and bool({"messages_fts", "state_meta"} & tables)
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """What a session is known by: its own row, and how many messages it has up to which."""
+    messages = {
+        session: counted for session, *counted in db.execute("SELECT session_id, count(*), max(id) FROM messages GROUP BY 1")
+    }
+    for row in select(db, "sessions", ("id", *SESSION_COLUMNS)):
+        yield (*row.values(), *messages.get(row["id"], ()))
+
+
+def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[Entry]:
+    (info,) = select(db, "sessions", SESSION_COLUMNS, "WHERE id = ?", (session,))
+    told = {name: as_text(value) or None for name, value in info.items()}
+    about = About(
+        session=session,
+        title=told["title"],
+        title_rank=TitleRank.CUSTOM if told["title_source"] == "user" else TitleRank.GENERATED,
+        parent=told["parent_session_id"],
+        cwd=told["cwd"],
+        branch=told["git_branch"],
+        model=told["model"],
+    )
+    rows = select(db, "messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY timestamp, id", (session,))
+    entries = [entry for place, row in enumerate(_once(rows), 1) for entry in _row(row, place, session, told["model"])]
+    return with_total([about, *entries], _usage(info))
+
+
+def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> Iterator[Entry]:
+    key, at = f"{session}/{row['id']}", instant(row["timestamp"])
+    yield from _message(Scribe(session=session, key=key, at=at, line=place, model=model), row)
+
+
+def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages without those that a compaction wrote again: such a one has the time of the first."""
+    seen: set[tuple[Any, ...]] = set()
+    for row in rows:
+        identity = tuple(row[name] for name in ("role", "content", "tool_call_id", "tool_calls", "timestamp"))
+        if identity not in seen:
+            seen.add(identity)
+            yield row
+
+
+def _usage(info: dict[str, Any]) -> Usage:
+    return Usage(
+        input=count(info["input_tokens"]),
+        output=count(info["output_tokens"]),
+        cache_read=count(info["cache_read_tokens"]),
+        cache_write=count(info["cache_write_tokens"]),
+        reasoning=count(info["reasoning_tokens"]),
+    )
+
+
+# ---- the copies
+
+
+def is_snapshot(head: Head) -> bool:
+    first = head.first()
+    return {"session_id", "messages"} <= first.keys() and ("session_start" in first or "last_updated" in first)
+
+
+def is_transcript(head: Head) -> bool:
+    return head.first().get("role") == "session_meta"
+
+
+def read_snapshot(path: Path, snapshot: Snapshot) -> Iterable[Entry]:
+    session = snapshot.session_id or path.stem.removeprefix("session_")
+    config = snapshot.model_config if isinstance(snapshot.model_config, dict) else {}
+    cwd = snapshot.cwd or config.get("cwd")
+    yield About(session=session, cwd=cwd if isinstance(cwd, str) else None, model=snapshot.model)
+    for place, message, raw in each(snapshot.messages, dict[str, Any]):
+        scribe = Scribe(session=session, key=f"{session}@{place}", line=place, model=snapshot.model)
+        scribe.at = instant((message or {}).get("timestamp") or (snapshot.session_start if place == 1 else None))
+        yield from _message(scribe, message) if message is not None else [scribe.unknown(raw)]
+
+
+def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    session, model = path.stem, None
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        scribe = Scribe(session=session, key=f"{session}@{line.number}", line=line.number)
+        if isinstance(line.value, Misfit):
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+            continue
+        message: dict[str, Any] = line.value
+        if message.get("role") == "session_meta":
+            model = as_text(message.get("model")) or None
+        scribe.at, scribe.model = instant(message.get("timestamp")), model
+        yield from _message(scribe, message)
+
+
+# ---- trajectories
+
+
+def is_trajectory(head: Head) -> bool:
+    first = head.first()
+    said = first.get("conversations")
+    return "completed" in first and isinstance(said, list) and any(isinstance(one, dict) and "from" in one for one in said)
+
+
+def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif isinstance(line.value, Misfit):
+            unread = Scribe(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
+            yield unread.unknown(line.raw.decode("utf-8", "replace"))
+        else:
+            yield from _trajectory(line, line.value, path.stem)
+
+
+def _trajectory(line: Line, told: Trajectory, name: str) -> Iterator[Record]:
+    """A trajectory is known by when it was made, and by the number of its prompt in the batch."""
+    made = as_text(told.timestamp) or f"{name}@{line.number}"
+    session = f"trajectory-{made}-{as_text(told.prompt_index)}"
+    calls: list[str] = []
+    records: list[Record] = []
+    for place, one in enumerate(told.conversations, 1):
+        scribe = Scribe(session=session, key=f"{session}/{place}", at=instant(told.timestamp), line=line.number)
+        scribe.model = as_text(told.model) or None
+        records += _turn(scribe, one if isinstance(one, dict) else {"value": one}, calls)
+    if told.completed is True and records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
+        records[-1].stop = Stop.ANSWER
+    yield from records
+
+
+def _turn(scribe: Scribe, one: dict[str, Any], calls: list[str]) -> Iterator[Record]:
+    text = text_of(one.get("value"))
+    match one.get("from"):
+        case "system":
+            yield scribe.record(Kind.SYSTEM, text)
+        case "human" | "user":
+            yield scribe.prompt(text)
+        case "gpt" | "assistant" | "tool":
+            yield from _tagged(scribe, text, calls)
+        case _:
+            yield scribe.unknown(one)
+
+
+def _tagged(scribe: Scribe, text: str, calls: list[str]) -> Iterator[Record]:
+    """Calls have no ids, and are answered in their order."""
+    for found in TAG.finditer(text):
+        told = arguments_of(found[2].strip())
+        match found[1]:
+            case "think":
+                yield scribe.record(Kind.REASONING, found[2].strip())
+            case "tool_call":
+                calls.append(f"{scribe.key}.{scribe.written}")
+                yield scribe.call(as_text(told.get("name")) or None, calls[-1], told.get("arguments", told))
+            case _:
+                call = calls.pop(0) if calls else None
+                yield scribe.result(call, told.get("content", told), tool=as_text(told.get("name")) or None)
+    if words := TAG.sub("", text).strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+
+
+SOURCE = Source(
+    name="hermes",
+    title="Hermes",
+    formats=(
+        Database(
+            homes=profiles,
+            endings=("state.db",),
+            deep=False,
+            recognises=is_database,
+            sessions=sessions,
+            read=read_database,
+        ),
+        Document(
+            homes=copies,
+            endings=(".json",),
+            is_log=lambda path: path.name.startswith("session_"),
+            recognises=is_snapshot,
+            load=document(Snapshot),
+            read=read_snapshot,
+        ),
+        Document(
+            homes=copies,
+            endings=(".jsonl",),
+            recognises=is_transcript,
+            load=every_line(dict[str, Any]),
+            read=read_transcript,
+        ),
+        Document(endings=(".jsonl",), recognises=is_trajectory, load=every_line(Trajectory), read=read_trajectories),
+    ),
+)

@@ -1,0 +1,23 @@
+"""Roo Code, a fork of Cline, keeps one folder per task in its editor's storage; `_task_folder` tells what is in it.
+
+Evidence: published types, and one published task that was looked at; no real session was at hand.
+Its tasks are named by UUIDs, begin with a plain text, and may call others: `history_item.json` names the task that called.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from recollect.sources._source import Source, home_of
+from recollect.sources._task_folder import task_format
+from recollect.sources._vscode import extension_storage
+
+EXTENSION = "rooveterinaryinc.roo-cline"
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """Its command line runs the extension in a likeness of an editor, which has no other."""
+    likeness = home_of(env) / ".vscode-mock/global-storage"
+    return [folder / "tasks" for folder in (*extension_storage(env, EXTENSION), likeness)]
+
+
+SOURCE = Source(name="roo-code", title="Roo Code", formats=(task_format("roo-code", homes, EXTENSION),))
