@@ -215,6 +215,11 @@ def is_lines(head: Head) -> bool:
     return bool(header) or ({"role", "created", "content"} <= first.keys() and isinstance(first["content"], list))
 
 
+def is_database(head: Head) -> bool:
+    """Hermes has tables of the same names, and others beside them."""
+    return {"sessions", "messages", "schema_version"} <= head.tables and not {"state_meta", "messages_fts"} & head.tables
+
+
 SOURCE = Source(
     name="goose",
     title="Goose",
@@ -224,7 +229,7 @@ SOURCE = Source(
             homes=homes,
             endings=("sessions.db",),
             deep=False,
-            recognises=lambda head: {"sessions", "messages", "schema_version"} <= head.tables,
+            recognises=is_database,
             sessions=sessions,
             read=read_database,
         ),
