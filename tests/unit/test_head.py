@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.sources import head_of
+from recollect.sources._head import LONG
 
 
 @pytest.fixture
@@ -54,3 +55,8 @@ def test_anything_else_has_no_values(file: Path, content: bytes) -> None:
 def test_text_is_there_to_be_looked_at(file: Path) -> None:
     file.write_text("\n# aider chat started at")
     assert head_of(file).text == "# aider chat started at"
+
+
+def test_of_a_long_list_only_the_first_items_are_looked_at(file: Path) -> None:
+    file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG + '"}}]')
+    assert head_of(file).values == [[{"mapping": {}}]]

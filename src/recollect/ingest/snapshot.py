@@ -53,7 +53,8 @@ class SnapshotReader:
 
     def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
         report.files_read += 1
-        self.archive.drop_problems(path_text(self.log.path))
+        for path in (self.log.path, *self.format.parts(self.log.path)):
+            self.archive.drop_problems(path_text(path))
         try:
             for session, mark, entries in self.format.told(self.log.path, self._is_known):
                 self._take(session, mark, entries, transaction, report)
@@ -89,6 +90,8 @@ class SnapshotReader:
             self.archive.empty_session(session_id(self.source.name, session))
             events, tally = 0, {"noise: excluded session": 1}
         whole = not any(isinstance(entry, Problem) for entry in entries)  # else it is to be read, and named, again
+        if session == UNNAMED and session in self.kept:  # each piece of a log may have such entries
+            tally = dict(Counter(self.kept[session].tally) + Counter(tally))
         self.kept[session] = Kept(mark if whole else "", tally)
         report.lines += len(entries)
         report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))

@@ -6,7 +6,9 @@ from recollect.sources import (
     aider,
     amp,
     atif,
+    chatgpt_export,
     claude_code,
+    claude_export,
     cline,
     codex,
     copilot_cli,
@@ -22,11 +24,13 @@ from recollect.sources import (
     openclaw,
     opencode,
     openhands,
+    otel,
     pi,
     prime,
     roo_code,
     specstory,
     swe_agent,
+    visualstudio_copilot,
     vscode_copilot,
     zed,
 )
@@ -62,6 +66,7 @@ BUILT_IN: tuple[Source, ...] = (
     cursor.SOURCE,
     copilot_cli.SOURCE,
     vscode_copilot.SOURCE,
+    visualstudio_copilot.SOURCE,
     pi.SOURCE,
     omp.SOURCE,
     openclaw.SOURCE,
@@ -81,6 +86,9 @@ BUILT_IN: tuple[Source, ...] = (
     mini_swe_agent.SOURCE,
     atif.SOURCE,
     specstory.SOURCE,
+    chatgpt_export.SOURCE,
+    claude_export.SOURCE,
+    otel.SOURCE,
 )
 
 

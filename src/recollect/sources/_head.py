@@ -14,6 +14,8 @@ from recollect.sources._sqlite import MAGIC, reading
 HEAD = 65_536  # bytes of a file's beginning that say what it is
 HEAD_LINES = 40
 WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
+LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
+FEW = 8
 
 
 class Head(Struct, frozen=True):
@@ -44,6 +46,8 @@ def head_of(path: Path) -> Head:
     text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0")
     if not text.startswith(("{", "[", '"')):
         return Head(path, text=text)
+    if text.startswith("[") and path.stat().st_size > LONG:
+        return Head(path, values=[_first_items(path)], text=text)
     values = _lines(path, start)
     return Head(path, values=values) if values else Head(path, values=_document(path), text=text)
 
@@ -72,6 +76,21 @@ def _lines(path: Path, start: bytes) -> list[Any]:
             if not values:
                 return []
     return values
+
+
+def _first_items(path: Path) -> list[Any]:
+    """The first items of a list, however long it is."""
+    with path.open("rb") as stream:
+        text = stream.read(LONG).decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0").removeprefix("[")
+    items: list[Any] = []
+    while len(items) < FEW:
+        try:
+            item, end = json.JSONDecoder().raw_decode(text.lstrip(", \t\r\n"))
+        except (ValueError, RecursionError):
+            break
+        items.append(item)
+        text = text.lstrip(", \t\r\n")[end:]
+    return items
 
 
 def _first_line(path: Path) -> bytes:

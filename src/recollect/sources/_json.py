@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from recollect.model import Problem
 from recollect.sources._container import Unreadable
 from recollect.sources._jsonl import EXCERPT, scrubbed
 
 LARGEST = 1 << 30  # bytes: a document is held in memory whole
 
 Shape = TypeVar("Shape")
+Item = TypeVar("Item")
 
 
 def document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
@@ -23,6 +25,24 @@ def document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
         return _decoded(content_of(path), decoder)  # type: ignore[no-any-return]
 
     return load
+
+
+def listed(path: Path) -> list[msgspec.Raw]:
+    """The items of a document that is a list, not decoded yet. A document that is none is its own only item."""
+    whole = document(msgspec.Raw)(path)
+    items = decoded(whole, list[msgspec.Raw])
+    return [whole] if items is None else items
+
+
+def numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
+    """Items with their place, from 1."""
+    return enumerate(items, 1)
+
+
+def misfit(path: Path, place: int, raw: msgspec.Raw) -> Problem:
+    """An item of a list that is not of the shape of all the others."""
+    excerpt = bytes(raw)[:EXCERPT].decode("utf-8", "replace")
+    return Problem(path, place, "not of the shape that is known", excerpt)
 
 
 def text(path: Path) -> str:

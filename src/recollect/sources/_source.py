@@ -59,6 +59,10 @@ def alone(path: Path) -> list[Path]:
     return []
 
 
+def whole(content: Any) -> Iterable[Any]:
+    return (content,)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Format:
     """One way in which an agent keeps its sessions."""
@@ -148,16 +152,19 @@ class Document(Snapshots):
     """The content of a file, by one of the containers. Raises `Unreadable`."""
     read: Callable[[Path, Any], Iterable[Entry]]
     """What the document says, from its path and content: every entry of every session in it."""
+    split: Callable[[Any], Iterable[Any]] = whole
+    """The content in pieces, read one after the other: for documents of many sessions, too large to be read at once."""
     beside: Callable[[Path], Iterable[Path]] = alone
     """Further files that the document is read together with."""
     owner: Callable[[Path], Path | None] | None = None
     """Which document one of those further files belongs to."""
 
     def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
-        for session, entries in _by_session(self.read(log, self.load(log))).items():
-            mark = _mark(entries)
-            if not is_known(session, mark):
-                yield session, mark, entries
+        for piece in self.split(self.load(log)):
+            for session, entries in _by_session(self.read(log, piece)).items():
+                mark = _mark(entries)
+                if not is_known(session, mark):
+                    yield session, mark, entries
 
     def parts(self, log: Path) -> Iterable[Path]:
         return self.beside(log)

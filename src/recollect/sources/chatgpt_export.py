@@ -1,0 +1,237 @@
+"""ChatGPT lets people export their data; the conversations in it are in `conversations.json`.
+
+Evidence: published conversations out of real exports of 2025 and 2026, and descriptions of the layout; none of our own.
+The file is a list of conversations, hundreds of megabytes long, and is read one conversation at a time. Newer exports split
+it into `conversations-000.json` and so on; browser extensions save a single conversation. Files beside it (`user.json`,
+`shared_conversations.json`, `message_feedback.json`) hold no conversation and are left unrecognised.
+A conversation is a tree: an edited prompt or a second answer begins another branch. All branches are kept, each below the
+message that it answers. A message to a `recipient` other than `all` calls a tool of that name, and the tool's answer hangs
+below it. What the person has set up (`user_editable_context`) is written as a hidden message of theirs. There are no tokens.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, listed, misfit, numbered
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Document, Source
+from recollect.sources._values import instant
+
+EVERYBODY = {"all", "", None}  # recipients that are not a tool
+WORDS = ("parts", "text", "result", "summary", "content", "assets")  # where content of any type keeps its text
+CONTEXT = ("user_profile", "user_instructions", "model_set_context", "repo_summary", "structured_context")
+FAILED = ("failed", "error", "cancelled")
+
+
+class Author(Struct, frozen=True):
+    role: str = ""
+    name: str | None = None
+
+
+class Message(Struct):
+    id: str | None = None
+    author: Author = Author()
+    create_time: Any = None
+    content: dict[str, Any] = {}
+    end_turn: Any = None
+    recipient: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Node(Struct):
+    parent: str | None = None
+    children: list[str] = []
+    message: Message | None = None
+
+
+class Conversation(Struct):
+    id: str | None = None
+    conversation_id: str | None = None
+    title: str | None = None
+    create_time: Any = None
+    default_model_slug: str | None = None
+    mapping: dict[str, Raw] = {}
+
+
+Nodes = dict[str, Node | None]
+
+
+def recognises(head: Head) -> bool:
+    items = head.values[0] if head.values and isinstance(head.values[0], list) else head.values[:1]
+    return any(isinstance(item, dict) and _is_conversation(item) for item in items)
+
+
+def _is_conversation(item: dict[str, Any]) -> bool:
+    return isinstance(item.get("mapping"), dict) and ("current_node" in item or "conversation_id" in item)
+
+
+def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
+    place, raw = item
+    conversation = decoded(raw, Conversation)
+    if conversation is None:
+        yield misfit(path, place, raw)
+        return
+    session = conversation.conversation_id or conversation.id or next(iter(conversation.mapping), None)
+    if session is None:
+        yield Noise("empty conversation")
+        return
+    yield About(
+        session=session,
+        title=conversation.title,
+        title_rank=TitleRank.GENERATED,
+        model=conversation.default_model_slug,
+    )
+    nodes = {name: decoded(node, Node) for name, node in conversation.mapping.items()}
+    begun = instant(conversation.create_time)  # hidden messages have no time of their own
+    for name in _tree_order(nodes):
+        scribe = Scribe(session=session, key=f"{session}/{name}", at=begun, line=place)
+        yield from _entries(scribe, nodes, name, conversation.mapping[name])
+
+
+def _tree_order(nodes: Nodes) -> Iterator[str]:
+    """Every node once: below its parent, an older branch before a newer one."""
+    seen: set[str] = set()
+    roots = [name for name, node in nodes.items() if node is None or node.parent not in nodes]
+    for start in [*roots, *nodes]:
+        stack = [start]
+        while stack:
+            name = stack.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            yield name
+            node = nodes[name]
+            children = node.children if node else []
+            stack += [child for child in reversed(children) if child in nodes]
+
+
+def _entries(scribe: Scribe, nodes: Nodes, name: str, raw: Raw) -> Iterator[Entry]:
+    node = nodes[name]
+    if node is None:
+        yield scribe.unknown(bytes(raw).decode("utf-8", "replace"))
+        return
+    message = node.message
+    if message is None:
+        yield Noise("root")
+        return
+    scribe.key = message.id or scribe.key
+    scribe.at = instant(message.create_time) or scribe.at
+    model = message.metadata.get("model_slug")
+    scribe.model = model if isinstance(model, str) else None
+    match message.author.role:
+        case "user":
+            yield from _user(scribe, message)
+        case "assistant":
+            yield from _assistant(scribe, message)
+        case "tool":
+            yield _tool(scribe, message, _call_above(nodes, node))
+        case "system":
+            yield from _context(scribe, message)
+        case _:
+            yield scribe.unknown(bytes(raw).decode("utf-8", "replace"))
+
+
+def _user(scribe: Scribe, message: Message) -> Iterator[Entry]:
+    kind = message.content.get("content_type")
+    if kind == "user_editable_context" or message.metadata.get("is_visually_hidden_from_conversation"):
+        yield from _context(scribe, message)
+        return
+    attached = message.metadata.get("attachments")
+    names = [item.get("name") for item in attached if isinstance(item, dict)] if isinstance(attached, list) else []
+    yield scribe.prompt("\n".join([_text(message.content), *(f"[attachment: {name}]" for name in names)]).strip())
+
+
+def _context(scribe: Scribe, message: Message) -> Iterator[Entry]:
+    """What was put before the conversation on the person's behalf. Most of these messages are empty."""
+    data = message.metadata.get("user_context_message_data")
+    told = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
+    text = _text(message.content) or "\n\n".join(text for one in told if (text := text_of(_values(one))))
+    yield scribe.record(Kind.SYSTEM, text) if text.strip() else Noise("empty message")
+
+
+def _values(context: Any) -> Any:
+    return list(context.values()) if isinstance(context, dict) else context
+
+
+def _assistant(scribe: Scribe, message: Message) -> Iterator[Entry]:
+    text = _text(message.content)
+    kind = message.content.get("content_type")
+    if kind == "reasoning_recap":
+        yield Noise("reasoning_recap")  # only says for how long it thought
+    elif kind == "thoughts":
+        yield scribe.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
+    elif kind == "model_editable_context":
+        yield from _context(scribe, message)
+    elif _calls(message):
+        yield scribe.call(message.recipient, scribe.key, text)
+    elif text.strip() or _stop(message):
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(message))
+    else:
+        yield Noise("empty message")
+
+
+def _calls(message: Message | None) -> bool:
+    return message is not None and message.author.role == "assistant" and message.recipient not in EVERYBODY
+
+
+def _stop(message: Message) -> Stop | None:
+    finish = message.metadata.get("finish_details")
+    if isinstance(finish, dict) and finish.get("type") == "interrupted":
+        return Stop.INTERRUPT
+    return Stop.ANSWER if message.end_turn is True else None
+
+
+def _thoughts(thoughts: Any) -> str:
+    parts = [
+        part
+        for thought in (thoughts if isinstance(thoughts, list) else [])
+        if isinstance(thought, dict)
+        for name in ("summary", "content")
+        if (part := text_of(thought.get(name)))
+    ]
+    return "\n".join(parts)
+
+
+def _tool(scribe: Scribe, message: Message, call: str | None) -> Record:
+    result = message.metadata.get("aggregate_result")
+    status = str(result.get("status")) if isinstance(result, dict) else ""
+    failed = message.content.get("content_type") == "system_error" or status.startswith(FAILED)
+    return scribe.result(call, _text(message.content), tool=message.author.name or None, failed=failed)
+
+
+def _call_above(nodes: Nodes, node: Node) -> str | None:
+    """The call that a tool answers: the nearest message above it that called one."""
+    for _ in range(len(nodes)):
+        above = nodes.get(node.parent or "")
+        if above is None or above.message is None or above.message.author.role in {"user", "system"}:
+            return None
+        if _calls(above.message):
+            return above.message.id
+        node = above
+    return None
+
+
+def _text(content: dict[str, Any]) -> str:
+    known = next((content[name] for name in WORDS if content.get(name)), None)
+    parts = known if isinstance(known, list) else [known]
+    text = "\n".join(text for part in parts if (text := _part(part)))
+    source = " ".join(str(content[name]) for name in ("title", "url") if content.get(name))
+    return f"{source}\n{text}" if source else text
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, dict) and not part.get("text"):
+        return f"[{str(part.get('content_type', 'file')).partition('_asset')[0]}]"
+    return text_of(part)
+
+
+SOURCE = Source(
+    name="chatgpt-export",
+    title="ChatGPT export",
+    formats=(Document(endings=(".json",), recognises=recognises, load=listed, split=numbered, read=read),),
+)

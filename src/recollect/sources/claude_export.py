@@ -1,0 +1,138 @@
+"""Claude.ai lets people export their data; the conversations in it are in `conversations.json`.
+
+Evidence: published conversations out of real exports of 2026, and readers of older ones; none of our own.
+The file is a list of conversations and is read one at a time; browser extensions save a single conversation in the same
+shape. Files beside it (`projects.json`, `users.json`, `memories.json`) hold no conversation and are left unrecognised.
+One `assistant` message is a whole turn: its thoughts, texts, tool calls and their results, in order, each with the times
+of its own. `text` repeats all of that as one string and counts only where there are no blocks. In older exports tool calls
+have no ids: a result then answers the call before it. A last block of text that was written to its end ends the turn.
+What is pasted or attached comes as extracted text beside the prompt. There are no tokens and no model names.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.sources._head import Head
+from recollect.sources._json import decoded, each, listed, misfit, numbered
+from recollect.sources._message import CALLS, RESULTS, Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources._source import Document, Source
+from recollect.sources._values import instant
+
+BOOKKEEPING = ("token_budget", "flag")
+INTERRUPTED = ("user_canceled", "cancelled")
+
+
+class Message(Struct):
+    uuid: str | None = None
+    sender: Any = None
+    text: Any = None
+    content: Any = None
+    created_at: Any = None
+    attachments: list[Any] = []
+    files: list[Any] = []
+    stop_reason: Any = None  # in single conversations only
+
+
+class Conversation(Struct):
+    uuid: str
+    name: str | None = None
+    model: str | None = None
+    chat_messages: list[Raw] = []
+
+
+def recognises(head: Head) -> bool:
+    items = head.values[0] if head.values and isinstance(head.values[0], list) else head.values[:1]
+    return any(isinstance(item, dict) and "chat_messages" in item and "uuid" in item for item in items)
+
+
+def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
+    place, raw = item
+    conversation = decoded(raw, Conversation)
+    if conversation is None:
+        yield misfit(path, place, raw)
+        return
+    session = conversation.uuid
+    yield About(session=session, title=conversation.name, title_rank=TitleRank.GENERATED, model=conversation.model)
+    for number, message, text in each(conversation.chat_messages, Message):
+        scribe = Scribe(session=session, key=f"{session}@{number}", line=place)
+        if message is None:
+            yield scribe.unknown(text)
+        else:
+            yield from _entries(scribe, message)
+
+
+def _entries(scribe: Scribe, message: Message) -> Iterator[Entry]:
+    scribe.key = message.uuid or scribe.key
+    scribe.at = instant(message.created_at)
+    blocks = _blocks(message)
+    match message.sender:
+        case "human":
+            yield from _human(scribe, message, blocks)
+        case "assistant":
+            yield from _assistant(scribe, message, blocks)
+        case _:
+            yield scribe.unknown({"sender": message.sender, "content": blocks})
+
+
+def _blocks(message: Message) -> list[Any]:
+    blocks = message.content if isinstance(message.content, list) else []
+    return blocks or [{"type": "text", "text": message.text}]
+
+
+def _human(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entry]:
+    named = [item for item in [*message.attachments, *message.files] if isinstance(item, dict)]
+    names = [{"type": "text", "text": f"[attachment: {item.get('file_name')}]"} for item in named]
+    yield from user_blocks(scribe, [*blocks, *names])
+    for item in named:
+        if text := text_of(item.get("extracted_content")):
+            yield scribe.record(Kind.SYSTEM, f"{item.get('file_name')}\n\n{text}")
+    if not scribe.written:
+        yield Noise("empty message")
+
+
+def _assistant(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entry]:
+    written: list[Record] = []
+    for block in _linked(blocks, scribe.key):
+        if isinstance(block, dict):
+            scribe.at = instant(block.get("start_timestamp")) or scribe.at
+            if block.get("type") in BOOKKEEPING:
+                yield Noise(block["type"])
+                continue
+        written += agent_blocks(scribe, [block])
+    if written:
+        written[-1].stop = _stop(message, blocks[-1])
+    yield from written
+    if not written:
+        yield Noise("empty message")
+
+
+def _stop(message: Message, last: Any) -> Stop | None:
+    if message.stop_reason:
+        return Stop.INTERRUPT if message.stop_reason in INTERRUPTED else Stop.ANSWER
+    finished = isinstance(last, dict) and last.get("type") == "text" and last.get("stop_timestamp")
+    return Stop.ANSWER if finished else None
+
+
+def _linked(blocks: list[Any], key: str) -> Iterator[Any]:
+    """The blocks with calls and results that name each other."""
+    call: Any = None
+    for number, block in enumerate(blocks):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind in CALLS:
+            call = block.get("id") or f"{key}.{number}"
+            yield {**block, "id": call}
+        elif kind in RESULTS and not block.get("tool_use_id"):
+            yield {**block, "tool_use_id": call}
+        else:
+            yield block
+
+
+SOURCE = Source(
+    name="claude-export",
+    title="Claude.ai export",
+    formats=(Document(endings=(".json",), recognises=recognises, load=listed, split=numbered, read=read),),
+)
