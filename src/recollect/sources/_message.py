@@ -18,6 +18,7 @@ PICTURES = {"image", "image_url", "input_image", "document", "file", "audio", "b
 THINKING = {"thinking", "redacted_thinking", "reasoning", "think", "thought"}
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "toolCall"}
 RESULTS = {"tool_result", "mcp_tool_result", "tool-result", "toolResult"}
+COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, and no path
 REMINDER = re.compile(r"\s*<(system[-_]reminder)>.*?</\1>\s*", re.DOTALL)
 
 
@@ -106,6 +107,14 @@ def prompt_or_system(scribe: Scribe, text: str) -> Iterator[Record]:
         yield scribe.record(Kind.SYSTEM, reminder)
 
 
+def command_or_prompt(scribe: Scribe, text: str) -> Iterator[Record]:
+    """The same, of agents that write slash commands down as they were typed."""
+    if COMMAND.match(text):
+        yield scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+    else:
+        yield from prompt_or_system(scribe, text)
+
+
 Said = Callable[[Scribe, str], Iterator[Record]]
 
 
@@ -164,8 +173,10 @@ def _name(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def chat_message(scribe: Scribe, message: dict[str, Any], said: Said = prompt_or_system) -> Iterator[Record]:
-    """A chat message with a role: system, user, assistant (with `tool_calls`) or tool."""
+def chat_message(
+    scribe: Scribe, message: dict[str, Any], said: Said = prompt_or_system, stop: Stop | None = None
+) -> Iterator[Record]:
+    """A chat message with a role: system, user, assistant (with `tool_calls`) or tool. `stop` as for an agent's blocks."""
     content = message.get("content")
     match message.get("role"):
         case "user" | "human":
@@ -175,7 +186,7 @@ def chat_message(scribe: Scribe, message: dict[str, Any], said: Said = prompt_or
             if text := text_of(thoughts).strip():
                 yield scribe.record(Kind.REASONING, text)
             calls = message.get("tool_calls")
-            yield from agent_blocks(scribe, content or [])
+            yield from agent_blocks(scribe, content or [], stop)
             for call in calls if isinstance(calls, list) else []:
                 yield _chat_call(scribe, call)
         case "tool" | "function" | "toolResult":

@@ -28,6 +28,7 @@ from recollect.sources._source import Lines, Source, home_of
 from recollect.sources._values import bounded, milliseconds
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
 OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
@@ -63,15 +64,16 @@ def begin(path: Path, first: list[Any]) -> ClaudeMemory:
 def recognises(head: Head) -> bool:
     return any(
         row.get("type") in SIDE_RECORDS
-        or (row.get("uuid") is not None and row.get("type") in {"user", "assistant", "system"} and not _is_qwen(row))
+        or (row.get("uuid") is not None and row.get("type") in {"user", "assistant", "system"} and not _is_anothers(row))
         for row in head.objects()
     )
 
 
-def _is_qwen(row: dict[str, Any]) -> bool:
-    """Qwen Code writes records of the same frame around messages of Gemini's make."""
+def _is_anothers(row: dict[str, Any]) -> bool:
+    """Qwen Code writes records of the same frame around messages of Gemini's make; iFlow's sessions have another name."""
     message = row.get("message")
-    return (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
+    qwens = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
+    return qwens or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
 
 
 def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:

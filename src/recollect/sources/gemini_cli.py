@@ -91,8 +91,17 @@ def is_log(path: Path) -> bool:
 
 
 def recognises(head: Head) -> bool:
-    first = head.first()
-    return "projectHash" in first or any("$set" in row or "$rewindTo" in row for row in head.objects())
+    if is_qwens(head):
+        return False
+    return "projectHash" in head.first() or any("$set" in row or "$rewindTo" in row for row in head.objects())
+
+
+def is_qwens(head: Head) -> bool:
+    """Qwen Code began as a fork of this agent: its old documents differ by the name of the one who answers."""
+    messages = head.first().get("messages")
+    return isinstance(messages, list) and any(
+        isinstance(message, dict) and message.get("type") == "qwen" for message in messages
+    )
 
 
 def project_root(path: Path) -> list[Path]:
@@ -185,7 +194,7 @@ def _entries(message: Message | None, raw: str, session: str, place: int) -> Ite
                 yield scribe.record(Kind.SYSTEM, text)
             else:
                 yield scribe.prompt(text_of(message.display_content) or text)
-        case "gemini":
+        case "gemini" | "qwen":
             yield from _answer(scribe, message, text)
         case "info" | "warning":
             stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
@@ -216,7 +225,9 @@ def _answer(scribe: Scribe, message: Message, text: str) -> Iterator[Record]:
 def _output(call: ToolCall) -> Any:
     results = call.result if isinstance(call.result, list) else [call.result]
     responses = [
-        item["functionResponse"].get("response") if isinstance(item, dict) and "functionResponse" in item else item
+        item["functionResponse"].get("response")
+        if isinstance(item, dict) and isinstance(item.get("functionResponse"), dict)
+        else item
         for item in results
         if item
     ]

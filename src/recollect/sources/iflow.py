@@ -1,0 +1,172 @@
+"""iFlow keeps one `session-<id>.jsonl` per session under ~/.iflow/projects/<folder>/.
+
+Evidence: one redacted capture of 1.0 and what others published of theirs.
+The frame of a record is Claude Code's, the result of a tool in it is Gemini CLI's. An answer is written in pieces, one for
+each tool that it calls, and a piece begins with the call that the piece before ended with: a call counts once. The last
+piece of an answer (`response-<time>`, without the name of a tool) ends the turn if it calls none. Tokens are mostly 0.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import Entry, Kind, Noise, Record, Stop, Usage
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._message import Scribe, agent_blocks, command_or_prompt, text_of, user_blocks
+from recollect.sources._source import Lines, Memory, Source, home_of
+from recollect.sources._values import count, instant
+
+SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+RECENT = 64  # calls that may be repeated; a piece repeats the one before
+
+
+class Message(Struct, frozen=True):
+    id: str | None = None
+    content: Any = None
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+
+
+class ToolUseResult(Struct, rename="camel"):
+    tool_name: str | None = None
+    status: str | None = None
+
+
+class Row(Struct, rename="camel"):
+    uuid: str | None = None
+    session_id: str | None = None
+    timestamp: Any = None
+    type: str = ""
+    message: Message = Message()
+    cwd: str | None = None
+    git_branch: str | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    tool_use_result: ToolUseResult | None = None
+
+
+class IFlowMemory(Memory, kw_only=True):
+    calls: list[str] = []
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [home_of(env) / ".iflow/projects"]
+
+
+def is_log(path: Path) -> bool:
+    return path.name.startswith("session-")
+
+
+def recognises(head: Head) -> bool:
+    return any(
+        row.get("uuid") is not None
+        and SESSION.fullmatch(str(row.get("sessionId"))) is not None
+        and isinstance(row.get("message"), dict)
+        and "parts" not in row["message"]
+        for row in head.objects()
+    )
+
+
+def begin(path: Path, first: list[Any]) -> IFlowMemory:
+    row = next((value for value in first if isinstance(value, Row)), Row())
+    return IFlowMemory(session=path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem)
+
+
+def read(line: Line, memory: IFlowMemory) -> Iterable[Entry]:
+    row: Row = line.value
+    scribe = Scribe(
+        session=memory.session,
+        key=row.uuid or f"{memory.session}@{line.number}",
+        at=instant(row.timestamp),
+        line=line.number,
+        model=row.message.model,
+        cwd=row.cwd,
+        branch=row.git_branch,
+    )
+    entries: list[Entry] = []
+    match row.type:
+        case "user":
+            entries += _user(scribe, row)
+        case "assistant":
+            entries += _assistant(scribe, row, memory)
+        case _:
+            entries.append(scribe.unknown(line.raw.decode("utf-8", "replace")))
+    return entries or [Noise(f"empty {row.type}")]
+
+
+def _user(scribe: Scribe, row: Row) -> Iterator[Record]:
+    content = row.message.content
+    if row.is_meta or row.is_compact_summary:
+        yield scribe.record(Kind.COMPACTION if row.is_compact_summary else Kind.SYSTEM, text_of(content))
+        return
+    result = row.tool_use_result or ToolUseResult()
+    for record in user_blocks(scribe, _unwrapped(content), command_or_prompt):
+        if record.kind is Kind.TOOL_RESPONSE:
+            record.tool = result.tool_name
+            record.failed = record.failed or result.status not in {"success", None}
+        yield record
+
+
+def _unwrapped(content: Any) -> Any:
+    """The blocks of a message, with what a tool answered out of the function response around it."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {**block, "content": _output(block.get("content"))}
+        if isinstance(block, dict) and block.get("type") == "tool_result"
+        else block
+        for block in content
+    ]
+
+
+def _output(content: Any) -> Any:
+    match content:
+        case {"responseParts": parts}:
+            return _output(parts) or content.get("resultDisplay")
+        case {"functionResponse": {"response": response}}:
+            return response
+        case list():
+            return [_output(part) for part in content]
+        case _:
+            return content
+
+
+def _assistant(scribe: Scribe, row: Row, memory: IFlowMemory) -> Iterator[Record | Noise]:
+    scribe.usage = _usage(row.message.usage)
+    blocks = row.message.content if isinstance(row.message.content, list) else [row.message.content]
+    calls = [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    ended = not calls and "-tool-" not in (row.message.id or "")
+    for record in agent_blocks(scribe, blocks, Stop.ANSWER if ended else None):
+        if record.call in memory.calls:
+            yield Noise("repeated call")
+            continue
+        if record.call:
+            memory.calls = [*memory.calls[-RECENT:], record.call]
+        yield record
+
+
+def _usage(counts: dict[str, Any] | None) -> Usage | None:
+    usage = Usage(input=count((counts or {}).get("input_tokens")), output=count((counts or {}).get("output_tokens")))
+    return usage if usage != Usage() else None
+
+
+SOURCE = Source(
+    name="iflow",
+    title="iFlow",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=IFlowMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+)

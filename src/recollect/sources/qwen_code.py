@@ -1,0 +1,361 @@
+"""Qwen Code keeps one `<session>.jsonl` per session under ~/.qwen/projects/<folder>/chats/.
+
+Evidence: the project's own contract samples and published ones of 0.19 to 0.21; no real session was at hand.
+The frame of a record is like Claude Code's, the message in it is Gemini's. One record is one answer of the API, unless the
+next record has the same uuid: then it goes on. What the person typed is the `displayText`; other parts of a prompt were
+added by hooks and file references. A rewind only names where the history goes on, so what it left behind stays; a
+compression repeats history, of which only the summary is new. `/branch` copies records under their uuids into the log of
+another session. A background agent has a log under subagents/<session>/, with a `.meta.json` that names the call that began
+it. At first the file was Gemini CLI's document, under ~/.qwen/tmp/<project>/chats/.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
+from recollect.sources import gemini_cli
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._json import document
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Document, Lines, Memory, Source, home_of
+from recollect.sources._values import count, instant
+
+SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+EXIT_CODE = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
+TAGGED = ("<qwen:", "<system-reminder>")
+REFERENCES = "--- Content from referenced files ---"  # what follows was read for an @ in the prompt
+SUMMARY = "<state_snapshot>"
+FAILED = {"error", "failed", "cancelled", "canceled"}
+NOT_TYPED = {"notification", "cron", "background_task_completed", "goal_runtime"}
+NOT_THE_PERSONS = {"system", "goal_control", "goal_runtime"}
+SETTLED = {"completed": Stop.ANSWER, "cancelled": Stop.INTERRUPT, "error": Stop.CRASH}
+BOOKKEEPING = {
+    "agent_bootstrap",
+    "agent_retry",
+    "agent_session_ready",
+    "at_command",
+    "attribution_snapshot",
+    "branch_checkpoint",
+    "file_history_snapshot",
+    "goal_state",
+    "goal_turn_end",
+    "rewind",
+    "session_approval_mode",
+    "session_artifact_event",
+    "session_artifact_snapshot",
+    "session_execution_engine",
+    "session_model",
+    "session_notes",
+    "session_source",
+    "session_sources_snapshot",
+    "user_text_elements",
+}
+
+
+class ToolCallResult(Struct, rename="camel"):
+    call_id: str | None = None
+    status: str | None = None
+    result_display: Any = None
+    error: Any = None
+
+
+class Content(Struct):
+    parts: list[Any] = []
+
+
+class ForkedFrom(Struct, rename="camel"):
+    session_id: str | None = None
+
+
+class Row(Struct, rename="camel"):
+    uuid: str | None = None
+    session_id: str | None = None
+    timestamp: Any = None
+    type: str = ""
+    subtype: str | None = None
+    provenance: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    message: Content | None = None
+    model: str | None = None
+    usage_metadata: dict[str, Any] | None = None
+    tool_call_result: ToolCallResult | None = None
+    system_payload: dict[str, Any] | None = None
+    agent_id: str | None = None
+    is_sidechain: bool | None = None
+    forked_from: ForkedFrom | None = None
+
+
+class AgentMeta(Struct, rename="camel"):
+    agent_id: str | None = None
+    description: str | None = None
+    parent_session_id: str | None = None
+    tool_use_id: str | None = None
+
+
+class QwenMemory(Memory, kw_only=True):
+    parent: str | None = None  # of a background agent, until it was told
+    uuid: str | None = None  # of the record before, and how many events it made
+    written: int = 0
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    told = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
+    return [Path(told) if told else home_of(env) / ".qwen"]
+
+
+def project_homes(env: Mapping[str, str]) -> list[Path]:
+    return [home / "projects" for home in homes(env)]
+
+
+def old_homes(env: Mapping[str, str]) -> list[Path]:
+    return [home / "tmp" for home in homes(env)]
+
+
+def is_log(path: Path) -> bool:
+    return path.parent.name == "chats" or path.parent.parent.name == "subagents"
+
+
+def recognises(head: Head) -> bool:
+    return any(
+        row.get("uuid") is not None
+        and ("systemPayload" in row or (isinstance(row.get("message"), dict) and "parts" in row["message"]))
+        for row in head.objects()
+    )
+
+
+def begin(path: Path, first: list[Any]) -> QwenMemory:
+    row = next((value for value in first if isinstance(value, Row)), Row())
+    if row.is_sidechain and row.agent_id and row.session_id:
+        return QwenMemory(session=f"{row.session_id}/agent-{row.agent_id}", parent=row.session_id)
+    session = path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem
+    copied = row.forked_from.session_id if row.forked_from else None
+    return QwenMemory(session=session, copies_from=copied)
+
+
+def read(line: Line, memory: QwenMemory) -> Iterable[Entry]:
+    row: Row = line.value
+    scribe = Scribe(
+        session=memory.session,
+        key=row.uuid or f"{memory.session}@{line.number}",
+        at=instant(row.timestamp),
+        line=line.number,
+        model=row.model,
+        cwd=row.cwd,
+        branch=row.git_branch,
+    )
+    if row.uuid is not None and row.uuid == memory.uuid:
+        scribe.written = memory.written
+    reader = READERS.get(row.type)
+    entries: list[Entry] = list(reader(scribe, row)) if reader else [scribe.unknown(line.raw.decode("utf-8", "replace"))]
+    memory.uuid, memory.written = row.uuid, scribe.written
+    if memory.parent is not None:
+        entries.append(About(session=memory.session, parent=memory.parent))
+        memory.parent = None
+    return entries or [Noise(f"empty {row.type}")]
+
+
+# ---- the person's side
+
+
+def _user(scribe: Scribe, row: Row) -> Iterator[Entry]:
+    typed, added = _prompt_parts(row)
+    if row.subtype in NOT_TYPED or row.provenance in NOT_THE_PERSONS:
+        yield scribe.record(Kind.SYSTEM, "\n\n".join([typed, *added]).strip())
+        return
+    if typed.strip():
+        opens = Opens.NO if row.subtype == "mid_turn_user_message" else Opens.PROMPT
+        yield scribe.record(Kind.USER_INPUT, typed, opens=opens)
+    for text in added:
+        yield scribe.record(Kind.SYSTEM, text)
+
+
+def _prompt_parts(row: Row) -> tuple[str, list[str]]:
+    """What the person typed, and the texts that were added to it."""
+    texts = [text for part in _parts(row) if (text := _part_text(part)).strip()]
+    shown = row.system_payload.get("displayText") if row.system_payload else None
+    if isinstance(shown, str) and shown.strip():
+        return shown, [text for text in texts if text.strip() != shown.strip()]
+    end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
+    typed = [text for text in texts[:end] if not text.startswith(TAGGED)]
+    added = [text for text in texts[:end] if text.startswith(TAGGED)]
+    return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
+
+
+def _parts(row: Row) -> list[Any]:
+    return row.message.parts if row.message else []
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, dict) and ("inlineData" in part or "fileData" in part):
+        data = part.get("inlineData") or part.get("fileData")
+        return f"[{data.get('mimeType') or 'file'}]" if isinstance(data, dict) else "[file]"
+    return text_of(part)
+
+
+# ---- the agent's side
+
+
+def _assistant(scribe: Scribe, row: Row) -> Iterator[Record]:
+    scribe.usage = _usage(row.usage_metadata)
+    parts = _parts(row)
+    records = [record for part in parts for record in _agent_part(scribe, part)]
+    answers = [record for record in records if record.kind is Kind.ASSISTANT_RESPONSE]
+    if answers and not any(record.kind is Kind.TOOL_CALL for record in records):
+        answers[-1].stop = Stop.ANSWER
+    yield from records
+
+
+def _agent_part(scribe: Scribe, part: Any) -> Iterator[Record]:
+    match part:
+        case {"functionCall": dict(call)}:
+            yield scribe.call(_name(call.get("name")), _name(call.get("id")), call.get("args"))
+        case {"text": str(text), "thought": True}:
+            yield scribe.record(Kind.REASONING, text)
+        case {"text": str(text)}:
+            if text.strip():
+                yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+        case {"inlineData": _} | {"fileData": _}:
+            yield scribe.record(Kind.ASSISTANT_RESPONSE, _part_text(part))
+        case _:
+            yield scribe.unknown(part)
+
+
+def _usage(counts: dict[str, Any] | None) -> Usage | None:
+    if not counts:
+        return None
+    cached, thoughts = count(counts.get("cachedContentTokenCount")), count(counts.get("thoughtsTokenCount"))
+    return Usage(
+        input=max(count(counts.get("promptTokenCount")) - cached, 0),
+        output=count(counts.get("candidatesTokenCount")) + thoughts,
+        cache_read=cached,
+        reasoning=thoughts,
+    )
+
+
+def _tool_result(scribe: Scribe, row: Row) -> Iterator[Record]:
+    result = row.tool_call_result or ToolCallResult()
+    responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
+    for response in responses or [None]:
+        told = response if isinstance(response, dict) else {}
+        own = _name(told.get("id"))
+        call = own if len(responses) > 1 and own else result.call_id or own or row.uuid
+        output = told.get("response")
+        failed = result.status in FAILED or bool(result.error) or (isinstance(output, dict) and "error" in output)
+        record = scribe.result(call, output or result.result_display, tool=_name(told.get("name")), failed=failed)
+        code = EXIT_CODE.search(record.text)
+        record.exit_code = int(code[1]) if code else None
+        yield record
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+# ---- what is neither
+
+
+def _system(scribe: Scribe, row: Row) -> Iterator[Entry]:
+    payload = row.system_payload or {}
+    match row.subtype:
+        case "custom_title":
+            rank = TitleRank.GENERATED if payload.get("titleSource") == "auto" else TitleRank.CUSTOM
+            yield About(session=scribe.session, title=_name(payload.get("customTitle")), title_rank=rank)
+        case "parent_session":
+            yield About(session=scribe.session, parent=_name(payload.get("parentSessionId")))
+        case "chat_compression":
+            yield scribe.record(Kind.COMPACTION, _summary(payload.get("compressedHistory")))
+        case "slash_command":
+            yield from _slash_command(scribe, payload)
+        case "turn_result":
+            stop = SETTLED.get(str(payload.get("state")), Stop.OTHER)
+            said = text_of(payload.get("error")) or str(payload.get("state"))
+            yield scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+        case "ui_telemetry":
+            yield from _telemetry(scribe, payload.get("uiEvent"))
+        case subtype if subtype in BOOKKEEPING:
+            yield Noise(subtype or "system")
+        case _:
+            yield scribe.unknown({"subtype": row.subtype, "systemPayload": payload})
+
+
+def _summary(history: Any) -> str:
+    """The new part of a compressed history; the rest of it are copies."""
+    contents = history if isinstance(history, list) else []
+    texts = (text_of(content.get("parts")) for content in contents if isinstance(content, dict))
+    return next((text for text in texts if SUMMARY in text), "")
+
+
+def _slash_command(scribe: Scribe, payload: dict[str, Any]) -> Iterator[Record]:
+    if payload.get("phase") == "result":
+        yield scribe.record(Kind.RUNTIME, text_of(payload.get("outputHistoryItems")))
+    else:
+        yield scribe.record(Kind.USER_INPUT, text_of(payload.get("rawCommand")), opens=Opens.COMMAND)
+
+
+def _telemetry(scribe: Scribe, event: Any) -> Iterator[Entry]:
+    """What was measured repeats what was said, but for an error of the API: it is told nowhere else."""
+    if isinstance(event, dict) and str(event.get("event.name")).endswith("api_error"):
+        error = text_of(event.get("error_message") or event.get("error"))
+        yield scribe.record(Kind.RUNTIME, error, stop=Stop.CRASH, failed=True)
+    else:
+        yield Noise("ui_telemetry")
+
+
+READERS = {"user": _user, "assistant": _assistant, "tool_result": _tool_result, "system": _system}
+
+
+# ---- beside the logs
+
+
+def recognises_meta(head: Head) -> bool:
+    return {"agentId", "agentType", "parentSessionId"} <= head.first().keys()
+
+
+def read_meta(path: Path, meta: AgentMeta) -> Iterator[Entry]:
+    if meta.agent_id and meta.parent_session_id:
+        yield About(
+            session=f"{meta.parent_session_id}/agent-{meta.agent_id}",
+            title=meta.description,
+            title_rank=TitleRank.GENERATED,
+            parent=meta.parent_session_id,
+            parent_call=meta.tool_use_id,
+        )
+
+
+SOURCE = Source(
+    name="qwen-code",
+    title="Qwen Code",
+    formats=(
+        Lines(
+            homes=project_homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=QwenMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+        Document(
+            homes=project_homes,
+            endings=(".meta.json",),
+            recognises=recognises_meta,
+            load=document(AgentMeta),
+            read=read_meta,
+        ),
+        Document(
+            homes=old_homes,
+            endings=(".json",),
+            is_log=gemini_cli.is_log,
+            recognises=gemini_cli.is_qwens,
+            load=document(gemini_cli.Header),
+            read=gemini_cli.read_document,
+        ),
+    ),
+)

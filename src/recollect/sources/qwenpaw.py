@@ -1,0 +1,165 @@
+"""QwenPaw (CoPaw until 2026) keeps one document per session under ~/.qwenpaw/workspaces/<agent>/sessions/.
+
+Evidence: samples that others published, and the program's own source; no real session was at hand.
+A document is the saved state of an agent: pairs of a message and its marks, written anew after every turn. A message has
+content blocks; the results of tools come as messages of the system. Times have no zone. A session is named after its file,
+which is unique only below its agent's folder. The names of the chats are in `chats.json` beside the sessions.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
+from recollect.sources._head import Head
+from recollect.sources._json import document, each
+from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources._source import Document, Source, home_of
+from recollect.sources._values import instant
+
+UNSAFE = re.compile(r'[\\/:*?"<>|]')  # in a file name; written as --
+UNNAMED = "New Chat"
+
+
+class Message(Struct):
+    id: str | None = None
+    role: str = ""
+    content: Any = None
+    timestamp: Any = None
+
+
+class Mind(Struct, frozen=True):
+    content: list[Raw] = []
+    summary: str | None = field(default=None, name="_compressed_summary")
+
+
+class Agent(Struct, frozen=True):
+    memory: Mind = Mind()
+
+
+class Saved(Struct):
+    agent: Agent = Agent()
+
+
+class Chat(Struct):
+    name: str | None = None
+    session_id: str = ""
+    user_id: str = ""
+    channel: str = ""
+
+
+class Chats(Struct):
+    chats: list[Chat] = []
+
+
+def workspaces(env: Mapping[str, str]) -> list[Path]:
+    told = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
+    roots = [Path(told)] if told else [home_of(env) / ".qwenpaw", home_of(env) / ".copaw"]
+    return [place for root in roots for place in (root, *sorted(root.glob("workspaces/*")))]
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [workspace / "sessions" for workspace in workspaces(env)]
+
+
+def recognises(head: Head) -> bool:
+    agent = head.first().get("agent")
+    memory = agent.get("memory") if isinstance(agent, dict) else None
+    return isinstance(memory, dict) and isinstance(memory.get("content"), list)
+
+
+def session_of(path: Path) -> str:
+    """The agent's folder, and the file's name below `sessions`."""
+    parts = path.with_suffix("").parts
+    if "sessions" not in parts[1:-1]:
+        return path.stem
+    place = len(parts) - 1 - parts[::-1].index("sessions", 1)
+    return "/".join((parts[place - 1], *parts[place + 1 :]))
+
+
+def read(path: Path, saved: Saved) -> Iterator[Entry]:
+    session = session_of(path)
+    pairs = list(each(saved.agent.memory.content, tuple[Message, Any]))
+    if summary := saved.agent.memory.summary:  # of what is no longer there
+        first = next((pair[0].timestamp for _, pair, _ in pairs if pair), None)
+        yield Scribe(session=session, key=f"{session}/summary", at=instant(first)).record(Kind.COMPACTION, summary)
+    for place, pair, raw in pairs:
+        scribe = Scribe(session=session, key=f"{session}@{place}", line=place)
+        if pair is None:
+            yield scribe.unknown(raw)
+            continue
+        message = pair[0]
+        scribe.key = f"{session}/{message.id}" if message.id else scribe.key
+        scribe.at = instant(message.timestamp)
+        yield from _message(scribe, message)
+
+
+def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
+    match message.role:
+        case "user":
+            yield from user_blocks(scribe, message.content)
+        case "assistant":
+            yield from agent_blocks(scribe, message.content, None if _calls(message.content) else Stop.ANSWER)
+        case "system":
+            blocks = message.content if isinstance(message.content, list) else [message.content]
+            for block in blocks:
+                yield _system_block(scribe, block)
+        case _:
+            yield scribe.unknown({"role": message.role, "content": message.content})
+
+
+def _calls(content: Any) -> bool:
+    blocks = content if isinstance(content, list) else []
+    return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
+
+
+def _system_block(scribe: Scribe, block: Any) -> Record:
+    match block:
+        case {"type": "tool_result", "id": str(call)}:
+            tool = block.get("name")
+            return scribe.result(call, block.get("output"), tool=tool if isinstance(tool, str) else None)
+        case _:
+            return scribe.record(Kind.SYSTEM, text_of(block))
+
+
+def recognises_chats(head: Head) -> bool:
+    chats = head.first().get("chats")
+    return isinstance(chats, list) and any(
+        isinstance(chat, dict) and {"session_id", "channel"} <= chat.keys() for chat in chats
+    )
+
+
+def read_chats(path: Path, listed: Chats) -> Iterator[Entry]:
+    """Names of sessions; those of newer versions lie in a folder of their channel."""
+    for chat in listed.chats:
+        if not chat.name or chat.name == UNNAMED or not chat.session_id:
+            continue
+        file = "_".join(UNSAFE.sub("--", part) for part in (chat.user_id, chat.session_id) if part)
+        for place in (file, f"{chat.channel}/{file}"):
+            yield About(session=f"{path.parent.name}/{place}", title=chat.name, title_rank=TitleRank.GENERATED)
+
+
+SOURCE = Source(
+    name="qwenpaw",
+    title="QwenPaw",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(".json",),
+            recognises=recognises,
+            load=document(Saved),
+            read=read,
+        ),
+        Document(
+            homes=workspaces,
+            endings=("chats.json",),
+            deep=False,
+            recognises=recognises_chats,
+            load=document(Chats),
+            read=read_chats,
+        ),
+    ),
+)
