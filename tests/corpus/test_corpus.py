@@ -15,7 +15,7 @@ from recollect.assemble import TITLE
 from recollect.ingest import Intake, Report
 from recollect.model import Kind
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, Line, Lines, Source, all_sources
+from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex
 from recollect.sources._jsonl import decode, raw_lines
 from recollect.store import Reader, SessionRow
 from tests.golden import contents
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.corpus
 
 NOW = 1_780_000_000  # seconds: the age of every log here, for records that have no time of their own
 HOMES = {"claude": ".claude/projects", "codex": ".codex/sessions"}
-SOURCES = {"claude": BUILT_IN[0], "codex": BUILT_IN[1]}
+SOURCES = {"claude": claude_code.SOURCE, "codex": codex.SOURCE}
 SPEECH = re.compile(rb'"role": ?"user"|"type": ?"user_message"')
 UNKNOWN = 0.001  # of the lines of real sessions, at most
 

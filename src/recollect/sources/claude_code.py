@@ -36,6 +36,7 @@ EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
 INTERRUPTED = "[Request interrupted by user"
 LEAVES = {"/exit", "/quit"}
+AUDIT = "audit.jsonl"  # where Cowork keeps the same records once more
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 ECHO = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 
@@ -62,11 +63,16 @@ def begin(path: Path, first: list[Any]) -> ClaudeMemory:
 
 
 def recognises(head: Head) -> bool:
-    return any(
-        row.get("type") in SIDE_RECORDS
-        or (row.get("uuid") is not None and row.get("type") in {"user", "assistant", "system"} and not _is_anothers(row))
-        for row in head.objects()
-    )
+    return head.path.name != AUDIT and any(_is_ours(row) and not _is_anothers(row) for row in head.objects())
+
+
+def _is_ours(row: dict[str, Any]) -> bool:
+    """By a side record, by the tree that records form, or, in scrubbed logs, by a message with its time."""
+    kind, message = str(row.get("type")), row.get("message")
+    if kind in SIDE_RECORDS or (kind in READERS and ("parentUuid" in row or row.get("uuid") is not None)):
+        return True
+    spoken = kind in {"user", "assistant"} and isinstance(message, dict) and "content" in message
+    return spoken and isinstance(row.get("timestamp"), str)
 
 
 def _is_anothers(row: dict[str, Any]) -> bool:

@@ -92,7 +92,7 @@ def _name_in(path: Path) -> str:
 
 def recognises(head: Head) -> bool:
     return any(
-        (row.get("type") in READERS and isinstance(row.get("payload"), dict))
+        (str(row.get("type")) in READERS and isinstance(row.get("payload"), dict))
         or row.get("record_type") == "state"
         or ("type" not in row and isinstance(row.get("id"), str) and "instructions" in row)
         for row in head.objects()

@@ -1,0 +1,191 @@
+"""Antigravity keeps a transcript of each conversation: <home>/brain/<id>/.system_generated/logs/transcript[_full].jsonl.
+
+The home is ~/.gemini/antigravity (the app), antigravity-ide or antigravity-cli.
+Evidence: one trimmed capture and a sample of the CLI; no whole real session was read.
+`transcript_full.jsonl` says everything, `transcript.jsonl` cuts long fields: where both are, the full one is read. A line is
+a step. A `PLANNER_RESPONSE` is one answer of the model with the tools it calls, which have no ids: the steps that follow are
+their results, of a type named after the tool. The values of a call's arguments are JSON inside JSON. What the person wrote
+stands in `<USER_REQUEST>`, beside notes of the app. The conversation itself (`conversations/*.pb`, `*.db`) is encrypted or
+protobuf, and is not read; the markdown files of the brain are the agent's work, no log of it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import Entry, Kind, Noise, Problem, Record, Stop
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._json import decoded
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Document, Source, home_of
+from recollect.sources._values import instant
+
+HOMES = ("antigravity", "antigravity-cli", "antigravity-ide")
+SHORT, FULL = "transcript.jsonl", "transcript_full.jsonl"
+REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>\s*", re.DOTALL)
+MODEL = re.compile(r"`Model Selection` from .*? to (.+?)\.?\s*$", re.MULTILINE)
+STEP_OF_TOOL = {  # where the step of a tool has another name than the tool
+    "list_dir": "LIST_DIRECTORY",
+    "write_file": "CODE_ACTION",
+    "write_to_file": "CODE_ACTION",
+    "replace_file_content": "CODE_ACTION",
+    "multi_replace_file_content": "CODE_ACTION",
+}
+NOTES = {"SYSTEM_MESSAGE", "EPHEMERAL_MESSAGE", "USER_SETTINGS_CHANGE", "KNOWLEDGE_ARTIFACTS"}
+STOPPED = {"CANCELED", "CANCELLED", "INTERRUPTED"}
+
+
+class ToolCall(Struct):
+    name: str | None = None
+    args: Any = None
+
+
+class Step(Struct):
+    step_index: Any = None
+    source: str | None = None
+    type: str | None = None
+    status: str | None = None
+    created_at: Any = None
+    content: Any = None
+    thinking: Any = None
+    tool_calls: list[ToolCall] | None = None
+
+
+class Reading(Struct):
+    """A transcript on its way: the tools that were called and have not answered, and the model that was chosen."""
+
+    session: str
+    calls: dict[str, str] = {}  # the step that is to come, by the id we gave the call
+    keys: dict[str, int] = {}
+    model: str | None = None
+
+    def scribe(self, step: Step, line: Line) -> Scribe:
+        key = f"{self.session}/{step.step_index if isinstance(step.step_index, int) else f'@{line.number}'}"
+        again = self.keys[key] = self.keys.get(key, -1) + 1
+        key += f"~{again}" if again else ""
+        return Scribe(session=self.session, key=key, at=instant(step.created_at), line=line.number, model=self.model)
+
+    def answered(self, kind: str) -> str | None:
+        """The call that a step of this type is the result of: the oldest of that name, else the oldest."""
+        call = next((call for call, step in self.calls.items() if step == kind), next(iter(self.calls), None))
+        return call if call is not None and self.calls.pop(call) else None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [home_of(env) / ".gemini" / name / "brain" for name in HOMES]
+
+
+def is_log(path: Path) -> bool:
+    in_logs = path.parts[-3:-1] == (".system_generated", "logs")
+    return in_logs and (path.name == FULL or (path.name == SHORT and not path.with_name(FULL).exists()))
+
+
+def recognises(head: Head) -> bool:
+    return {"step_index", "source", "type", "status"} <= head.first().keys()
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    in_place = path.parts[-3:-1] == (".system_generated", "logs")
+    reading = Reading(path.parents[2].name if in_place else path.stem)
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif not isinstance(line.value, Step):
+            yield Scribe(session=reading.session, key=f"{reading.session}@{line.number}", line=line.number).unknown(
+                line.raw.decode("utf-8", "replace")
+            )
+        else:
+            yield from _step(reading, line.value, line)
+
+
+def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
+    scribe = reading.scribe(step, line)
+    text = text_of(step.content)
+    match step.type:
+        case "USER_INPUT":
+            yield from _request(reading, scribe, text)
+        case "PLANNER_RESPONSE":
+            yield from _answer(reading, scribe, step, text)
+        case "CHECKPOINT":
+            yield scribe.record(Kind.COMPACTION, text)
+        case "CONVERSATION_HISTORY":
+            yield Noise("conversation history")
+        case "ERROR_MESSAGE":
+            yield scribe.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
+        case str(kind) if kind in NOTES or (step.source == "SYSTEM" and text):
+            yield scribe.record(Kind.SYSTEM, text)
+        case str(kind) if step.source != "SYSTEM" and text:
+            yield _result(reading, scribe, step, kind, text)
+        case _:
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+def _request(reading: Reading, scribe: Scribe, text: str) -> Iterator[Record]:
+    """What the person asked; what the app added to it is a note beside it."""
+    asked = "\n\n".join(REQUEST.findall(text)) or text
+    notes = REQUEST.sub("\n", text).strip() if asked != text else ""
+    yield scribe.prompt(asked)
+    if notes:
+        yield scribe.record(Kind.SYSTEM, notes)
+    if chosen := MODEL.search(notes):
+        reading.model = chosen[1]
+
+
+def _answer(reading: Reading, scribe: Scribe, step: Step, text: str) -> Iterator[Record]:
+    if thoughts := text_of(step.thinking).strip():
+        yield scribe.record(Kind.REASONING, thoughts)
+    if text.strip():
+        ended = step.status == "DONE" and not step.tool_calls
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
+    reading.calls.clear()  # what has not answered by now never will
+    for called in step.tool_calls or []:
+        call = f"{scribe.key}.{scribe.written}"
+        name = called.name or "tool"
+        reading.calls[call] = STEP_OF_TOOL.get(name, name.upper())
+        yield scribe.call(called.name, call, _plain(called.args))
+    if not scribe.written:
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, "", stop=_stop(step))
+
+
+def _plain(args: Any) -> Any:
+    """Arguments with their values as they were meant: each is JSON, written as text."""
+    if not isinstance(args, dict):
+        return args
+    return {name: _value(value) for name, value in args.items()}
+
+
+def _value(value: Any) -> Any:
+    plain = decoded(value, object) if isinstance(value, str) else None
+    return value if plain is None else plain
+
+
+def _result(reading: Reading, scribe: Scribe, step: Step, kind: str, text: str) -> Record:
+    failed = step.status in STOPPED or step.status == "ERROR"
+    call = reading.answered(kind)
+    tool = None if call else kind.lower()
+    return scribe.result(call, text, tool=tool, failed=failed, stop=_stop(step))
+
+
+def _stop(step: Step) -> Stop | None:
+    return Stop.INTERRUPT if step.status in STOPPED else None
+
+
+SOURCE = Source(
+    name="antigravity",
+    title="Antigravity",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            recognises=recognises,
+            load=every_line(Step),
+            read=read,
+        ),
+    ),
+)

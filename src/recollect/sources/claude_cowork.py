@@ -1,0 +1,87 @@
+"""Claude Cowork, in the Claude desktop app, runs Claude Code in a sandbox: its logs are Claude Code's, in another place.
+
+They lie in the app's folder, local-agent-mode-sessions/<account>/<workspace>/local_<id>/.claude/projects/**/<session>.jsonl.
+Beside each such folder is a `local_<id>.json` with the title and the session that it is of.
+Evidence: published samples; no real session was read.
+What is in a log does not tell it from one of Claude Code's, so its place does. `audit.jsonl` beside it says the same things
+once more and is passed over. The account, the e-mail address and the system prompt in `local_<id>.json` are never read.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Noise, TitleRank
+from recollect.sources import claude_code
+from recollect.sources._claude_memory import ClaudeMemory
+from recollect.sources._claude_shapes import Row
+from recollect.sources._head import Head
+from recollect.sources._json import document
+from recollect.sources._source import Document, Lines, Source, config_homes
+from recollect.sources._values import instant
+
+PLACE = "local-agent-mode-sessions"
+
+
+class Info(Struct, rename="camel"):
+    """What the app keeps of a session. Its own `sessionId` is the folder's; `cliSessionId` is the log's."""
+
+    cli_session_id: str | None = None
+    title: str | None = None
+    created_at: Any = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [home / "Claude" / PLACE for home in config_homes(env)]
+
+
+def is_log(path: Path) -> bool:
+    return "projects" in path.parts and ".claude" in path.parts and claude_code.is_log(path)
+
+
+def recognises(head: Head) -> bool:
+    return PLACE in head.path.parts and is_log(head.path) and claude_code.recognises(head)
+
+
+def is_info(path: Path) -> bool:
+    return path.name.startswith("local_")
+
+
+def read_info(path: Path, info: Info) -> Iterable[Entry]:
+    if not info.cli_session_id:
+        yield Noise("session without a log")
+        return
+    yield About(
+        session=info.cli_session_id,
+        title=info.title,
+        title_rank=TitleRank.AGENT,  # above the titles inside the log, which Cowork does not show
+        at=instant(info.created_at),
+    )
+
+
+SOURCE = Source(
+    name="claude-cowork",
+    title="Claude Cowork",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=ClaudeMemory,
+            begin=claude_code.begin,
+            read=claude_code.read,
+            recognises=recognises,
+        ),
+        Document(
+            homes=homes,
+            endings=(".json",),
+            is_log=is_info,
+            recognises=lambda head: is_info(head.path) and "cliSessionId" in head.first(),
+            load=document(Info),
+            read=read_info,
+        ),
+    ),
+)

@@ -1,0 +1,190 @@
+"""gptme keeps a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl`, and its `config.toml`.
+
+Evidence: one published sample and the code that writes the files; no real session was read.
+The log is written anew when a message is edited or undone, and messages have no ids. A tool is called by a code block in the
+answer's own text, which names it (```shell), or by a line `@shell(call-1): {…}`; what it gave comes back as messages of the
+role `system` (`tool` in some). A code block that nothing answers was not run, and stays text. Answers are written when they
+are whole. `branches/` and `views/` beside the log hold other or shortened versions of it, and are not read.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, text_of
+from recollect.sources._source import Document, Source, data_home
+from recollect.sources._values import count, instant
+
+LOG, CONFIG = "conversation.jsonl", "config.toml"
+FIELDS = {
+    "role", "content", "timestamp", "files", "file_hashes", "pinned", "hide", "quiet", "ui_only", "ephemeral_ttl",
+    "call_id", "metadata",
+}  # fmt: skip
+ROLES = {"system", "user", "assistant", "tool"}
+THOUGHT = re.compile(r"<(think|thinking)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+SIGNATURE = re.compile(r"<!--\s*think-sig:.*?-->\s*", re.DOTALL)
+BLOCK = re.compile(r"^```([\w.+/-]+)([^\n`]*)\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+CALL = re.compile(r"^@(\w+)\(([\w.:-]+)\):\s*(\{.*\})\s*$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"/[a-z][a-z-]*(\s|$)")
+INTERRUPTED = ("Interrupted", "User hit Ctrl-C", "User interrupted")
+FAILED = ("Error", "Failed")
+
+
+class Message(Struct):
+    role: str | None = None
+    content: Any = None
+    timestamp: Any = None
+    hide: Any = False
+    pinned: Any = False
+    ui_only: Any = False
+    call_id: str | None = None
+    metadata: Any = None
+
+    def is_reply(self) -> bool:
+        """Whether this may be what a tool gave."""
+        shown = not (self.hide or self.pinned or self.ui_only)
+        return self.role in {"system", "tool"} and shown and not text_of(self.content).startswith(INTERRUPTED)
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [Path(env["GPTME_LOGS_HOME"]).expanduser() if env.get("GPTME_LOGS_HOME") else data_home(env) / "gptme/logs"]
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    ours = {"role", "content", "timestamp"} <= first.keys() <= FIELDS and str(first["role"]) in ROLES
+    return head.path.name == LOG and ours
+
+
+def log_beside(path: Path) -> Path | None:
+    return path.with_name(LOG) if path.name == CONFIG else None
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    session = path.parent.name
+    yield _about(session, path.with_name(CONFIG))
+    yield from (line for line in lines if isinstance(line, Problem))
+    said = [line for line in lines if isinstance(line, Line)]
+    messages = [line.value if isinstance(line.value, Message) else Message() for line in said]
+    calls: list[Record] = []
+    for place, (line, message) in enumerate(zip(said, messages, strict=True)):
+        scribe = Scribe(session=session, key=f"{session}@{line.number}", at=instant(message.timestamp), line=line.number)
+        if message.role == "assistant":
+            replies = len(list(takewhile(Message.is_reply, messages[place + 1 :])))
+            records = list(_answer(scribe, message, replies=replies))
+            calls = [record for record in records if record.kind is Kind.TOOL_CALL]
+            yield from records
+        elif message.is_reply() and calls:
+            yield _reply(scribe, message, calls)
+        else:
+            yield _other(scribe, message, line)
+
+
+def _about(session: str, config: Path) -> About:
+    try:
+        chat = tomllib.loads(config.read_text("utf-8")).get("chat")
+    except (OSError, ValueError):
+        chat = None
+    chat = chat if isinstance(chat, dict) else {}
+    return About(
+        session=session,
+        title=text_of(chat.get("name")) or None,
+        title_rank=TitleRank.GENERATED,
+        cwd=text_of(chat.get("workspace")) or None,
+        model=text_of(chat.get("model")) or None,
+    )
+
+
+def _answer(scribe: Scribe, message: Message, *, replies: int) -> Iterator[Record]:
+    metadata = message.metadata if isinstance(message.metadata, dict) else {}
+    scribe.model, scribe.usage = text_of(metadata.get("model")) or None, _usage(metadata)
+    text = SIGNATURE.sub("", text_of(message.content))
+    for thought in THOUGHT.finditer(text):
+        yield scribe.record(Kind.REASONING, thought[2])
+    text = THOUGHT.sub("", text)
+    calls = list(_calls(text)) if replies else []
+    for found, *_ in calls:
+        text = text.replace(found, "")
+    if text.strip() or not calls:
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if replies else Stop.ANSWER)
+    for _, tool, named, arguments in calls:
+        yield scribe.call(tool, named or f"{scribe.key}.{scribe.written}", arguments)
+
+
+def _calls(text: str) -> Iterator[tuple[str, str, str | None, Any]]:
+    """(text, tool, id, arguments) of every tool that an answer calls."""
+    for call in CALL.finditer(text):
+        yield call[0], call[1], call[2], call[3]
+    for block in BLOCK.finditer(text):
+        given = {"args": block[2].strip(), "content": block[3].rstrip("\n")}
+        yield block[0], block[1], None, {name: value for name, value in given.items() if value}
+
+
+def _usage(metadata: dict[str, Any]) -> Usage | None:
+    """Tokens, in a table of their own or, as early versions wrote them, beside the model."""
+    used = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
+    if "output_tokens" not in used:
+        return None
+    return Usage(
+        input=count(used.get("input_tokens")),
+        output=count(used.get("output_tokens")),
+        cache_read=count(used.get("cache_read_tokens")),
+        cache_write=count(used.get("cache_creation_tokens")),
+        reasoning=count(used.get("reasoning_tokens")),
+    )
+
+
+def _reply(scribe: Scribe, message: Message, calls: list[Record]) -> Record:
+    """What a tool gave: the one that the message names, else the next; the last one may give several."""
+    called = next((call for call in calls if call.call == message.call_id), calls[0])
+    if len(calls) > 1:
+        calls.remove(called)
+    text = text_of(message.content)
+    return scribe.result(called.call, text, tool=called.tool, failed=text.startswith(FAILED))
+
+
+def _other(scribe: Scribe, message: Message, line: Line) -> Record:
+    text = text_of(message.content)
+    match message.role:
+        case "user" if message.hide:
+            return scribe.record(Kind.SYSTEM, text)
+        case "user" if COMMAND.match(text):
+            return scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+        case "user":
+            return scribe.prompt(text)
+        case "system" | "tool" if message.ui_only:
+            return scribe.record(Kind.RUNTIME, text)
+        case "system" if text.startswith(INTERRUPTED):
+            return scribe.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
+        case "system":
+            return scribe.record(Kind.SYSTEM, text)
+        case "tool":
+            return scribe.result(message.call_id, text, failed=text.startswith(FAILED))
+        case _:
+            return scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+SOURCE = Source(
+    name="gptme",
+    title="gptme",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(LOG,),
+            recognises=recognises,
+            load=every_line(Message),
+            read=read,
+            beside=lambda path: [path.with_name(CONFIG)],
+            owner=log_beside,
+        ),
+    ),
+)

@@ -1,0 +1,171 @@
+"""NAC keeps all sessions in one database under ~/.config/nac/: store.db, later stable.db, beta.db or dev.db by its track.
+
+Evidence: a published sample of the first schema and NAC's own code up to schema 32; no real session was read.
+A session's messages are a list of JSON in its row. In newer versions that list is only what the session began with, and what
+follows are rows of `thread_events` under the name `__orchestrator__`, each with its place in the list. A worker is known by
+its episodes, what it was told to do and what it came to: each worker thread is a session of its own. What workers did in
+between (the other `thread_events`) is not read. An answer that calls no tool ends a run. Only rows of the log have times.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import decoded
+from recollect.sources._message import Scribe, chat_message
+from recollect.sources._source import Database, Source, config_homes
+from recollect.sources._sqlite import select
+from recollect.sources._values import as_text, count, instant
+
+LOG = "__orchestrator__"  # the thread whose events are the session's own messages
+WORKER = "/worker/"  # between a session's id and the name of a worker thread
+ENDS = {"ok": Stop.ANSWER, "error": Stop.CRASH, "timed_out": Stop.CRASH, "cancelled": Stop.CANCEL}
+SESSIONS = "SELECT session_id, updated_at, length(messages_json) FROM sessions"
+LOGGED = "SELECT session_id, max(id) FROM thread_events WHERE thread_name = ? GROUP BY session_id"
+TITLES = "SELECT session_id, title FROM session_presentations"
+WORKERS = "SELECT session_id || ? || thread_name, max(id) FROM episodes GROUP BY session_id, thread_name"
+
+
+class TranscriptEntry(Struct):
+    idx: int = 0
+    message: str = ""
+
+
+class Logged(Struct):
+    nac_transcript_message: TranscriptEntry | None = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [Path(env["NAC_HOME"])] if env.get("NAC_HOME") else [config_homes(env)[0] / "nac"]
+
+
+def recognises(head: Head) -> bool:
+    return {"sessions", "episodes"} <= head.tables
+
+
+def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+    logged = dict(db.execute(LOGGED, (LOG,))) if _has(db, "thread_events") else {}
+    titles = dict(db.execute(TITLES)) if _has(db, "session_presentations") else {}
+    for session, *dates in db.execute(SESSIONS):
+        yield session, *dates, logged.get(session), titles.get(session)
+    yield from db.execute(WORKERS, (WORKER,))
+
+
+def _has(db: sqlite3.Connection, table: str) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone() is not None
+
+
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    if WORKER in session:
+        yield from _worker(db, session)
+        return
+    columns = ("cwd", "host_id", "model", "messages_json", "token_usages_json", "created_at")
+    for row in select(db, "sessions", columns, "WHERE session_id = ?", (session,)):
+        yield from _session(db, session, row)
+
+
+def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Iterator[Entry]:
+    cwd = _text(row["cwd"]) if not row["host_id"] else None  # else it is a folder of another machine
+    model = _text(row["model"])
+    yield About(session=session, title=_title(db, session), title_rank=TitleRank.CUSTOM, cwd=cwd, model=model)
+    usages = _usages(row["token_usages_json"])
+    at = _utc(row["created_at"])
+    for place, message, created in _messages(db, session, row["messages_json"]):
+        scribe = Scribe(session=session, key=f"{session}/{place}", line=place + 1, model=model)
+        scribe.at, at = _utc(created) or at, None
+        for record in _message(scribe, message):
+            if record.stop is Stop.ANSWER and usages:
+                record.usage = usages.pop(0)
+            yield record
+
+
+def _title(db: sqlite3.Connection, session: str) -> str | None:
+    if not _has(db, "session_presentations"):
+        return None
+    rows = select(db, "session_presentations", ("title",), "WHERE session_id = ?", (session,))
+    return _text(rows[0]["title"]) if rows else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tuple[int, Any, str | None]]:
+    """(place, message, time) of what a session began with and of what was logged since."""
+    begun = decoded(first or "[]", list[Any])
+    if begun is None:
+        begun = [first]
+    yield from ((place, message, None) for place, message in enumerate(begun))
+    if not _has(db, "thread_events"):
+        return
+    rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
+    for row in select(db, "thread_events", ("event_json", "created_at"), rest, (session, LOG)):
+        logged = decoded(row["event_json"] or "", Logged)
+        entry = logged.nac_transcript_message if logged else None
+        if entry is not None and entry.idx >= len(begun):
+            yield entry.idx, decoded(entry.message, object) or entry.message, row["created_at"]
+
+
+def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
+    if not isinstance(message, dict):
+        yield scribe.unknown(message)
+        return
+    if "reasoning_text" in message:
+        message = {**message, "reasoning": message["reasoning_text"]}
+    records = list(chat_message(scribe, message))
+    if message.get("role") == "assistant" and not message.get("tool_calls"):
+        for record in records[-1:]:
+            record.stop = Stop.ANSWER
+    yield from records
+
+
+def _usages(given: str | None) -> list[Usage]:
+    """The tokens of each answer that ended a run, in their order."""
+    usages = decoded(given or "[]", list[dict[str, Any]]) or []
+    return [
+        Usage(
+            input=max(count(used.get("input_tokens")) - count(used.get("cache_read_tokens")), 0),
+            output=count(used.get("output_tokens")),
+            cache_read=count(used.get("cache_read_tokens")),
+        )
+        for used in usages
+    ]
+
+
+def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
+    session, _, thread = worker.partition(WORKER)
+    yield About(session=worker, parent=session, title=thread, title_rank=TitleRank.AGENT)
+    columns = ("id", "action", "content", "created_at", "status")
+    rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
+    for place, row in enumerate(select(db, "episodes", columns, rest, (session, thread)), 1):
+        scribe = Scribe(session=worker, key=f"{worker}/{row['id']}", at=_utc(row["created_at"]), line=place)
+        yield scribe.prompt(as_text(row["action"]))
+        stop = ENDS.get(_text(row["status"]) or "ok", Stop.OTHER)
+        kind = Kind.ASSISTANT_RESPONSE if stop is Stop.ANSWER else Kind.RUNTIME
+        yield scribe.record(kind, as_text(row["content"]), stop=stop, failed=stop is Stop.CRASH)
+
+
+def _utc(stamp: str | None) -> int | None:
+    """Times are UTC and do not say so."""
+    return instant(f"{stamp}Z") if isinstance(stamp, str) else None
+
+
+SOURCE = Source(
+    name="nac",
+    title="NAC",
+    formats=(
+        Database(
+            homes=homes,
+            endings=("store.db", "stable.db", "beta.db", "dev.db"),
+            deep=False,
+            recognises=recognises,
+            sessions=sessions,
+            read=read,
+        ),
+    ),
+)

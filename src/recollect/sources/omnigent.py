@@ -1,0 +1,186 @@
+"""Omnigent, which drives other agents, keeps all conversations in one database, ~/.omnigent/chat.db.
+
+Evidence: published samples of single items, and Omnigent's own code; no real database was read.
+An item is a row with its type and, as JSON, its data. Newer versions write types as numbers, ids as 16 bytes, and long data
+compressed; what is known of a conversation then stands in a table of its own. Items are final when written. An answer is the
+last of its turn if nothing else of the same response follows. A conversation of a sub-agent names its parent. Tokens are
+counted for the whole conversation only, so they are not told here.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank
+from recollect.sources._head import Head
+from recollect.sources._json import decoded
+from recollect.sources._message import Scribe, text_of, user_blocks
+from recollect.sources._source import Database, Source, home_of
+from recollect.sources._sqlite import select
+from recollect.sources._values import count, instant
+
+TYPES = (
+    "message", "function_call", "function_call_output", "reasoning", "error", "compaction", "native_tool",
+    "resource_event", "routing_decision", "slash_command", "terminal_command",
+)  # fmt: skip
+METADATA = "omnigent_conversation_metadata"
+SESSIONS = """
+    SELECT CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, title, updated_at,
+           (SELECT count(*) || '.' || max(position) FROM conversation_items WHERE conversation_id = conversations.id)
+      FROM conversations"""
+PACKED = b"\0\1"  # what compressed data begins with; short data is b"\0\0" and itself
+LARGEST = 1 << 28  # bytes of an item, unpacked
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [Path(env["OMNIGENT_DATA_DIR"]).expanduser() if env.get("OMNIGENT_DATA_DIR") else home_of(env) / ".omnigent"]
+
+
+def recognises(head: Head) -> bool:
+    return {"conversations", "conversation_items", "alembic_version"} <= head.tables
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    return db.execute(SESSIONS)
+
+
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    ids = _ids(session)
+    yield _about(db, session, ids)
+    columns = ("id", "position", "type", "data", "created_at", "response_id")
+    rows = select(db, "conversation_items", columns, "WHERE conversation_id IN (?, ?) ORDER BY position", ids)
+    for place, row in enumerate(rows, 1):
+        key = _name(row["id"]) or f"{session}@{row['position']}"
+        scribe = Scribe(session=session, key=key, at=instant(row["created_at"]), line=count(row["position"]) + 1)
+        last = all(after["response_id"] != row["response_id"] for after in rows[place : place + 1])
+        yield from _item(scribe, _type(row["type"]), _data(row["data"]), last=last)
+
+
+def _ids(session: str) -> tuple[Any, Any]:
+    """A conversation's id as either generation writes it."""
+    try:
+        return session, bytes.fromhex(session)
+    except ValueError:
+        return session, session
+
+
+def _name(value: Any) -> str | None:
+    """A name, of which newer versions write ids as bytes."""
+    return value.hex() if isinstance(value, bytes) else value if isinstance(value, str) else None
+
+
+def _about(db: sqlite3.Connection, session: str, ids: tuple[Any, Any]) -> About:
+    columns = ("title", "parent_conversation_id", "sub_agent_name", "workspace", "git_branch", "reported_model")
+    row = next(iter(select(db, "conversations", columns, "WHERE id IN (?, ?)", ids)), dict.fromkeys(columns))
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (METADATA,)).fetchone():
+        for more in select(db, METADATA, columns[2:], "WHERE id IN (?, ?)", ids):
+            row |= {name: value for name, value in more.items() if value}
+    return About(
+        session=session,
+        title=_name(row["title"] or row["sub_agent_name"]),
+        title_rank=TitleRank.GENERATED,
+        parent=_name(row["parent_conversation_id"]),
+        cwd=_name(row["workspace"]),
+        branch=_name(row["git_branch"]),
+        model=_name(row["reported_model"]),
+    )
+
+
+def _type(value: Any) -> str:
+    return TYPES[value - 1] if isinstance(value, int) and 0 < value <= len(TYPES) else str(value)
+
+
+def _data(value: Any) -> dict[str, Any]:
+    """An item's data: text, or bytes that say how they were packed. What is none of it is kept as it is."""
+    plain: Any = value
+    if isinstance(value, bytes):
+        try:
+            packed = value.startswith(PACKED)
+            plain = zstandard.ZstdDecompressor().decompress(value[2:], LARGEST) if packed else value.removeprefix(b"\0\0")
+        except zstandard.ZstdError:
+            plain = ""
+    data = decoded(plain, dict[str, Any]) if isinstance(plain, bytes | str) else None
+    return data if data is not None else {"damaged": str(value)}
+
+
+def _item(scribe: Scribe, kind: str, data: dict[str, Any], *, last: bool) -> Iterator[Entry]:
+    match kind:
+        case "message":
+            yield from _message(scribe, data, last=last)
+        case "function_call":
+            yield scribe.call(text_of(data.get("name")) or None, text_of(data.get("call_id")) or None, data.get("arguments"))
+        case "function_call_output":
+            yield scribe.result(text_of(data.get("call_id")) or None, data.get("output"))
+        case "native_tool":
+            yield _native(scribe, data.get("item"))
+        case "reasoning":
+            yield scribe.record(Kind.REASONING, text_of(data.get("content")) or text_of(data.get("summary")))
+        case "error":
+            notice = data.get("level") == "info"
+            stop = None if notice else Stop.CRASH
+            yield scribe.record(Kind.RUNTIME, text_of(data.get("message")), stop=stop, failed=not notice)
+        case "compaction":
+            yield scribe.record(Kind.COMPACTION, text_of(data.get("summary")))
+        case "resource_event":
+            yield Noise("resource event")
+        case _:
+            yield _beside(scribe, kind, data)
+
+
+def _beside(scribe: Scribe, kind: str, data: dict[str, Any]) -> Record:
+    """What happens around the conversation and is not sent to the model."""
+    match kind:
+        case "routing_decision":
+            chosen, why = text_of(data.get("model")), text_of(data.get("rationale"))
+            return scribe.record(Kind.RUNTIME, f"routed to {chosen}: {why}")
+        case "slash_command":
+            return _command(scribe, f"/{text_of(data.get('name'))} {text_of(data.get('arguments'))}")
+        case "terminal_command" if data.get("kind") == "input":
+            return _command(scribe, f"!{text_of(data.get('input'))}")
+        case "terminal_command":
+            return scribe.record(Kind.SYSTEM, text_of([data.get("stdout"), data.get("stderr")]))
+        case _:
+            return scribe.unknown({"type": kind, **data})
+
+
+def _message(scribe: Scribe, data: dict[str, Any], *, last: bool) -> Iterator[Record]:
+    content = data.get("content")
+    match data.get("role"):
+        case "user" if data.get("is_meta"):
+            yield scribe.record(Kind.SYSTEM, text_of(content))
+        case "user":
+            yield from user_blocks(scribe, content)
+        case "assistant":
+            stop = Stop.INTERRUPT if data.get("interrupted") else Stop.ANSWER if last else None
+            yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(content), stop=stop)
+        case _:
+            yield scribe.unknown(data)
+
+
+def _native(scribe: Scribe, item: Any) -> Record:
+    """A tool that the model's provider ran, such as its web search: what it gave is not kept."""
+    item = item if isinstance(item, dict) else {}
+    return scribe.call(text_of(item.get("type")) or None, None, item.get("action"))
+
+
+def _command(scribe: Scribe, text: str) -> Record:
+    return scribe.record(Kind.USER_INPUT, text.strip(), opens=Opens.COMMAND)
+
+
+SOURCE = Source(
+    name="omnigent",
+    title="Omnigent",
+    formats=(
+        Database(
+            homes=homes,
+            endings=("chat.db",),
+            deep=False,
+            recognises=recognises,
+            sessions=sessions,
+            read=read,
+        ),
+    ),
+)

@@ -1,0 +1,193 @@
+"""Posit Assistant keeps a folder per conversation: ~/.posit/assistant/workspaces/<workspace>/<conversation>/.
+
+Evidence: published samples of three conversations, one of them of a sub-agent; no real session was read.
+`conversation.json` is the tree of what was shown, `lm-messages.jsonl` what was said, in the order it was said: the tree is
+read for what it says of the conversation, the lines for the conversation itself. A branch that was given up was said all the
+same, and stays. A sub-agent's folder lies in `subagents/` of its parent's. The folder worked in is in the workspace's
+`workspace.json`. `index.json` and `ui-messages.jsonl` repeat what these say.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources._head import Head
+from recollect.sources._json import beside, document
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources._source import Document, Source, home_of
+from recollect.sources._values import count, instant
+
+TREE, LINES, WORKSPACE = "conversation.json", "lm-messages.jsonl", "workspace.json"
+SUMMARY = re.compile(r"\s*<MESSAGESUMMARY>.*?</MESSAGESUMMARY>\s*", re.DOTALL)  # written for the list of conversations
+
+
+class Root(Struct, frozen=True):
+    id: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    timestamp: Any = None
+    metadata: dict[str, Any] = {}
+
+
+class Node(Struct, rename="camel"):
+    lm_message_ids: list[Any] | None = None
+    timestamp: Any = None
+
+
+class Tree(Struct):
+    root: Root = Root()
+    messages: list[Node] = []
+
+
+class Workspace(Struct):
+    path: str | None = None
+
+
+class Said(Struct):
+    role: str | None = None
+    content: Any = None
+    options: Any = field(default=None, name="providerOptions")
+
+
+class Row(Struct):
+    id: Any = None
+    message: Said | None = None
+
+
+load_rows = every_line(Row)
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [home_of(env) / ".posit/assistant/workspaces"]
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    if head.path.name == LINES:
+        return {"id", "message"} <= first.keys()
+    return {"schemaVersion", "root", "messages"} <= first.keys()
+
+
+def parts(path: Path) -> list[Path]:
+    return [path.with_name(LINES), *(folder / WORKSPACE for folder in list(path.parents)[1:4])]
+
+
+def tree_beside(path: Path) -> Path | None:
+    return path.with_name(TREE) if path.name == LINES else None
+
+
+def read(path: Path, tree: Tree) -> Iterable[Entry]:
+    session = tree.root.id or path.parent.name
+    yield _about(path, tree.root, session)
+    times = {str(named): instant(node.timestamp) for node in tree.messages for named in node.lm_message_ids or []}
+    for line in _rows(path.with_name(LINES)):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        row = line.value if isinstance(line.value, Row) else Row()
+        said = row.message or Said()
+        told = _told(said.options)
+        key = f"{session}@{line.number}" if row.id is None else f"{session}/{row.id}"
+        at = instant(told.get("timestamp")) or times.get(str(row.id))
+        scribe = Scribe(session=session, key=key, at=at, line=line.number, model=text_of(told.get("modelId")) or None)
+        scribe.usage = _usage(told.get("usage"))
+        yield from _message(scribe, said, line.raw)
+
+
+def _rows(path: Path) -> list[Any]:
+    return list(load_rows(path)) if path.exists() else []
+
+
+def _about(path: Path, root: Root, session: str) -> About:
+    kept = next((kept for place in parts(path)[1:] if (kept := beside(place, Workspace))), Workspace())
+    parent, branch, task = (root.metadata.get(name) for name in ("parentTreeId", "gitBranch", "task"))
+    titles = ((root.title, TitleRank.GENERATED), (root.summary, TitleRank.SUMMARY), (task, TitleRank.SUMMARY))
+    title, rank = next(((title, rank) for title, rank in titles if isinstance(title, str) and title), (None, 0))
+    return About(
+        session=session,
+        title=title,
+        title_rank=rank,
+        parent=parent if isinstance(parent, str) else None,
+        cwd=kept.path,
+        branch=branch if isinstance(branch, str) else None,
+    )
+
+
+def _told(options: Any) -> dict[str, Any]:
+    """What the provider said of a message: when it was, by which model, with how many tokens."""
+    match options:
+        case {"providerMetadata": {"positai": dict(told)}}:
+            return told
+        case {"providerMetadata": dict(providers)}:
+            return next((told for told in providers.values() if isinstance(told, dict)), {})
+        case _:
+            return {}
+
+
+def _usage(used: Any) -> Usage | None:
+    if not isinstance(used, dict):
+        return None
+    return Usage(
+        input=count(used.get("inputTokens")),
+        output=count(used.get("outputTokens")),
+        cache_read=count(used.get("cacheReadTokens")),
+        cache_write=count(used.get("cacheWriteTokens")),
+    )
+
+
+def _message(scribe: Scribe, said: Said, raw: bytes) -> Iterator[Record]:
+    match said.role:
+        case "user":
+            yield from user_blocks(scribe, said.content)
+        case "assistant":
+            yield from _answer(scribe, said.content)
+        case "tool":
+            yield from _results(scribe, said.content)
+        case "system":
+            yield scribe.record(Kind.SYSTEM, text_of(said.content))
+        case _:
+            yield scribe.unknown(raw.decode("utf-8", "replace"))
+
+
+def _answer(scribe: Scribe, content: Any) -> Iterator[Record]:
+    finished = scribe.usage is not None  # its tokens are counted when it is whole
+    records = list(agent_blocks(scribe, content))
+    calls = any(record.kind is Kind.TOOL_CALL for record in records)
+    for record in records:
+        if record.kind is Kind.ASSISTANT_RESPONSE:
+            record.text = SUMMARY.sub("\n", record.text).strip()
+            record.stop = Stop.ANSWER if finished and not calls else None
+    yield from records or [scribe.record(Kind.ASSISTANT_RESPONSE, "")]
+
+
+def _results(scribe: Scribe, content: Any) -> Iterator[Record]:
+    for part in content if isinstance(content, list) else [content]:
+        if not isinstance(part, dict):
+            yield scribe.unknown(part)
+            continue
+        output = part.get("output")
+        failed = isinstance(output, dict) and str(output.get("type")).startswith("error")
+        tool, call = text_of(part.get("toolName")), text_of(part.get("toolCallId"))
+        yield scribe.result(call or None, output, tool=tool or None, failed=failed)
+
+
+SOURCE = Source(
+    name="posit-assistant",
+    title="Posit Assistant",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(TREE,),
+            recognises=recognises,
+            load=document(Tree),
+            read=read,
+            beside=parts,
+            owner=tree_beside,
+        ),
+    ),
+)

@@ -1,0 +1,56 @@
+"""TraeX, also called TRAE CLI, is a fork of Codex and keeps the same rollouts, under ~/.trae/cli/sessions/YYYY/MM/DD/.
+
+Evidence: one published sample of 0.200 with a sub-agent; no real session was read.
+Its header names Codex as the originator all the same. What tells it apart is the model provider, the instructions it was
+given, or that it lies in TraeX's own folder.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recollect.sources import codex
+from recollect.sources._codex_memory import CodexMemory
+from recollect.sources._codex_shapes import Envelope
+from recollect.sources._head import Head
+from recollect.sources._source import Lines, Source, home_of
+
+HOME = ".trae"
+INSTRUCTED = "You are TRAE"
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["TRAE_HOME"]).expanduser() if env.get("TRAE_HOME") else home_of(env) / HOME
+    cli = Path(env["TRAECLI_HOME"]).expanduser() if env.get("TRAECLI_HOME") else root / "cli"
+    return [cli / "sessions", cli / "archived_sessions", root / "sessions"]  # the last is where they lay at first
+
+
+def recognises(head: Head) -> bool:
+    return codex.recognises(head) and (HOME in head.path.parts or any(map(_is_header, head.objects())))
+
+
+def _is_header(row: dict[str, Any]) -> bool:
+    match row:
+        case {"type": "session_meta", "payload": {"model_provider": "trae"}}:
+            return True
+        case {"type": "session_meta", "payload": {"base_instructions": {"text": str(text)}}}:
+            return text.startswith(INSTRUCTED)
+        case _:
+            return False
+
+
+SOURCE = Source(
+    name="traex",
+    title="TraeX",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl", ".jsonl.zst"),
+            shape=Envelope,
+            memory=CodexMemory,
+            begin=codex.begin,
+            read=codex.read,
+            recognises=recognises,
+        ),
+    ),
+)

@@ -1,0 +1,150 @@
+"""Mistral Vibe keeps a folder per session under ~/.vibe/logs/session/: `messages.jsonl` and, about it, `meta.json`.
+
+Evidence: two published samples and the code that writes the files; no real session was read.
+`messages.jsonl` only grows, but has no times and does not say whose it is: the session's id, folder, branch and title stand
+in `meta.json`, which is written right after the first messages. Until it is there, nothing is read. A message is written
+when it is whole, and an answer that calls no tool is the last of its turn. What Vibe itself said stands in tags. A
+compaction or a rewind begins a new session that names the old one. Tokens are counted for the session only, so they are not
+told here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._json import beside
+from recollect.sources._jsonl import every_line
+from recollect.sources._message import Scribe, chat_message, prompt_or_system, text_of
+from recollect.sources._source import Document, Source, home_of
+from recollect.sources._values import instant
+
+MESSAGES, META = "messages.jsonl", "meta.json"
+UUID = 36  # characters
+CANCELLED, FAILED = "<user_cancellation>", "<tool_error>"
+NOTES = ("<vibe_stop_event>", "<vibe_warning>", CANCELLED)
+STOPS = {"<vibe_stop_event>": Stop.OTHER, CANCELLED: Stop.INTERRUPT}
+
+
+class Meta(Struct):
+    session_id: str | None = None
+    parent_session_id: str | None = None
+    start_time: Any = None
+    git_branch: str | None = None
+    model: str | None = None
+    environment: dict[str, Any] = {}
+    title: str | None = None
+    title_source: str | None = None
+    config: Any = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["VIBE_HOME"]).expanduser() if env.get("VIBE_HOME") else home_of(env) / ".vibe"
+    return [root / "logs/session"]
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    is_meta = head.path.name == META and {"session_id", "environment", "total_messages"} <= first.keys()
+    return is_meta or (head.path.name == MESSAGES and "role" in first and "message_id" in first)
+
+
+def messages_beside(path: Path) -> Path | None:
+    return path.with_name(MESSAGES) if path.name == META else None
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    meta = beside(path.with_name(META), Meta)
+    if meta is None or not meta.session_id:
+        yield Noise("messages of a session that is not known yet")
+        return
+    yield _about(meta.session_id, meta)
+    started = instant(meta.start_time)
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        message = line.value if isinstance(line.value, dict) else {"content": line.value}
+        key = _key(meta.session_id, message.get("message_id"), line.number)
+        scribe = Scribe(session=meta.session_id, key=key, at=started, line=line.number, model=_model(meta))
+        yield from _message(scribe, message, line)
+        started = None  # the start is the time of the first message; of the others none is known
+
+
+def _key(session: str, named: Any, line: int) -> str:
+    """Messages are named by a UUID, which tells the copies that a new session begins with; results of tools are not."""
+    if not isinstance(named, str) or not named:
+        return f"{session}@{line}"
+    return named if len(named) == UUID else f"{session}/{named}"
+
+
+def _about(session: str, meta: Meta) -> About:
+    folder = meta.environment.get("working_directory")
+    return About(
+        session=session,
+        title=meta.title,
+        title_rank=TitleRank.CUSTOM if meta.title_source == "manual" else TitleRank.SUMMARY,
+        parent=meta.parent_session_id,
+        cwd=folder if isinstance(folder, str) else None,
+        branch=meta.git_branch,
+    )
+
+
+def _model(meta: Meta) -> str | None:
+    match meta:
+        case Meta(model=str(model)):
+            return model
+        case Meta(config={"active_model": str(model)}):
+            return model
+        case _:
+            return None
+
+
+def _message(scribe: Scribe, message: dict[str, Any], line: Line) -> Iterator[Record]:
+    match message.get("role"):
+        case "user" if message.get("injected"):
+            yield scribe.record(Kind.SYSTEM, text_of(message.get("content")))
+        case "assistant":
+            records = list(chat_message(scribe, message))
+            if records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
+                records[-1].stop = Stop.ANSWER
+            yield from records or [scribe.record(Kind.ASSISTANT_RESPONSE, "")]
+        case "tool":
+            text = text_of(message.get("content"))
+            for record in chat_message(scribe, message):
+                record.failed = text.startswith((FAILED, CANCELLED))
+                record.stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
+                yield record
+        case "user" | "system":
+            yield from chat_message(scribe, message, _said)
+        case _:
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+    if not text.startswith(NOTES):
+        yield from prompt_or_system(scribe, text)
+        return
+    stop = next((stop for tag, stop in STOPS.items() if text.startswith(tag)), None)
+    yield scribe.record(Kind.RUNTIME, text, stop=stop)
+
+
+SOURCE = Source(
+    name="vibe",
+    title="Mistral Vibe",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(MESSAGES,),
+            recognises=recognises,
+            load=every_line(Any),
+            read=read,
+            beside=lambda path: [path.with_name(META)],
+            owner=messages_beside,
+        ),
+    ),
+)
