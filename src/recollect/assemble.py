@@ -30,7 +30,10 @@ from recollect.model import (
 TITLE = 120  # characters of a title
 OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
 TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
-WEB_TOOLS = {"websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run"}
+WEB_TOOLS = {
+    "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run", "search_web",
+    "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
+}  # fmt: skip
 OWN_SERVER = re.compile(r"^(?:mcp__)?(?:recollect|moraine)(?:[-_.:/][a-z0-9_-]*)?(?:__|[./:])", re.IGNORECASE)
 OWN_NAMES = {"search_sessions", "list_sessions"}
 OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask)\b")
@@ -243,7 +246,7 @@ def _count_tool(state: State, turn: Turn, tool: str, *, own: bool) -> None:
         turn.tools.append(tool)
     state.tool = True
     state.own = state.own or own
-    state.web = state.web or tool.rsplit("__", 1)[-1].lower() in WEB_TOOLS
+    state.web = state.web or tool.rsplit("__", 1)[-1].lower().replace("-", "_") in WEB_TOOLS
 
 
 def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None:

@@ -69,12 +69,15 @@ class Intake:
         self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled}
         return self._sync(found, on_progress)
 
-    def _recognised(self, found: Iterable[Log | Problem], report: Report) -> Iterator[Log | Problem]:
+    def _recognised(self, found: Iterable[tuple[Path, Log | Problem]], report: Report) -> Iterator[Log | Problem]:
         """Take down what each named file was taken for, and which are of no agent that we know."""
-        for item in found:
+        logs: set[Path] = set()
+        for path, item in found:
             if isinstance(item, Log):
-                report.recognised[path_text(item.path)] = item.source.title
-                yield item
+                report.recognised[path_text(path)] = item.source.title
+                if item.path not in logs:  # several files may be one log
+                    logs.add(item.path)
+                    yield item
             elif item.reason == UNKNOWN:
                 report.unrecognised.append(path_text(item.path))
             else:

@@ -46,22 +46,18 @@ def _in_projects(source: Source, projects: Iterable[Path]) -> Iterator[tuple[For
         yield from ((format, log) for log in found)
 
 
-def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
-    """The logs among these files and folders, recognised by what is in them."""
+def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[tuple[Path, Log | Problem]]:
+    """The files among these and in these folders, each with the log it belongs to, recognised by what is in it."""
     endings = tuple({ending for source in sources for format in source.formats for ending in format.endings})
-    seen: set[Path] = set()
     for path in paths:
         if not path.exists():
-            yield Problem(path, 0, "no such file or folder")
+            yield path, Problem(path, 0, "no such file or folder")
             continue
         for found in walk(path, endings) if path.is_dir() else [path]:
             if isinstance(found, Problem):
-                yield found
-                continue
-            for log in _recognised(found, sources, settings):
-                if log.path not in seen:
-                    seen.add(log.path)
-                    yield log
+                yield found.path, found
+            else:
+                yield from ((found, log) for log in _recognised(found, sources, settings))
 
 
 def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
