@@ -54,7 +54,9 @@ PROVIDERS = {  # of the corpus, and the source that reads them
     "visualstudio-copilot": "visualstudio-copilot",
     "zed": "zed",
 }
-NO_LOGS = {"codex-tui-log"}  # debug output of a terminal, no sessions
+NO_LOGS = {"codex-tui-log"}  # debug output of a terminal, but for one file that is a rollout
+NO_SESSIONS = {"omnigent", "zed"}  # single records, and an empty database
+STRANGERS = {"aider/Aider-AI_aider/chat-transcript-css.md"}  # a page of their website, made from a chat
 UNKNOWN = 0.01  # of what is said in real sessions, at most
 
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
@@ -69,10 +71,10 @@ class Reading:
         self.report: Report = self.intake.sync([files])
         self.reader = Reader(self.intake.archive.path)
 
-    def tally(self, path: str) -> Counter[str]:
+    def tally(self, path: str) -> Counter[str] | None:
+        """What a file was made of; None of one that is read as a part of another."""
         cursor = self.intake.archive.cursor(path)
-        assert cursor is not None, path
-        return Counter(cursor.tally)
+        return None if cursor is None else Counter(cursor.tally)
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +116,9 @@ def test_real_files_are_recognised_as_what_they_are(
     title = next(source.title for source in all_sources() if source.name == PROVIDERS[provider])
     taken = {path: agent for path, agent in report.recognised.items() if agent != title}
     assert taken == {}
-    assert report.recognised or report.unrecognised == []
     real = [str(corpus / row["path"]) for row in index if row["provider"] == provider and row["kind"] == "real"]
-    assert [path for path in real if path in report.unrecognised] == []
+    strangers = {str(corpus / path) for path in STRANGERS}
+    assert [path for path in real if path in report.unrecognised and path not in strangers] == []
 
 
 @every_provider
@@ -127,7 +129,7 @@ def test_nothing_is_unreadable(readings: dict[str, Reading], provider: str) -> N
     assert [reason for reason in reasons if "could not be understood" in reason] == []
 
 
-@every_provider
+@pytest.mark.parametrize("provider", sorted({*PROVIDERS} - NO_SESSIONS))
 def test_something_is_said_in_every_provider(readings: dict[str, Reading], provider: str) -> None:
     (counts,) = readings[provider].reader.counts().values()
     assert counts["sessions"] > 0
@@ -139,7 +141,7 @@ def test_next_to_nothing_real_is_unknown(
 ) -> None:
     reading = readings[provider]
     paths = {str(corpus / row["path"]) for row in index if row["provider"] == provider and row["kind"] == "real"}
-    tally = sum((reading.tally(path) for path in paths & set(reading.report.recognised)), Counter[str]())
+    tally = sum((reading.tally(path) or Counter() for path in paths), Counter[str]())
     assert tally["unknown"] <= UNKNOWN * tally.total()
     assert tally["problem"] == 0
 
@@ -150,7 +152,7 @@ def test_the_tally_accounts_for_all_that_is_there(readings: dict[str, Reading], 
     short = {}
     for path in reading.report.recognised:
         there, told = _units(Path(path)), reading.tally(path)
-        if told.total() < there and "noise: copy of another log" not in told:
+        if told is not None and told.total() < there and "noise: copy of another log" not in told:
             short[path] = (there, told)
     assert short == {}
 
@@ -159,9 +161,9 @@ def _units(path: Path) -> int:
     """How many things a file says, counted without knowing its format: lines, items of its longest list, messages."""
     content = path.read_bytes()
     if content.startswith(b"SQLite format 3\0") or path.suffix == ".md":
-        return 1
+        return 0
     try:
-        return max((len(items) for items in _lists(json.loads(content))), default=1)
+        return max((len(items) for items in _lists(json.loads(content))), default=0)
     except ValueError:
         return sum(1 for line in content.split(b"\n") if line.strip()) if path.suffix == ".jsonl" else 1
 
@@ -175,6 +177,18 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 
 @every_provider
+def test_no_source_claims_more_real_sessions_than_there_are(
+    readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
+) -> None:
+    source = next(source for source in all_sources() if source.name == PROVIDERS[provider])
+    ours = [row for row in index if row["provider"] == provider and row["kind"].startswith("real")]
+    real = {str(corpus / row["path"]) for row in ours}
+    reader = readings[provider].reader
+    sessions = reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
+    assert source.real_sessions <= sum(session.path in real for session in sessions)
+
+
+@every_provider
 def test_what_was_read_is_not_read_again(readings: dict[str, Reading], provider: str) -> None:
     reading = readings[provider]
     again = reading.intake.sync([reading.files])
@@ -184,7 +198,7 @@ def test_what_was_read_is_not_read_again(readings: dict[str, Reading], provider:
 def test_what_is_no_log_is_taken_for_none(corpus: Path, tmp_path: Path) -> None:
     for provider in NO_LOGS:
         reading = Reading(corpus / provider, tmp_path / provider)
-        assert reading.report.recognised == {}
-        assert len(reading.report.unrecognised) == len(list((corpus / provider).rglob("*.jsonl")))
+        assert set(reading.report.recognised.values()) <= {"Codex"}
+        assert len(reading.report.unrecognised) == len(list((corpus / provider).rglob("*.jsonl"))) - 1
         reading.reader.close()
         reading.intake.__exit__()
