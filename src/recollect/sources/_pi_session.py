@@ -41,6 +41,7 @@ Split = Callable[[str], tuple[str, list[str]]]
 class PiMemory(Memory):
     named: bool = False  # whether the session's id is known for good
     parent: str | None = None  # of a sub-agent
+    sub_agent: bool = False  # also one whose parent is not known
     nests: bool = False  # whether sub-agents have the session's id in theirs
     working: bool = False  # the agent has not ended its turn
     at: int | None = None  # the last entry's time
@@ -173,7 +174,7 @@ def _is_injected(message: Message, memory: PiMemory) -> bool:
     told_by = message.provenance if isinstance(message.provenance, dict) else {}
     return (
         message.synthetic is True
-        or (message.attribution == "agent" and memory.parent is None)
+        or (message.attribution == "agent" and not memory.sub_agent)
         or told_by.get("kind") == "internal_system"
         or told_by.get("sourceTool") == "subagent_announce"
     )
@@ -307,6 +308,7 @@ def _custom_message(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entr
 
 def _session_init(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
     """Only a sub-agent's session has it. Its task comes again, as a prompt."""
+    memory.sub_agent = True
     memory.parent = memory.parent or memory.copies_from
     if memory.parent is not None:
         yield About(session=memory.session, parent=memory.parent)

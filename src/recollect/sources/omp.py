@@ -36,7 +36,7 @@ def begin(path: Path, first: list[Any]) -> PiMemory:
     memory.nests = True
     if agent := _agent(path):
         memory.session, memory.named, memory.copies_from = agent, True, None
-        memory.parent = agent.rpartition("/")[0]
+        memory.parent, memory.sub_agent = agent.rpartition("/")[0], True
     return memory
 
 

@@ -41,6 +41,7 @@ def begin(path: Path, first: list[Any]) -> PiMemory:
     memory = begin_session(path, first)
     if count(header_of(first).rlm_depth) > 0:
         memory.parent, memory.copies_from = memory.copies_from, None
+        memory.sub_agent = memory.parent is not None
     return memory
 
 
