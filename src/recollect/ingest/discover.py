@@ -117,9 +117,9 @@ def _log(source: Source, format: Format, found: Path | Problem, settings: Settin
         yield Problem(found, 0, f"cannot be read: {reason.strerror}")
 
 
-def recognise(head: Head, sources: Iterable[Source]) -> tuple[Source, Format] | None:
-    """Whose log a file is, and in which format, by what it begins with."""
-    for source in sources:
+def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] | None:
+    """Whose log a file is, and in which format, by what it begins with. An agent's relatives stand behind it."""
+    for source in reversed(sources):
         for format in source.formats:
             with suppress(*NOT_UNDERSTOOD):  # so odd a file that nobody thought of it is not this source's
                 if format.recognises(head):

@@ -1,4 +1,8 @@
-"""Step 1, READ: agent logs become records. One file per agent; the order here is the order of `recollect sources`."""
+"""Step 1, READ: agent logs become records. One file per agent; the order here is the order of `recollect sources`.
+
+An agent whose logs are those of another one, but for their place or a header, stands behind it: the last one that recognises
+a file has it.
+"""
 
 from importlib.metadata import entry_points
 
@@ -73,9 +77,7 @@ __all__ = [
 ]
 
 BUILT_IN: tuple[Source, ...] = (
-    claude_cowork.SOURCE,  # before the agent whose format it shares: only where a log lies, or a header, tells them apart
     claude_code.SOURCE,
-    traex.SOURCE,  # likewise
     codex.SOURCE,
     gemini_cli.SOURCE,
     opencode.SOURCE,
@@ -83,6 +85,8 @@ BUILT_IN: tuple[Source, ...] = (
     copilot_cli.SOURCE,
     vscode_copilot.SOURCE,
     visualstudio_copilot.SOURCE,
+    claude_cowork.SOURCE,
+    traex.SOURCE,
     pi.SOURCE,
     omp.SOURCE,
     openclaw.SOURCE,
