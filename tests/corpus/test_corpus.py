@@ -122,7 +122,7 @@ def test_every_line_becomes_something(realm: Realm, real: list[str], provider: s
 
 def _silent_lines(log: Path, source: Source) -> list[int]:
     """The numbers of the lines that neither are blank nor say anything."""
-    (format,) = source.formats
+    format = source.formats[0]
     assert isinstance(format, Lines)
     decoder = msgspec.json.Decoder(format.shape)
     memory = format.begin(log, [])
