@@ -50,13 +50,6 @@ def is_writer(process: "subprocess.Popen[bytes]", person: Person) -> bool:
     return lock.exists() and lock.read_text() == str(process.pid)
 
 
-def killed_after(person: Person, seconds: float, *arguments: str) -> "subprocess.Popen[bytes]":
-    """Start a command and kill -9 it after a while, unless it has ended by itself."""
-    with running(person, *arguments) as process, suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-    return process
-
-
 def inside(person: Person, prelude: str, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
     """The command line in a process that first runs some lines of its own: to count something, or to limit it."""
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
