@@ -97,10 +97,16 @@ def _open(folder: Path, archive: str) -> tantivy.Index:
         if (folder / OF_ARCHIVE).read_text() != archive:
             raise Unusable("it was made from another archive")
         index = tantivy.Index.open(str(folder))
-        index.register_tokenizer("words", analyzer())
-        return index
+        return _ready(index)
     except (ValueError, OSError) as reason:
         raise Unusable(str(reason)) from reason
+
+
+def _ready(index: tantivy.Index) -> tantivy.Index:
+    """Its words registered, and nothing in it that would look twice a second whether somebody has committed."""
+    index.register_tokenizer("words", analyzer())
+    index.config_reader("manual")
+    return index
 
 
 def is_usable(realm: Path, archive: str) -> bool:
@@ -130,8 +136,7 @@ class TextWriter:
         remove(self.folder.parent)
         self.folder.mkdir(parents=True, mode=0o700)
         (self.folder / OF_ARCHIVE).write_text(self.archive)
-        self.index = tantivy.Index(SCHEMA, path=str(self.folder))
-        self.index.register_tokenizer("words", analyzer())
+        self.index = _ready(tantivy.Index(SCHEMA, path=str(self.folder)))
         self.fresh = True
         self.writer = self.index.writer(HEAP, 1)
 
@@ -193,7 +198,6 @@ class TextIndex:
         self.folder = folder_of(realm)
         self.archive = archive
         self.index = _open(self.folder, archive)
-        self.index.config_reader("manual")
         self._seen = 0
         self._readable = True
         self._follow()

@@ -26,6 +26,8 @@ from recollect.sources import Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of
 from recollect.store.lock import exclusive
 
+RECENT_NS = 86_400 * 10**9  # a day: what has been at rest for longer is not asked for every second
+
 __all__ = ["Intake", "OnProgress", "Report", "sync"]
 
 
@@ -66,7 +68,8 @@ class Intake:
             return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
         found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
         logs = [item for item in found if isinstance(item, Log)]
-        self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled}
+        recent = time.time_ns() - RECENT_NS
+        self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled and log.stamp.mtime_ns > recent}
         return self._sync(found, on_progress)
 
     def _recognised(self, found: Iterable[tuple[Path, Log | Problem]], report: Report) -> Iterator[Log | Problem]:
@@ -88,7 +91,7 @@ class Intake:
         return self._sync(among(paths, self.sources, self.env, self.settings), None)
 
     def sync_polled(self) -> Report | None:
-        """Read what is new in the polled logs that the last sync found. Asks the disk for a date or two of each."""
+        """Read what is new in the polled logs that the last sync found at work. Asks the disk for a date or two of each."""
         changed = []
         for path, (log, stamp) in self._polled.items():
             try:

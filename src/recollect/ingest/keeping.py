@@ -206,7 +206,9 @@ class Keeper:
             return 0
         report.sessions += not stored
         key = self.archive.put_session(session)
-        changed = [event for event in made.events if self.archive.row(key, event) != stored.pop(event.id, None)]
+        changed = made.events
+        if stored:
+            changed = [event for event in made.events if self.archive.row(key, event) != stored.pop(event.id, None)]
         self.archive.remove_events([*stored, *(event.id for event in changed)])
         self.archive.replace_turns(key, made.turns)
         self._put_events(key, changed, session)

@@ -85,7 +85,7 @@ class Format:
     @property
     def polled(self) -> bool:
         """Whether its logs are looked at now and then, rather than their folders watched: those hold much else."""
-        return not self.deep
+        return not self.deep or bool(self.in_projects)
 
     @property
     def container(self) -> str:
@@ -181,10 +181,6 @@ class Database(Snapshots):
     """Rows (native id of a session, whatever changes whenever the session does): few columns, from an index if possible."""
     read: Callable[[Path, sqlite3.Connection, str], Iterable[Entry]]
     """What the database says of one session: every entry of it."""
-
-    @property
-    def polled(self) -> bool:
-        return True
 
     @property
     def container(self) -> str:

@@ -224,11 +224,10 @@ SOURCE = Source(
     name="goose",
     title="Goose",
     formats=(
-        Document(homes=homes, endings=(".jsonl",), deep=False, recognises=is_lines, load=every_line(Row), read=read_lines),
+        Document(homes=homes, endings=(".jsonl",), recognises=is_lines, load=every_line(Row), read=read_lines),
         Database(
             homes=homes,
             endings=("sessions.db",),
-            deep=False,
             recognises=is_database,
             sessions=sessions,
             read=read_database,

@@ -42,7 +42,6 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl",),
             is_log=FILES.is_log,
-            deep=False,
             recognises=recognises,
             load=FILES.requests,
             read=read,

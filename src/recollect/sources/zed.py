@@ -285,7 +285,5 @@ def recognises(head: Head) -> bool:
 SOURCE = Source(
     name="zed",
     title="Zed",
-    formats=(
-        Database(homes=homes, endings=("threads.db",), deep=False, recognises=recognises, sessions=sessions, read=read),
-    ),
+    formats=(Database(homes=homes, endings=("threads.db",), recognises=recognises, sessions=sessions, read=read),),
 )
