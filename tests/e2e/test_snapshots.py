@@ -454,6 +454,13 @@ def test_a_folder_of_strangers_is_named_in_part_and_counted(person: Person, tmp_
     assert len(person.json("sync", str(strangers))["unrecognised"]) == 13
 
 
+def test_what_is_no_file_is_not_waited_for(person: Person, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    done = person.run("sync", str(tmp_path / "pipe.jsonl"), "/dev/zero", check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("neither a file nor a folder") == 2
+
+
 def test_databases_can_be_opened_by_name(person: Person, tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "store.db")
     db.executescript(SCHEMA)

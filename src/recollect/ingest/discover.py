@@ -53,6 +53,9 @@ def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings
         if not path.exists():
             yield path, Problem(path, 0, "no such file or folder")
             continue
+        if not path.is_dir() and not path.is_file():
+            yield path, Problem(path, 0, "neither a file nor a folder")
+            continue
         for found in walk(path, endings) if path.is_dir() else [path]:
             if isinstance(found, Problem):
                 yield found.path, found

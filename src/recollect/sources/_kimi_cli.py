@@ -19,7 +19,7 @@ from recollect.sources._container import Line, Misfit
 from recollect.sources._json import beside
 from recollect.sources._jsonl import every_line
 from recollect.sources._kimi_session import Wire, exit_code_of, session_of, usage_of
-from recollect.sources._message import Scribe, agent_blocks, chat_message, command_or_prompt, text_of
+from recollect.sources._message import Scribe, agent_blocks, chat_message, command_or_prompt, each_line, text_of
 from recollect.sources._values import instant
 
 WIRE = "wire.jsonl"
@@ -80,18 +80,11 @@ def read_context(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     session, parent = session_of(path)
     if lines:
         yield About(session=session, parent=parent, cwd=folder_of(path))
-    for place, line in enumerate(lines, 1):
-        if isinstance(line, Problem):
-            yield line
-            continue
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
-        else:
-            yield from _message(scribe, line.value)
+    yield from each_line(lines, session, _message)
 
 
-def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
+def _message(scribe: Scribe, line: Line) -> Iterator[Entry]:
+    message: dict[str, Any] = line.value
     match message.get("role"):
         case "_checkpoint" | "_usage" as role:
             yield Noise(role)

@@ -4,12 +4,13 @@ Which of a user's words are a prompt is for each agent to say; everything else a
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Kind, Opens, Record, Stop, Usage
+from recollect.model import Entry, Kind, Opens, Problem, Record, Stop, Usage
+from recollect.sources._container import Line, Misfit
 from recollect.sources._values import arguments_of, as_text
 
 DEEPEST = 50  # levels of nesting: no tool answers with more
@@ -68,6 +69,21 @@ class Scribe(Struct, kw_only=True):
     def unknown(self, value: Any) -> Record:
         """What we do not know, kept as it is."""
         return self.record(Kind.UNKNOWN, as_text(value)[:2_000])
+
+
+def each_line(
+    lines: Iterable[Line | Problem], session: str, read: Callable[[Scribe, Line], Iterator[Entry]]
+) -> Iterator[Entry]:
+    """What the lines of a session's log say, where they have no ids: a record is known by the place of its line."""
+    for place, line in enumerate(lines, 1):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        scribe = Scribe(session=session, key=f"{session}@{place}", line=line.number)
+        if isinstance(line.value, Misfit):
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        else:
+            yield from read(scribe, line)
 
 
 def text_of(content: Any, depth: int = 0) -> str:

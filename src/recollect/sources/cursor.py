@@ -17,12 +17,12 @@ from msgspec import Struct
 from recollect.model import About, Entry, Kind, Problem, Record, Stop
 from recollect.sources import _cursor_chats as chats
 from recollect.sources import _cursor_ide as ide
-from recollect.sources._container import Line, Misfit
+from recollect.sources._container import Line
 from recollect.sources._cursor_text import said
 from recollect.sources._head import Head
 from recollect.sources._json import document, text
 from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, agent_blocks, user_blocks
+from recollect.sources._message import Scribe, agent_blocks, each_line, user_blocks
 from recollect.sources._source import Database, Document, Source, home_of
 from recollect.sources._values import instant, word
 from recollect.sources._vscode import user_folders
@@ -81,15 +81,7 @@ def is_old_transcript(head: Head) -> bool:
 
 def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     yield _about(path)
-    for line in lines:
-        if isinstance(line, Problem):
-            yield line
-            continue
-        scribe = Scribe(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
-        else:
-            yield from _row(scribe, line.value, line)
+    yield from each_line(lines, path.stem, _row)
 
 
 def _about(path: Path) -> About:
@@ -97,7 +89,8 @@ def _about(path: Path) -> About:
     return About(session=path.stem, parent=parent)
 
 
-def _row(scribe: Scribe, row: Row, line: Line) -> Iterator[Record]:
+def _row(scribe: Scribe, line: Line) -> Iterator[Record]:
+    row: Row = line.value
     scribe.at = instant(row.timestamp)
     scribe.model = word(row.model)
     match row.role, row.type:

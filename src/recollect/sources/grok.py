@@ -16,11 +16,11 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
-from recollect.sources._container import Line, Misfit
+from recollect.sources._container import Line
 from recollect.sources._head import Head
 from recollect.sources._json import beside, document
 from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, chat_message, command_or_prompt, text_of
+from recollect.sources._message import Scribe, chat_message, command_or_prompt, each_line, text_of
 from recollect.sources._source import Document, Source, home_of
 from recollect.sources._values import as_text
 
@@ -76,18 +76,11 @@ def summary_of(path: Path) -> list[Path]:
 def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     summary = beside(path.with_name(SUMMARY), Summary) or Summary()
     session = summary.info.id or path.parent.name
-    for place, line in enumerate(lines, 1):
-        if isinstance(line, Problem):
-            yield line
-            continue
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
-        else:
-            yield from _item(scribe, line.value)
+    yield from each_line(lines, session, _item)
 
 
-def _item(scribe: Scribe, item: dict[str, Any]) -> Iterator[Record]:
+def _item(scribe: Scribe, line: Line) -> Iterator[Record]:
+    item: dict[str, Any] = line.value
     kind = item.get("type")
     message = {**item, "role": ROLES.get(kind, kind)} if isinstance(kind, str) else item
     match message.get("role"):
