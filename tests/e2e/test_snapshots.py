@@ -454,6 +454,15 @@ def test_a_folder_of_strangers_is_named_in_part_and_counted(person: Person, tmp_
     assert len(person.json("sync", str(strangers))["unrecognised"]) == 13
 
 
+def test_half_a_document_that_is_named_is_known_for_what_it_is(person: Person, tmp_path: Path) -> None:
+    half = tmp_path / "half.json"
+    whole = gemini(person, "one", message(1, "never to be read"), message(2, "nor this")).read_bytes()
+    half.write_bytes(whole[:-20])
+    done = person.run("sync", str(half))
+    assert f"{half}: Gemini CLI" in done.stdout
+    assert problems(person) == ["not JSON, or not all of it"]
+
+
 def test_what_is_no_file_is_not_waited_for(person: Person, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     done = person.run("sync", str(tmp_path / "pipe.jsonl"), "/dev/zero", check=False)

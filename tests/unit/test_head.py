@@ -60,3 +60,10 @@ def test_text_is_there_to_be_looked_at(file: Path) -> None:
 def test_of_a_long_list_only_the_first_items_are_looked_at(file: Path) -> None:
     file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG + '"}}]')
     assert head_of(file).values == [[{"mapping": {}}]]
+
+
+@pytest.mark.parametrize("cut", range(23, 60))
+def test_a_document_that_was_cut_off_is_seen_as_far_as_it_goes(file: Path, cut: int) -> None:
+    document = {"sessionId": "s, {", "list": [1, {"a": "]"}, []], "more": {"b": None}}
+    file.write_text(json.dumps(document, indent=1)[:cut])
+    assert head_of(file).first()["sessionId"] == "s, {"

@@ -1,6 +1,7 @@
 """What a file begins with: enough to say whose it is, wherever it lies."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ HEAD_LINES = 40
 WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
 LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
 FEW = 8
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
 
 
 class Head(Struct, frozen=True):
@@ -48,8 +50,8 @@ def head_of(path: Path) -> Head:
         return Head(path, text=text)
     if text.startswith("[") and path.stat().st_size > LONG:
         return Head(path, values=[_first_items(path)], text=text)
-    values = _lines(path, start)
-    return Head(path, values=values) if values else Head(path, values=_document(path), text=text)
+    values = _lines(path, start) or _document(path) or _begun(text)
+    return Head(path, values=values, text=text)
 
 
 def _tables(path: Path) -> frozenset[str]:
@@ -91,6 +93,27 @@ def _first_items(path: Path) -> list[Any]:
         items.append(item)
         text = text.lstrip(", \t\r\n")[end:]
     return items
+
+
+def _begun(text: str) -> list[Any]:
+    """A document that was cut off, as far as it goes: up to its last comma, with all that is open closed."""
+    closers: list[str] = []
+    whole = ""
+    for token in TOKEN.finditer(text):
+        match token[0]:
+            case "{" | "[" as opened:
+                closers.append("}" if opened == "{" else "]")
+                whole = text[: token.end()] + "".join(reversed(closers))
+            case "}" | "]":
+                if closers:
+                    closers.pop()
+            case ",":
+                whole = text[: token.start()] + "".join(reversed(closers))
+    try:
+        begun = json.loads(whole)
+    except (ValueError, RecursionError):
+        return []
+    return [begun] if begun else []
 
 
 def _first_line(path: Path) -> bytes:
