@@ -477,3 +477,52 @@ def test_databases_can_be_opened_by_name(person: Person, tmp_path: Path) -> None
     done = person.run("sync", str(tmp_path / "store.db"))
     assert "store.db: Crush" in done.stdout
     assert len(sessions(person)) == 2
+
+
+# ---- what the person does not want to be read
+
+
+def test_one_session_of_a_database_can_be_excluded(person: Person, tmp_path: Path) -> None:
+    script = (
+        Path(__file__).parents[1] / "fixtures/opencode/database/home/.local/share/opencode/opencode.db.sql"
+    ).read_text()
+    database = person.home / ".local/share/opencode/opencode.db"
+    database.parent.mkdir(parents=True)
+    db = sqlite3.connect(database)
+    db.executescript(script)
+    folders = {folder for (folder,) in db.execute("SELECT directory FROM session")}
+    db.execute("UPDATE session SET directory = '/home/sam/diary' WHERE id = (SELECT min(id) FROM session)")
+    db.commit()
+    db.close()
+    person.sync(exclude=["/home/sam/diary"])
+    assert {session.cwd for session in sessions(person)} <= folders
+    assert sessions(person)
+
+
+def test_a_session_that_is_excluded_later_is_emptied_when_it_changes(person: Person, crush: Crush) -> None:
+    crush.begins()
+    crush.says("a secret thought")
+    person.sync()
+    crush.says("and another")
+    person.sync(exclude_projects=["harbour"])
+    assert texts(person) == []
+    assert found(person, "thought") == []
+
+
+def test_a_watcher_follows_what_lies_in_project_folders(person: Person, tmp_path: Path) -> None:
+    project = tmp_path / "reeds"
+    project.mkdir()
+    history = project / ".aider.chat.history.md"
+    history.write_text("\n# aider chat started at 2026-01-10 09:00:00\n\n#### where is the bittern  \n\nIn the reeds.\n")
+    said = Claude(cwd=str(project))
+    write(person.claude_log(said.session), [said.prompt("who knows this folder")])
+    person.sync()
+    with watching(person), person.mcp() as client:
+
+        def finds(word: str) -> bool:
+            return client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1
+
+        until(lambda: finds("bittern"))
+        with history.open("a") as stream:
+            stream.write("\n#### and the wryneck  \n\nIn the orchard.\n")
+        until(lambda: finds("wryneck"))
