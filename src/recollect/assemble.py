@@ -29,6 +29,7 @@ from recollect.model import (
 
 TITLE = 120  # characters of a title
 OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
+LARGEST_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
 TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
 WEB_TOOLS = {
     "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run", "search_web",
@@ -213,11 +214,16 @@ def _event(state: State, record: Record) -> Event:
         tool=tool,
         model=record.model or (state.model if record.kind in {Kind.TOOL_CALL, Kind.TOOL_RESPONSE} else None),
         answers=answers,
-        exit_code=record.exit_code,
+        exit_code=_exit_code(record.exit_code),
         failed=record.failed,
         own=own,
         usage=record.usage,
     )
+
+
+def _exit_code(told: int | None) -> int | None:
+    """What no program can have ended with is not kept."""
+    return told if told is not None and abs(told) <= LARGEST_EXIT_CODE else None
 
 
 def _count(state: State, turn: Turn, event: Event, record: Record) -> None:

@@ -423,3 +423,16 @@ def test_a_sub_agent_knows_its_parent_and_the_call_that_began_it(log: Log) -> No
     session = log.session()
     assert session.parent is not None
     assert session.parent_call == "c1"
+
+
+@pytest.mark.parametrize(("told", "kept"), [(0, 0), (-9, -9), (3_221_225_786, 3_221_225_786), (10**30, None), (None, None)])
+def test_an_exit_code_that_no_program_can_have_is_not_kept(log: Log, told: int | None, kept: int | None) -> None:
+    log.take(log.prompt(), log.record(Kind.TOOL_RESPONSE, "out", exit_code=told))
+    assert log.events[-1].exit_code == kept
+
+
+def test_where_no_record_has_a_time_what_is_new_has_that_of_the_log(log: Log) -> None:
+    fold(log.state, [log.prompt(at=None)], BEFORE)
+    made = fold(log.state, [log.says(at=None)], BEFORE + 5_000)
+    assert [event.at for event in made.events] == [BEFORE + 5_000]
+    assert fold(log.state, [log.says(at=BEFORE + 7_000), log.says(at=None)], BEFORE + 9_000).events[-1].at == BEFORE + 7_000
