@@ -14,6 +14,7 @@ import pytest
 
 from recollect.ingest import Intake
 from recollect.sources import all_sources
+from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
 from tests.e2e.processes import until, watching
@@ -526,3 +527,16 @@ def test_a_watcher_follows_what_lies_in_project_folders(person: Person, tmp_path
         with history.open("a") as stream:
             stream.write("\n#### and the wryneck  \n\nIn the orchard.\n")
         until(lambda: finds("wryneck"))
+
+
+def test_what_was_read_whole_counts_as_read(person: Person, crush: Crush) -> None:
+    crush.begins()
+    crush.says("all of it")
+    gemini(person, "one", message(1, "all of it"))
+    gemini(person, "two", message(1, "cut")).write_bytes(b'{"sessionId": "two", "projectHash": "ab", "messages": [')
+    person.sync()
+    reader = Reader(archive_of(person.realm))
+    covered = reader.coverage()
+    reader.close()
+    assert covered["crush"]["read"] == covered["crush"]["bytes"] > 0
+    assert 0 < covered["gemini-cli"]["read"] < covered["gemini-cli"]["bytes"]

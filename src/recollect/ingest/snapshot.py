@@ -69,7 +69,7 @@ class SnapshotReader:
         except OSError as reason:
             report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
             return
-        self._store_cursor(self.kept, self.log.stamp)
+        self._store_cursor(self.kept, self.log.stamp, read=self.log.stamp.size)
         if on_progress:
             on_progress(report)
 
@@ -104,7 +104,7 @@ class SnapshotReader:
         report.problems += 1
         self._store_cursor({**self.known, **self.kept}, self.log.stamp if reason.lasting else Stamp(0, 0, 0))
 
-    def _store_cursor(self, kept: dict[str, Kept], stamp: Stamp) -> None:
+    def _store_cursor(self, kept: dict[str, Kept], stamp: Stamp, *, read: int = 0) -> None:
         tally = sum((Counter(one.tally) for one in kept.values()), Counter[str]())
         cursor = Cursor(
             path=path_text(self.log.path),
@@ -112,6 +112,7 @@ class SnapshotReader:
             size=stamp.size,
             mtime_ns=stamp.mtime_ns,
             inode=stamp.inode,
+            offset=read,
             line=tally.total(),
             state=msgspec.msgpack.encode(Snapshot(kept=kept)),
             tally=dict(tally),

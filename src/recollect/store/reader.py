@@ -300,7 +300,7 @@ class Reader:
             sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
             sums["files"] += 1
             sums["bytes"] += size
-            sums["read"] += offset
+            sums["read"] += min(offset, size)  # of a compressed log, what was read is more than the file
             sums["lines"] += lines
             for kind, count in msgspec.json.decode(tally).items():
                 sums["tally"][kind] = sums["tally"].get(kind, 0) + count
