@@ -39,6 +39,12 @@ def plain(text: str) -> str:
     return CONTROL.sub("", text)
 
 
+def tilde(path: str) -> str:
+    """A path as one writes it: below one's own home from `~` on."""
+    home = os.environ.get("HOME", "")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
+
+
 def ago(stamp: str | int | None) -> str:
     """A time as one says it: 5 min ago, 3 h ago, 12 d ago, then the date."""
     if stamp is None:

@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.model import Problem
 from recollect.sources import Source, all_sources
-from recollect.surfaces.cli._draw import ago, console
+from recollect.surfaces.cli._draw import ago, console, tilde
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
@@ -78,4 +78,4 @@ def _draw(rows: list[dict[str, Any]]) -> None:
 def _where(row: dict[str, Any]) -> str:
     """The places that exist; of what is not here, the first one where it would be."""
     there = [home for home in row["homes"] if Path(home).is_dir()]
-    return ", ".join(there or row["places"][:1]) or BY_NAME
+    return ", ".join(tilde(place) for place in there or row["places"][:1]) or BY_NAME
