@@ -13,6 +13,7 @@ import pytest
 
 from recollect.assemble import TITLE
 from recollect.ingest import Intake, Report
+from recollect.ingest.keeping import UNDATED
 from recollect.model import Kind
 from recollect.settings import Settings
 from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex
@@ -76,7 +77,7 @@ class Realm:
     def tally(self, name: str) -> Counter[str]:
         cursor = self.intake.archive.cursor(str(self.log(name)))
         assert cursor is not None
-        return Counter(cursor.tally)
+        return Counter({kind: count for kind, count in cursor.tally.items() if kind != UNDATED})
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from recollect.ingest import Intake, Report
+from recollect.ingest.keeping import UNDATED
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from recollect.store import Reader
@@ -74,7 +75,9 @@ class Reading:
     def tally(self, path: str) -> Counter[str] | None:
         """What a file was made of; None of one that is read as a part of another."""
         cursor = self.intake.archive.cursor(path)
-        return None if cursor is None else Counter(cursor.tally)
+        if cursor is None:
+            return None
+        return Counter({kind: count for kind, count in cursor.tally.items() if kind != UNDATED})
 
 
 @pytest.fixture(scope="module")

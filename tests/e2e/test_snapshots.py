@@ -540,3 +540,26 @@ def test_what_was_read_whole_counts_as_read(person: Person, crush: Crush) -> Non
     reader.close()
     assert covered["crush"]["read"] == covered["crush"]["bytes"] > 0
     assert 0 < covered["gemini-cli"]["read"] < covered["gemini-cli"]["bytes"]
+
+
+# ---- named in doctor
+
+
+def test_records_without_a_time_are_counted(person: Person) -> None:
+    gemini(person, "one", {**message(1, "when"), "timestamp": "soon"}, message(2, "then"))
+    person.sync()
+    assert person.json("doctor")["lines"]["gemini-cli"]["undated"] == 1
+    assert "1 without a time" in person.run("doctor").stdout
+
+
+def test_an_id_that_two_sessions_share_is_named(person: Person) -> None:
+    for number in (1, 2):
+        owner = Crush(person.home / f"harbour{number}" / ".crush" / "crush.db")
+        owner.begins(f"s-{number}")
+        owner.says(f"words of {number}", f"s-{number}")
+        owner.close()
+    _list_projects(person, *(person.home / f"harbour{number}" / ".crush" for number in (1, 2)))
+    person.sync()
+    assert sorted(texts(person)) == ["words of 1", "words of 2"]
+    assert problems(person) == ["an id that another session has as well; kept under one of its own"]
+    assert person.sync().events == 0

@@ -29,6 +29,8 @@ from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
 from recollect.store import EventCells, Writer
 
+UNDATED = "undated"  # in tallies: records that are counted elsewhere, and have no time of their own
+NAMESAKE = "an id that another session has as well; kept under one of its own"
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
 
 
@@ -165,6 +167,7 @@ class Keeper:
         kind, body = self.archive.content(record.id)
         if kind == KIND_CODE[record.kind] and (record.kind is Kind.TOOL_CALL or body == record.text):
             return True
+        self.archive.put_problems(self.source.name, [Problem(self.log.path, record.line, NAMESAKE, record.key)])
         record.key = f"{record.session}/{record.key}"
         record.id = event_id(self.source.name, record.key)
         owner_now = self.archive.known([record.id]).get(record.id)
@@ -272,7 +275,13 @@ class Keeper:
                 self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
 
 
-def tallied(entry: Entry) -> str:
+def tally_of(entries: list[Entry]) -> Counter[str]:
+    """How many entries there are of which kind, before any of them is kept."""
+    undated = sum(entry.at is None for entry in entries if isinstance(entry, Record))
+    return Counter(map(_kind, entries)) + Counter({UNDATED: undated})
+
+
+def _kind(entry: Entry) -> str:
     """Under which name an entry is counted."""
     match entry:
         case Record(kind=kind):

@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, tallied
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, tally_of
 from recollect.ingest.logfile import Progress, Relation, compare, edges, is_same_log
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
@@ -154,16 +154,12 @@ class LogReader:
     def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
         """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
         assert self.cursor is not None
+        self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
         events = self.keeper.keep(entries, self.memory.session, report)
-        self._tally(entries)
         stamp = self.log.stamp
         size = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
         self._store_cursor(self.cursor, *size)
         transaction.add(events + 1)
-
-    def _tally(self, entries: list[Entry]) -> None:
-        assert self.cursor is not None
-        self.cursor.tally = dict(Counter(self.cursor.tally) + Counter(map(tallied, entries)))
 
     def _leave_out(self) -> None:
         """Keep nothing of an excluded log but that it was looked at."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, tallied
+from recollect.ingest.keeping import UNDATED, Excluded, Grouped, Keeper, tally_of
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
@@ -83,9 +83,9 @@ class SnapshotReader:
     # ---- what is new of it
 
     def _take(self, session: str, mark: str, entries: list[Entry], transaction: Grouped, report: Report) -> None:
+        tally = dict(tally_of(entries))
         try:
             events = self.keeper.replace(entries, report)
-            tally = _tally(entries)
         except Excluded:
             self.archive.empty_session(session_id(self.source.name, session))
             events, tally = 0, {"noise: excluded session": 1}
@@ -113,12 +113,8 @@ class SnapshotReader:
             mtime_ns=stamp.mtime_ns,
             inode=stamp.inode,
             offset=read,
-            line=tally.total(),
+            line=tally.total() - tally[UNDATED],
             state=msgspec.msgpack.encode(Snapshot(kept=kept)),
             tally=dict(tally),
         )
         self.archive.put_cursor(cursor)
-
-
-def _tally(entries: list[Entry]) -> dict[str, int]:
-    return dict(Counter(map(tallied, entries)))

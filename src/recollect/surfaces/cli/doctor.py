@@ -19,6 +19,7 @@ from recollect.store.salvage import salvage
 from recollect.surfaces.cli._draw import console
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
+NO_EVENTS = ("noise", "lines", "problem", "about", "undated")  # what lines are that are no events
 PATIENCE_S = 30  # seconds to wait for another writer to finish
 HINTS = {
     Condition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
@@ -124,9 +125,11 @@ def _draw(found: dict[str, Any]) -> None:
     out.print(f"archive: {found['archive']}", markup=False)
     out.print(f"index: {found['index']}", markup=False)
     for name, lines in found["lines"].items():
-        events = sum(count for kind, count in lines.items() if not kind.startswith(("noise", "lines", "problem", "about")))
+        events = sum(count for kind, count in lines.items() if not kind.startswith(NO_EVENTS))
         noise = sum(count for kind, count in lines.items() if kind.startswith("noise"))
         odd = f"{lines.get('unknown', 0):,} unknown, {lines.get('problem', 0):,} unreadable"
+        if undated := lines.get("undated"):
+            odd += f", {undated:,} without a time (the log's own is taken)"
         out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {odd}")
     for problem in found["problems"]:
         out.print()
