@@ -168,7 +168,7 @@ def _units(path: Path) -> int:
     try:
         return max((len(items) for items in _lists(json.loads(content))), default=0)
     except ValueError:
-        return sum(1 for line in content.split(b"\n") if line.strip()) if path.suffix == ".jsonl" else 1
+        return sum(1 for line in content.split(b"\n") if line.strip()) if path.suffix == ".jsonl" else 0
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
