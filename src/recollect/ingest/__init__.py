@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import BadSettings
-from recollect.ingest.discover import UNKNOWN, Log, among, discover, named
+from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
 from recollect.ingest.logfile import changed
@@ -106,6 +106,7 @@ class Intake:
     def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None, report: Report | None = None) -> Report:
         report = report or Report()
         began = time.perf_counter()
+        has_marker.cache_clear()
         logs = self._changed(found, report)
         report.bytes_total = sum(log.stamp.size for log in logs)
         if on_progress:

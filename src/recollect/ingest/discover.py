@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -137,10 +138,12 @@ def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Sett
     if cwd is not None and any(fnmatch(cwd, glob) or fnmatch(f"{cwd}/", glob) for glob in settings.exclude):
         return True
     folders = [path.parent, *((Path(cwd), *Path(cwd).parents) if cwd else ())]
-    return any(_has_marker(folder) for folder in folders)
+    return any(has_marker(folder) for folder in folders)
 
 
-def _has_marker(folder: Path) -> bool:
+@lru_cache(maxsize=4_096)
+def has_marker(folder: Path) -> bool:
+    """Whether a folder says that it is not to be read. Asked anew in every sync, and once in each."""
     try:
         return (folder / MARKER).exists()
     except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
