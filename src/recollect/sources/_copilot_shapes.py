@@ -56,7 +56,8 @@ class Row(Struct):
 
 class CopilotMemory(Memory, kw_only=True):
     calls: list[str] = []  # under way
-    tasks: dict[str, str] = {}  # what sub-agents were asked, by the calls that began them
+    tasks: dict[str, str] = {}  # what sub-agents may be asked, by the calls that may begin them
+    begun: dict[str, str] = {}  # what those at work were asked, until their logs say it again
     agents: dict[str, str] = {}  # those calls, by the ids of the agents
     model: str | None = None  # the one that was chosen last
     thought: str = ""  # the last reasoning event, which the answer that follows may repeat

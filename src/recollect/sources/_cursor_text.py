@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from recollect.model import Kind, Record
 from recollect.sources._message import Scribe, prompt_or_system
@@ -14,6 +15,8 @@ INJECTED = re.compile(
     r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
     r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
 )
+FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks when a task in the background has ended
+WITHHELD = re.compile(r"\s*\[REDACTED\]\s*\Z")  # in place of the reasoning
 
 
 def said(scribe: Scribe, text: str) -> Iterator[Record]:
@@ -22,7 +25,7 @@ def said(scribe: Scribe, text: str) -> Iterator[Record]:
     if stamp is not None:
         scribe.at = clock(stamp[1]) or scribe.at
         text = TIME.sub("\n", text)
-    queries = QUERY.findall(text)
+    queries = [query for query in QUERY.findall(text) if not query.startswith(FOLLOW_UP)]
     if queries:
         yield scribe.prompt("\n\n".join(queries))
         if injected := QUERY.sub("", text).strip():
@@ -31,6 +34,18 @@ def said(scribe: Scribe, text: str) -> Iterator[Record]:
         yield scribe.record(Kind.SYSTEM, text.strip())
     else:
         yield from prompt_or_system(scribe, text.strip())
+
+
+def without_withheld(content: Any) -> Any:
+    """An agent's blocks without the mark that some reasoning is not shown."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {**block, "text": WITHHELD.sub("", block["text"])}
+        if isinstance(block, dict) and isinstance(block.get("text"), str)
+        else block
+        for block in content
+    ]
 
 
 def clock(stamp: str) -> int | None:

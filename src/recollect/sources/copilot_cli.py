@@ -7,7 +7,8 @@ the document is a session of its own here.
 `turn_start` and `turn_end` bracket one call of the model, not a turn. A tool call is written twice: as a request in the
 answer and as a start of its execution, in either order. "User" messages with a `source` are injected; those delivered by
 `steering` reached an agent at work. A sub-agent's records stand in its parent's log, marked with the call that began it or,
-since 1.0, with the agent's id. Of tokens, only those of each answer are told. `workspace.yaml` beside the log has the name.
+since 1.0, with the agent's id; the one that repeats its task may have no mark. Of tokens, only those of each answer are
+read. `workspace.yaml` beside the log has the name.
 """
 
 import re
@@ -31,8 +32,10 @@ EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
 BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value stands on the lines below
 OPEN_CALLS = 256  # tool calls under way that are remembered
+OPEN_TASKS = 16  # the same of those that may begin a sub-agent: one in the background begins after its call has ended
 BOOKKEEPING = re.compile(
-    r"hook\.|permission\.|assistant\.(turn_start|turn_end|intent|idle|usage|fusion)|model\.call|canvas|mcp|commands?\."
+    r"hook\.|permission\.|assistant\.(turn_start|turn_end|intent|idle|usage|fusion|message_start|\w+_delta)|model\.|canvas|mcp"
+    r"|commands?\."
     r"|user_input\.|elicitation\.|sampling\.|exit_plan_mode\.|auto_mode|external_tool\.|subagent\.(selected|deselected|configured)"
     r"|tool\.(execution_progress|execution_partial_result|search)|session\.(usage|truncation|compaction_start|plan_changed"
     r"|mode|todos|permissions|workspace_file|snapshot|idle|auto_mode|background|tools|skills|mcp|custom_agents|extensions"
@@ -128,15 +131,21 @@ def _title(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
 def _user(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     data = row.data
     said = text_of(data.content).strip() or _attached(data.attachments)
-    if data.source not in (None, "", "user") or not said:
+    if again := next((call for call, task in memory.begun.items() if task == said), None):
+        del memory.begun[again]
+        yield Noise("a sub-agent's task again")
+    elif not said or (data.source not in (None, "", "user") and not _is_from_parent(scribe, data.source, memory)):
         if injected := said or text_of(data.transformed_content).strip():
             yield scribe.record(Kind.SYSTEM, injected)
-    elif said in memory.tasks.values() and scribe.session != memory.session:
-        yield Noise("a sub-agent's task again")
     elif data.delivery == "steering":
         yield scribe.record(Kind.USER_INPUT, said)
     else:
         yield scribe.prompt(said)
+
+
+def _is_from_parent(scribe: Scribe, source: Any, memory: CopilotMemory) -> bool:
+    """Whether a sub-agent is spoken to by the agent that began it."""
+    return scribe.session != memory.session and str(source).startswith("agent-")
 
 
 def _attached(attachments: Any) -> str:
@@ -165,7 +174,7 @@ def _call(scribe: Scribe, request: ToolRequest, memory: CopilotMemory) -> Iterat
     if call:
         memory.calls = [*memory.calls[1 - OPEN_CALLS :], call]
         if task := word(arguments_of(request.arguments).get("prompt")):
-            memory.tasks[call] = task
+            memory.tasks = dict([*list(memory.tasks.items())[1 - OPEN_TASKS :], (call, task)])
     yield scribe.call(request.name, call, request.arguments)
 
 
@@ -177,7 +186,6 @@ def _result(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     data = row.data
     call = data.tool_call_id
     memory.calls = [other for other in memory.calls if other != call]
-    memory.tasks.pop(call or "", None)
     output = text_of(data.result) or text_of(data.error)
     code = EXIT_CODE.search(output[-100:])
     yield scribe.result(call, output, failed=data.success is False, exit_code=int(code[1]) if code else None)
@@ -197,7 +205,8 @@ def _agent_started(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[
         memory.agents[row.agent] = call
     scribe.session = f"{memory.session}/{call}"
     yield About(session=scribe.session, parent=memory.session, parent_call=call)
-    if task := memory.tasks.get(call):
+    if task := memory.tasks.pop(call, None):
+        memory.begun[call] = task.strip()
         yield scribe.prompt(task)
 
 
@@ -205,6 +214,7 @@ def _agent_ended(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[En
     call = row.data.tool_call_id or memory.agents.get(row.agent or "")
     if call:
         memory.agents = {agent: begun for agent, begun in memory.agents.items() if begun != call}
+        memory.begun.pop(call, None)
         scribe.session = f"{memory.session}/{call}"
         failed = row.type == "subagent.failed"
         said = text_of(row.data.error) or row.type

@@ -1,10 +1,12 @@
 """Cursor keeps its sessions in three ways: transcripts of agents, chats of its command line, conversations in its editor.
 
-Evidence: one real transcript seen by eye, published samples of all three, and what others measured on 648 chats; no real
-session could be kept. One conversation may be in several of them under the same id: the one that tells most is kept.
+Evidence: real transcripts that others have published, seen by eye (January to September 2026, to Cursor 3.19), samples of
+all three ways, and what others measured on 648 chats; no real session could be kept. One conversation may be in several of
+them under the same id: the one that tells most is kept.
 Transcripts are ~/.cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl, with those of sub-agents in
 `subagents/`; before February 2026 they were `<session>.txt`. They know neither times nor ids nor the results of tools, but
-each prompt may say when it was written. Since June 2026 a line says that a turn has ended.
+each prompt may say when it was written. Since June 2026 a line says that a turn has ended. Reasoning is withheld since they
+are JSON: `[REDACTED]` stands for it.
 """
 
 import re
@@ -18,7 +20,7 @@ from recollect.model import About, Entry, Kind, Problem, Record, Stop
 from recollect.sources import _cursor_chats as chats
 from recollect.sources import _cursor_ide as ide
 from recollect.sources._container import Line
-from recollect.sources._cursor_text import said
+from recollect.sources._cursor_text import said, without_withheld
 from recollect.sources._head import Head
 from recollect.sources._json import document, text
 from recollect.sources._jsonl import every_line
@@ -31,6 +33,10 @@ TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH} 
 FOREIGN = {"uuid", "sessionId", "id", "type", "parentId", "seq"}  # keys that Cursor's lines do not have
 SPEAKER = re.compile(r"^(user|assistant|A):[ \t]*$", re.MULTILINE)
 PIECE = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*", re.MULTILINE)
+FENCED = re.compile(r"```.*?```", re.DOTALL)
+SPEECH = re.compile(
+    r"(?<!\n)(?<!\*\*)\n(?!\s|[-+*]\s|[|>#]|\d+[.)]\s)"
+)  # a line that goes on with no list, table or heading
 ARGUMENT = re.compile(r"^  (\w+): ", re.MULTILINE)
 
 
@@ -97,7 +103,7 @@ def _row(scribe: Scribe, line: Line) -> Iterator[Record]:
         case "user", _:
             yield from user_blocks(scribe, row.message.content, said)
         case (("assistant" | "tool"), _):
-            yield from agent_blocks(scribe, row.message.content)
+            yield from agent_blocks(scribe, without_withheld(row.message.content))
         case _, "turn_ended":
             stop = TURN_ENDS.get(str(row.status), Stop.INTERRUPT)
             yield scribe.record(Kind.RUNTIME, f"turn ended: {row.status}", stop=stop, failed=stop is Stop.CRASH)
@@ -123,16 +129,23 @@ def _old_answer(scribe: Scribe, words: str) -> Iterator[Record]:
     for kind, piece in zip(pieces[::2], pieces[1::2], strict=True):
         name, _, rest = piece.partition("\n")
         if kind == "Thinking":
-            thought, _, answer = piece.partition("\n\n")
-            yield scribe.record(Kind.REASONING, thought.strip())
-            if answer.strip():
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, answer.strip())
+            thought, answer = _thought(piece.strip())
+            if thought:
+                yield scribe.record(Kind.REASONING, thought)
+            if answer:
+                yield scribe.record(Kind.ASSISTANT_RESPONSE, answer)
         elif kind == "Tool call":
             _, *given = ARGUMENT.split(rest)
             arguments = {key: value.strip() for key, value in zip(given[::2], given[1::2], strict=True)}
             yield scribe.call(name.strip(), None, arguments)
         else:
             yield scribe.result(None, rest.strip(), tool=name.strip())
+
+
+def _thought(piece: str) -> tuple[str, str]:
+    """A thought, and what was said after it. Only the line is new: the paragraphs of a thought are set apart by more."""
+    end = SPEECH.search(FENCED.sub(lambda found: "`" * len(found[0]), piece))
+    return (piece[: end.start()], piece[end.end() :]) if end else (piece, "")
 
 
 SOURCE = Source(

@@ -1,11 +1,14 @@
 """VS Code keeps each chat with Copilot under <User>/workspaceStorage/<workspace>/chatSessions/, or in the global storage.
 
-Evidence: the source code of VS Code (`chatModel`, `objectMutationLog`, to mid 2026); no real session was at hand.
+Evidence: the source code of VS Code (`chatModel`, `objectMutationLog`, to mid 2026), and exported chats that others have
+published, seen by eye (Copilot Chat 0.31 to 0.44, and one of September 2026); no real session could be kept.
 At first a chat was one JSON document; since early 2026 it is a `.jsonl` of operations on it: 0 sets all of it, 1 sets what a
 path leads to, 2 cuts a list short and adds to it, 3 takes something away. What counts is the document that they leave.
 A request is one turn: the prompt, then the parts of the response. Tools appear twice, as parts (what the person saw) and in
 the rounds of the result's metadata (what the model said and got); the rounds complete the parts. Tools that a sub-agent
 used stand among its parent's parts, marked with its id. A chat that is saved while the agent works is marked as cancelled.
+A request with a `confirmation` is a click on a button, such as "Continue", and one that the system initiated tells of a
+terminal in the background: no prompts. Only a response's end has a time.
 """
 
 import re
@@ -55,6 +58,10 @@ class Request(Struct, rename="camel"):
     model_id: Any = None
     model_state: Any = None
     is_canceled: Any = None
+    confirmation: Any = None
+    is_system_initiated: Any = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
 
 
 class Workspace(Struct):
@@ -193,8 +200,8 @@ def _request(scribe: Scribe, request: Request) -> Iterator[Entry]:
     metadata = mapping(result.get("metadata"))
     scribe.at = instant(request.timestamp)
     scribe.model = word(metadata.get("resolvedModel")) or word(request.model_id)
-    yield scribe.prompt(_asked(request.message))
-    scribe.usage = _usage(result, metadata)
+    yield _opening(scribe, request)
+    scribe.usage = _usage(request, result, metadata)
     parts = request.response if isinstance(request.response, list) else []
     records = list(Response(scribe, metadata).read(parts))
     state = mapping(request.model_state).get("value")
@@ -202,8 +209,10 @@ def _request(scribe: Scribe, request: Request) -> Iterator[Entry]:
     ended = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
     answers = [record for record in records if isinstance(record, Record) and record.session == scribe.session]
     spoken = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
+    scribe.at = instant(mapping(request.model_state).get("completedAt")) or scribe.at
     for record in (spoken or answers)[-1:]:
         record.stop = Stop.ANSWER if ended else None
+        record.at = scribe.at if record is answers[-1] else record.at
     yield from records
     if summary := text_of(mapping(metadata.get("summary")).get("text")):
         yield scribe.record(Kind.COMPACTION, summary)
@@ -213,16 +222,23 @@ def _request(scribe: Scribe, request: Request) -> Iterator[Entry]:
         yield scribe.record(Kind.RUNTIME, text_of(error.get("message")) or "Failed", stop=Stop.CRASH, failed=True)
 
 
+def _opening(scribe: Scribe, request: Request) -> Record:
+    asked = _asked(request.message)
+    if request.is_system_initiated:
+        return scribe.record(Kind.SYSTEM, asked)
+    return scribe.record(Kind.USER_INPUT, asked) if request.confirmation else scribe.prompt(asked)
+
+
 def _asked(message: Any) -> str:
     if isinstance(message, dict) and not message.get("text"):
         return "".join(text_of(part) for part in listing(message.get("parts")))
     return text_of(message)
 
 
-def _usage(result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
+def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
     told = mapping(result.get("usage"))
-    taken = count(metadata.get("promptTokens")) or count(told.get("promptTokens"))
-    given = count(metadata.get("outputTokens")) or count(told.get("completionTokens"))
+    taken = count(metadata.get("promptTokens")) or count(told.get("promptTokens")) or count(request.prompt_tokens)
+    given = count(metadata.get("outputTokens")) or count(told.get("completionTokens")) or count(request.completion_tokens)
     return Usage(input=taken, output=given) if taken or given else None
 
 
