@@ -7,6 +7,7 @@ U+2028 and its like are text.
 
 import errno
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -22,6 +23,7 @@ LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to rea
 EXCERPT = 120  # characters of a bad line that `doctor` shows
 HEAD = 65_536  # bytes of a log's beginning that say whose it is
 HEAD_LINES = 40
+BEGINS = re.compile(r'\{"[^"]+"')  # of a record, as far as all records of a log have it in common
 BOM = b"\xef\xbb\xbf"
 
 _scan = json.JSONDecoder().raw_decode
@@ -159,7 +161,8 @@ def _forgiving(
     values, complete = _values(text)
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]
-    for place, (start, value) in enumerate(values):
+    behind = [] if complete or values else _behind_a_torn_one(text)
+    for place, (start, value) in enumerate(values or behind):
         again = json.dumps(scrubbed(value), ensure_ascii=False).encode()
         at = offset + (len(text[:start].encode()) if place else 0)
         try:
@@ -168,7 +171,20 @@ def _forgiving(
             yield Line(path, at, number, Misfit(), again)
     if not complete:
         rest = text[values[-1][0] :] if values else text
-        yield Problem(path, number, "not JSON" if not values else "not JSON after a value", rest[:EXCERPT])
+        where = " after a value" if values else " before a value" if behind else ""
+        yield Problem(path, number, f"not JSON{where}", rest[:EXCERPT])
+
+
+def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
+    """The record that was written behind one that a crash had torn, on the same line; it begins with the same name."""
+    begins = BEGINS.match(text)
+    place = text.find(begins[0], begins.end()) if begins else -1
+    while place > 0:
+        values, complete = _values(text[place:])
+        if complete and len(values) == 1 and isinstance(values[0][1], dict):
+            return [(place, values[0][1])]
+        place = text.find(begins[0], place + 1) if begins else -1
+    return []
 
 
 def _values(text: str) -> tuple[list[tuple[int, Any]], bool]:
