@@ -13,6 +13,7 @@ from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
 from tests.e2e.processes import inside
+from tests.golden import FIXTURES, lay_out
 from tests.logs import Claude, append, write
 
 MB = 1 << 20
@@ -447,6 +448,21 @@ def test_the_cursor_vouches_for_every_byte(person: Person, claude: Claude, log: 
         reader.close()
     size = log.stat().st_size
     assert (covered["files"], covered["bytes"], covered["read"], covered["lines"]) == (1, size, size, 6)
+
+
+def test_a_session_that_moves_from_a_database_to_a_file_leaves_its_sub_agents_where_they_are(person: Person) -> None:
+    """OpenClaw writes a session that was reset to a file of its own; what it had others do stays in the database."""
+    lay_out(FIXTURES / "openclaw/database", person.home)
+    person.sync()
+    before = {session.native_id: session.event_count for session in sessions(person)}
+    parent = "7c1e0000-0000-4000-8000-000000000021"
+    log = person.home / f".openclaw/agents/main/sessions/{parent}.jsonl.reset.2026-05-05T04-00-00.000Z"
+    write(log, [
+        {"type": "session", "version": 4, "id": parent, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": "/home/ida"},
+        {"type": "message", "id": "0f0f0001", "timestamp": "2026-05-04T10:00:02.000Z", "message": {"role": "user", "content": "Count"}},
+    ])  # fmt: skip
+    person.sync()
+    assert {session.native_id: session.event_count for session in sessions(person)} == {**before, parent: 1}
 
 
 def test_named_files_and_folders_are_read_wherever_they_lie(person: Person, tmp_path: Path) -> None:

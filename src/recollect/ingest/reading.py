@@ -78,7 +78,7 @@ class LogReader:
             self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: copy of another log": 1}))
             return False
         if self.memory.session.partition("~")[2] == "":
-            self.archive.empty_session(session)
+            self.archive.empty_session(session, other.path if other else path)
         self.archive.drop_problems(path)
         self.cursor = Cursor(path=path, source=self.source.name)
         self.progress = Progress(memory=msgspec.Raw(b"\xc0"), sessions=self.keeper.states)
@@ -164,7 +164,7 @@ class LogReader:
     def _leave_out(self) -> None:
         """Keep nothing of an excluded log but that it was looked at."""
         path = path_text(self.log.path)
-        self.archive.empty_session(session_id(self.source.name, self.memory.session))
+        self.archive.empty_session(session_id(self.source.name, self.memory.session), path)
         self.archive.drop_problems(path)
         self.progress = None
         self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: excluded log": 1}))

@@ -87,7 +87,7 @@ class SnapshotReader:
         try:
             events = self.keeper.replace(entries, report)
         except Excluded:
-            self.archive.empty_session(session_id(self.source.name, session))
+            self.archive.empty_session(session_id(self.source.name, session), path_text(self.log.path))
             events, tally = 0, {"noise: excluded session": 1}
         whole = not any(isinstance(entry, Problem) for entry in entries)  # else it is to be read, and named, again
         if session == UNNAMED and session in self.kept:  # each piece of a log may have such entries

@@ -27,6 +27,8 @@ EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 FINAL = {"stop", "length", "endTurn", "end_turn"}
 BROKEN = {"aborted": Stop.INTERRUPT, "error": Stop.CRASH}
 ERRORS = {"openclaw:prompt-error"}  # what an extension writes where the agent could not answer at all
+PROGRAM = "openclaw"  # what it sent itself, in the agent's name
+FAILED = {"error", "failed"}  # how a tool of OpenClaw's says it, which does not count as an error there
 FROM_PARENT = "[task from parent]"
 EXCERPT = 2_000  # characters of what an extension keeps for itself
 QUIET = {
@@ -153,9 +155,16 @@ def _message(message: Message, scribe: Scribe, memory: PiMemory, split: Split) -
         case "branchSummary" | "compactionSummary":
             yield scribe.record(Kind.COMPACTION, text_of(message.summary))
         case "system" | "developer" | "custom" | "hookMessage" | "fileMention":
-            yield scribe.record(Kind.SYSTEM, text_of(message.content or message.files))
+            if text := _instructions(message):
+                yield scribe.record(Kind.SYSTEM, text)
         case _:
             yield scribe.unknown({"role": message.role, "content": message.content})
+
+
+def _instructions(message: Message) -> str:
+    """What the model is told; the newest Pi writes its system prompt in sections, and changes of the tools with no text."""
+    sections = list(message.sections.values()) if isinstance(message.sections, dict) else None
+    return text_of(message.content or message.files or sections)
 
 
 def _said(scribe: Scribe, text: str, message: Message, memory: PiMemory, split: Split) -> Iterator[Record]:
@@ -189,7 +198,8 @@ def _prompt(scribe: Scribe, text: str, message: Message, memory: PiMemory) -> Re
 
 
 def _answer(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
-    scribe.model, scribe.usage = message.model, _usage(message.usage)
+    scribe.model = message.model if message.provider != PROGRAM else None
+    scribe.usage = _usage(message.usage)
     records = list(agent_blocks(scribe, message.content or []))
     reason = as_text(message.stop_reason)
     answered = reason in FINAL and not any(record.kind is Kind.TOOL_CALL for record in records)
@@ -214,7 +224,7 @@ def _usage(usage: ApiUsage | None) -> Usage | None:
         output=count(usage.output),
         cache_read=count(usage.cache_read),
         cache_write=count(usage.cache_write),
-        reasoning=count(usage.reasoning_tokens),
+        reasoning=count(usage.reasoning) or count(usage.reasoning_tokens),
     )
 
 
@@ -223,7 +233,7 @@ def _result(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Entr
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
     code = _exit_code(details.get("exitCode"), text)
-    failed = message.is_error is True or bool(code)
+    failed = message.is_error is True or details.get("status") in FAILED or bool(code)
     yield scribe.result(message.tool_call_id, text, tool=message.tool_name, failed=failed, exit_code=code)
     if memory.nests and message.tool_name == "task":
         for agent in _agents(details):
@@ -258,7 +268,8 @@ def _executed(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Re
 
 
 def _title_slot(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    memory.title = (text_of(row.title), _rank(row.source))
+    if title := text_of(row.title):  # else the header may have one
+        memory.title = (title, _rank(row.source))
     yield Noise("title")
 
 
@@ -269,7 +280,7 @@ def _title(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
 
 
 def _summary(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    yield scribe.record(Kind.COMPACTION, text_of(row.summary))
+    yield scribe.record(Kind.COMPACTION, text_of(row.summary), usage=_usage(row.usage))
 
 
 def _noted(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:

@@ -10,13 +10,15 @@ class ApiUsage(Struct, rename="camel"):
     output: Any = 0
     cache_read: Any = 0
     cache_write: Any = 0
-    reasoning_tokens: Any = 0
+    reasoning: Any = 0
+    reasoning_tokens: Any = 0  # Oh My Pi's name for it
 
 
 class Message(Struct, rename="camel"):
     role: str = ""
     content: Any = None
     timestamp: Any = None
+    provider: Any = None
     model: str | None = None
     usage: ApiUsage | None = None
     stop_reason: Any = None
@@ -31,6 +33,7 @@ class Message(Struct, rename="camel"):
     exit_code: Any = None
     summary: Any = None
     files: Any = None
+    sections: Any = None
     synthetic: Any = False
     steering: Any = False
     attribution: Any = None

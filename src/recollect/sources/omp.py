@@ -1,6 +1,7 @@
 """Oh My Pi keeps one log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl, and its sub-agents' in <time>_<id>/.
 
-Evidence: the counts of 20 real sessions, its documentation and source code of version 17; none was at hand to be read.
+Evidence: the counts of 20 real sessions, its documentation and source code of version 17, and published lines of real
+sessions of July to September 2026; none was at hand to be read as a whole.
 It is Pi's log (see `_pi_session`) with a line in front that holds the title and is overwritten in place. A sub-agent's log
 is named after the agent, `<time>_<id>/<agent>.jsonl`, and so is its session: the parent's id, then the agent's name. The
 result of the parent's `task` call tells those names. Every tool call is announced once more, which is passed over.

@@ -1,33 +1,44 @@
 """OpenClaw keeps one log per session, ~/.openclaw/agents/<agent>/sessions/<id>.jsonl, and beside them a `sessions.json`.
 
-Evidence: its documentation and source code, and published samples; unverified on real sessions.
+Evidence: its documentation and source code, and published sessions of March to August 2026, read in part.
 It is Pi's log (see `_pi_session`). A session that was reset or deleted is renamed, `<id>.jsonl.reset.<time>`, and may be
-compressed. Around what a person wrote in some chat stand blocks that say who and where, and the hour. Who is whose
-sub-agent is in `sessions.json` alone, by the keys of sessions, which pass from one log to the next when a session is reset.
+compressed. Who is whose sub-agent is in `sessions.json` alone, by the keys of sessions, which pass from one log to the next
+when a session is reset. What a person wrote stands among much else (see `_openclaw_text`).
+Since the middle of 2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, a row each, and the
+longer ones compressed. It is known by its schema, version 24; no real one was read.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import zstandard
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Noise, TitleRank
+from recollect.model import About, Entry, Noise, Problem, TitleRank
+from recollect.sources._container import Line
 from recollect.sources._head import Head
 from recollect.sources._json import decoded, document
-from recollect.sources._message import without_reminders
+from recollect.sources._openclaw_text import without_envelope
 from recollect.sources._pi_family import family
 from recollect.sources._pi_session import PiMemory, begin, read
 from recollect.sources._pi_shapes import Row
-from recollect.sources._source import Document, Lines, Source, home_of
+from recollect.sources._source import Database, Document, Lines, Source, home_of
+from recollect.sources._sqlite import select
 
 STORE = "sessions.json"
 FOLDERS = (".openclaw", ".clawdbot", ".moltbot")  # the agent's names, the present one first
+DATABASE = "openclaw-agent.sqlite"
+TABLES = {"transcript_events", "session_nodes"}
+LARGEST = 1 << 22  # bytes of a line that the agent compresses
 NOT_LOGS = (".trajectory.", ".checkpoint.")  # what else is kept of a session under its name
-ENVELOPE = re.compile(r"[\w ]{3,60} \(untrusted[^)\n]*\):\n```json\n.*?\n```\s*", re.DOTALL)
-TASK = re.compile(r"\[Subagent Context\].*?\[Subagent Task\]:?\s*", re.DOTALL)
-HOUR = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,12}\] ")
+SESSIONS = """
+    SELECT session_id, count(*), max(seq), max(transcript_events.created_at), max(label)
+      FROM transcript_events
+      LEFT JOIN session_nodes ON current_session_id = session_id
+     GROUP BY session_id"""
 
 
 class Session(Struct, rename="camel"):
@@ -62,17 +73,6 @@ def recognises_store(head: Head) -> bool:
     return bool(told) and all(isinstance(one, dict) and {"sessionId", "updatedAt"} <= one.keys() for one in told)
 
 
-def without_envelope(text: str) -> tuple[str, list[str]]:
-    """What a person or a parent agent wrote, and what the chat that it came from put in front of it."""
-    envelopes = []
-    while found := ENVELOPE.match(text) or HOUR.match(text) or TASK.match(text):
-        if found.re is not HOUR:  # which the entry's own time says too
-            envelopes.append(found[0].strip())
-        text = text[found.end() :]
-    own, reminders = without_reminders(text)
-    return own, envelopes + reminders
-
-
 def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
     known = {key: session for key, raw in sessions.items() if (session := decoded(raw, Session))}
     if not known:
@@ -87,13 +87,54 @@ def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
         )
 
 
+# ---- the database
+
+
+def recognises_database(head: Head) -> bool:
+    return head.tables >= TABLES
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """None in the database of a version that still kept its sessions in files."""
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return db.execute(SESSIONS) if there >= TABLES else []
+
+
+def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    nodes = select(db, "session_nodes", ("session_key", "current_session_id", "spawned_by", "label"))
+    current = {node["session_key"]: node["current_session_id"] for node in nodes}
+    for node in nodes:
+        if node["current_session_id"] == session:
+            parent = current.get(node["spawned_by"])
+            yield About(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
+    memory = PiMemory(session=session, named=True)
+    stored = ("seq", "event_json", "event_zstd")
+    for row in select(db, "transcript_events", stored, "WHERE session_id = ? ORDER BY seq", (session,)):
+        raw = _line(row)
+        value = decoded(raw, Row)
+        if value is None:
+            yield Problem(path, row["seq"] + 1, "a line is not of a shape that is known", session)
+        else:
+            yield from read(Line(path, row["seq"], row["seq"] + 1, value, raw), memory, without_envelope)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """The entry's JSON; nothing if its compressed data is damaged."""
+    if row["event_json"] is not None:
+        return str(row["event_json"]).encode()
+    try:
+        return zstandard.ZstdDecompressor().decompress(row["event_zstd"] or b"", LARGEST)
+    except zstandard.ZstdError:
+        return b""
+
+
 SOURCE = Source(
     name="openclaw",
     title="OpenClaw",
     formats=(
         Lines(
             homes=homes,
-            endings=(".jsonl", "Z", "Z.zst"),
+            endings=(".jsonl", "Z", ".zst"),
             is_log=is_log,
             shape=Row,
             memory=PiMemory,
@@ -108,6 +149,13 @@ SOURCE = Source(
             recognises=recognises_store,
             load=document(dict[str, Raw]),
             read=read_store,
+        ),
+        Database(
+            homes=homes,
+            endings=(DATABASE,),
+            recognises=recognises_database,
+            sessions=sessions,
+            read=read_database,
         ),
     ),
 )

@@ -1,7 +1,8 @@
 """Pi keeps one log per session, ~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl.
 
-Evidence: 2 real sessions of version 1 (2,022 entries, one a branch of another), its documentation, and published samples of
-version 3. `_pi_session` reads the log. A session that is opened by a newer Pi is written anew in the newer version.
+Evidence: 2 real sessions of version 1 (2,022 entries, one a branch of another), its documentation, and published lines of
+version 3, those of Pi 0.87 among them. `_pi_session` reads the log. A session that is opened by a newer Pi is written anew
+in the newer version.
 """
 
 from collections.abc import Mapping

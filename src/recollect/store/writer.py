@@ -298,15 +298,15 @@ class Writer:
         self.db.executemany("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids])
         self.db.executemany("DELETE FROM event WHERE id = ?", [(event,) for event in ids])
 
-    def empty_session(self, session: bytes) -> None:
+    def empty_session(self, session: bytes, log: str) -> None:
         """Take everything out of a session whose log was rewritten, and of the sub-agents read from that same log."""
         for (key,) in self.db.execute(
             """
             SELECT session.key
               FROM session LEFT JOIN link ON link.child = session.id
              WHERE session.id = :id
-                OR (link.parent = :id AND session.path = (SELECT path FROM session WHERE id = :id))""",
-            {"id": session},
+                OR (link.parent = :id AND session.path = :log)""",
+            {"id": session, "log": log},
         ).fetchall():
             self.db.execute("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE session = ?", (key,))
             self.db.execute("DELETE FROM event WHERE session = ?", (key,))
