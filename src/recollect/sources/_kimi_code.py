@@ -3,7 +3,8 @@
 A prompt is there twice, as the prompt of a turn and as a message of the context; so are the tokens of a step, at its end
 and as a record of use. A fork is a copy of the whole folder under a new name, with a mark at the end of what was copied; the
 session that it was copied from is in its `state.json`. What stands before the mark is told as a part of that session. A
-newer version rewrites an old file as a whole.
+sub-agent that knows what its parent knew, as for a question by the way (/btw), begins with a copy of it. A newer version
+rewrites an old file as a whole.
 """
 
 import re
@@ -24,6 +25,7 @@ FINAL = {"end_turn", "max_tokens", "filtered"}  # reasons of a step's end after 
 ENDS = {"cancelled": Stop.INTERRUPT, "aborted": Stop.INTERRUPT, "failed": Stop.CRASH, "error": Stop.CRASH}
 STATE = "state.json"
 FORKED = "forked"  # the mark at the end of what was copied
+SIDE_QUESTION = "btw"  # of the person, answered by a copy of the agent
 NOBODY = ""
 GIT_CONTEXT = re.compile(r"<git-context>.*?</git-context>\s*", re.DOTALL)
 SPAWNED = re.compile(r"^agent_id: (agent-\d+)$", re.MULTILINE)
@@ -32,6 +34,7 @@ SPAWNED = re.compile(r"^agent_id: (agent-\d+)$", re.MULTILINE)
 class Origin(Struct, frozen=True, rename="camel"):
     kind: str = "user"
     name: str = ""
+    variant: str = ""
     phase: str = ""
     trigger: str = ""
     skill_name: str = ""
@@ -102,9 +105,12 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     owners = _owners(path, session, lines)
     wire = Wire(session=owners.pop(0))
     wire.add(About(session=session, parent=parent))
+    begun = _begun(lines) if parent else 0
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             wire.add(line)
+        elif place < begun and isinstance(line.value, Row) and line.value.type == "context.append_message":
+            wire.add(Noise("copied from the parent"))
         elif _is_fork(line):
             wire.session = owners.pop(0)
             wire.begin_turn()
@@ -125,6 +131,18 @@ def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
     _, _, agent = session.partition("/")
     original = "/".join(part for part in (copied.forked_from, agent) if part) if copied.forked_from else session
     return [*[NOBODY] * (forks - 1), *[original] * min(forks, 1), session]
+
+
+def _begun(lines: list[Line | Problem]) -> int:
+    """The place of the line that a sub-agent began with. What it was told before is a copy of what its parent knew."""
+    rows = ((place, line.value) for place, line in enumerate(lines, 1) if isinstance(line, Line))
+    return next((place for place, row in rows if isinstance(row, Row) and _begins(row)), 0)
+
+
+def _begins(row: Row) -> bool:
+    origin = row.origin if row.type == "turn.prompt" else row.message.origin
+    triggered = origin.kind == "system_trigger" and origin.name in {"subagent", SIDE_QUESTION}
+    return triggered or (origin.kind == "injection" and origin.variant == SIDE_QUESTION)
 
 
 def _is_fork(line: Line) -> bool:

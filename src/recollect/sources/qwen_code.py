@@ -28,7 +28,6 @@ from recollect.sources._values import count, instant
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 EXIT_CODE = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 TAGGED = ("<qwen:", "<system-reminder>")
-REFERENCES = "--- Content from referenced files ---"  # what follows was read for an @ in the prompt
 SUMMARY = "<state_snapshot>"
 FAILED = {"error", "failed", "cancelled", "canceled"}
 NOT_TYPED = {"notification", "cron", "background_task_completed", "goal_runtime"}
@@ -177,25 +176,13 @@ def _user(scribe: Scribe, row: Row) -> Iterator[Entry]:
 
 def _prompt_parts(row: Row) -> tuple[str, list[str]]:
     """What the person typed, and the texts that were added to it."""
-    texts = [text for part in _parts(row) if (text := _part_text(part)).strip()]
+    texts = [text for part in _parts(row) if (text := gemini_cli.part_text(part)).strip()]
     shown = row.system_payload.get("displayText") if row.system_payload else None
-    if isinstance(shown, str) and shown.strip():
-        return shown, [text for text in texts if text.strip() != shown.strip()]
-    end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
-    typed = [text for text in texts[:end] if not text.startswith(TAGGED)]
-    added = [text for text in texts[:end] if text.startswith(TAGGED)]
-    return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
+    return gemini_cli.said_and_added(texts, shown if isinstance(shown, str) else "", TAGGED)
 
 
 def _parts(row: Row) -> list[Any]:
     return row.message.parts if row.message else []
-
-
-def _part_text(part: Any) -> str:
-    if isinstance(part, dict) and ("inlineData" in part or "fileData" in part):
-        data = part.get("inlineData") or part.get("fileData")
-        return f"[{data.get('mimeType') or 'file'}]" if isinstance(data, dict) else "[file]"
-    return text_of(part)
 
 
 # ---- the agent's side
@@ -221,18 +208,21 @@ def _agent_part(scribe: Scribe, part: Any) -> Iterator[Record]:
             if text.strip():
                 yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
         case {"inlineData": _} | {"fileData": _}:
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, _part_text(part))
+            yield scribe.record(Kind.ASSISTANT_RESPONSE, gemini_cli.part_text(part))
         case _:
             yield scribe.unknown(part)
 
 
 def _usage(counts: dict[str, Any] | None) -> Usage | None:
+    """What an answer took. Google counts thoughts apart from the rest of it, all others count them in; the total tells."""
     if not counts:
         return None
     cached, thoughts = count(counts.get("cachedContentTokenCount")), count(counts.get("thoughtsTokenCount"))
+    given, answered = count(counts.get("promptTokenCount")), count(counts.get("candidatesTokenCount"))
+    apart = given + answered + thoughts <= count(counts.get("totalTokenCount"))
     return Usage(
-        input=max(count(counts.get("promptTokenCount")) - cached, 0),
-        output=count(counts.get("candidatesTokenCount")) + thoughts,
+        input=max(given - cached, 0),
+        output=answered + thoughts if apart else max(answered, thoughts),
         cache_read=cached,
         reasoning=thoughts,
     )
