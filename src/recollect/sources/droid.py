@@ -269,9 +269,14 @@ def _completion(scribe: Scribe, step: Step, said: str) -> Record:
         output=count(tokens.get("output_tokens")),
         cache_read=count(tokens.get("cache_read_input_tokens")),
         cache_write=count(tokens.get("cache_creation_input_tokens")),
+        reasoning=count(tokens.get("thinking_tokens")),
     )
     scribe.usage = usage if tokens else None
     text = text_of(step.final_text)
+    if step.is_error:
+        failure = scribe.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
+        failure.usage = scribe.usage
+        return failure
     if text and text != said:
         return scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     end = scribe.record(Kind.RUNTIME, "completion", stop=Stop.ANSWER)

@@ -1,9 +1,11 @@
 """Goose keeps its sessions in one database, ~/.local/share/goose/sessions/sessions.db; until late 2025 in a JSONL file each.
 
-Evidence: the published schema (versions 1 to 13) and a published sample of 1.35; no real session was read.
+Evidence: the published schema (versions 1 to 16), what others read in sessions of 1.35 to 1.51; no real session was read.
 A message is a row with its content as JSON. The answers of tools come in messages of the user. Compaction writes all
 messages anew: what was said before is then for the person only, and the summary, a note to go on, and a copy of the last
-prompt are for the agent only. Tokens are counted for the session, never for a call, and so are not given.
+prompt are for the agent only; those of an earlier compaction are then for nobody. Since 1.51 a message for the agent only
+follows each prompt (`turnContext`), and an answer says its model and tokens; before, tokens are counted for the session,
+and are not given. What a tool gave is often written twice, for the agent and for the person.
 No end is written down. But an answer is stored when it is whole, and one that calls no tool ends Goose's loop.
 """
 
@@ -15,7 +17,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
 from recollect.sources._container import Line, Misfit
 from recollect.sources._head import Head
 from recollect.sources._json import decoded, each
@@ -23,10 +25,11 @@ from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, prompt_or_system, text_of
 from recollect.sources._source import Database, Document, Source, data_home
 from recollect.sources._sqlite import select, select_one
-from recollect.sources._values import as_text, instant
+from recollect.sources._values import as_text, count, instant
 
 UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
 INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")
+NOTES = {"systemNotification", "conversationCompacted", "contextLengthExceeded", "summarizationRequested"}
 SESSION = ("id", "name", "description", "user_set_name", "working_dir", "model_config_json", "parent_session_id")
 MESSAGE = ("message_id", "role", "content_json", "created_timestamp", "metadata_json")
 MESSAGES = "SELECT session_id, count(*), max(id) FROM messages GROUP BY session_id"
@@ -44,7 +47,24 @@ class ModelConfig(Struct):
 
 class Metadata(Struct, rename="camel"):
     user_visible: Any = True
-    agent_visible: Any = True
+    turn_context: Any = False
+    inference: Any = None
+    usage: Any = None
+
+    def model(self) -> str | None:
+        told = self.inference if isinstance(self.inference, dict) else {}
+        return as_text(told.get("resolvedModel")) or as_text(told.get("requestedModel")) or None
+
+    def tokens(self) -> Usage | None:
+        if not isinstance(self.usage, dict):
+            return None
+        read, written = (count(self.usage.get(name)) for name in ("cacheReadTokens", "cacheWriteTokens"))
+        return Usage(
+            input=max(count(self.usage.get("inputTokens")) - read - written, 0),
+            output=count(self.usage.get("outputTokens")),
+            cache_read=read,
+            cache_write=written,
+        )
 
 
 class Content(Struct, rename="camel"):
@@ -56,6 +76,7 @@ class Content(Struct, rename="camel"):
     tool_result: Any = None
     tool_name: str | None = None
     msg: Any = None
+    message: Any = None
     data: Any = None
 
 
@@ -98,7 +119,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
     info = select_one(db, "sessions", SESSION, session)
     model = (decoded(as_text(info["model_config_json"]), ModelConfig) or ModelConfig()).model_name
     yield _about(session, info)
-    prompts, seen = set[str](), dict[str, int]()
+    prompts, seen, counted = set[str](), dict[str, int](), set[str]()
     for place, row in enumerate(select(db, "messages", MESSAGE, "WHERE session_id = ? ORDER BY id", (session,)), 1):
         name = as_text(row["message_id"]) or f"@{place}"
         seen[name] = seen.get(name, 0) + 1  # one answer of the API may be several rows
@@ -108,7 +129,11 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
         if content is None:
             yield scribe.unknown(row["content_json"])
             continue
-        metadata = decoded(as_text(row["metadata_json"]), Metadata)
+        metadata = decoded(as_text(row["metadata_json"]), Metadata) or Metadata()
+        scribe.model = metadata.model() or model
+        if name not in counted and (tokens := metadata.tokens()):
+            counted.add(name)
+            scribe.usage = tokens
         yield from _message(scribe, as_text(row["role"]), content, metadata, prompts)
 
 
@@ -127,9 +152,11 @@ def _message(
     scribe: Scribe, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
 ) -> Iterator[Record]:
     """What a message says. `prompts` are those so far: the copies of them that compaction makes are no prompts."""
-    for_agent = metadata is not None and bool(metadata.agent_visible) and not metadata.user_visible
+    for_agent = metadata is not None and not metadata.user_visible
     said = list(each(content, Content))
-    if role == "user":
+    if metadata is not None and metadata.turn_context:
+        yield scribe.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in said if item is not None))
+    elif role == "user":
         yield from _asked(scribe, [item for _, item, _ in said if item is not None], prompts, for_agent=for_agent)
     records = [record for _, item, raw in said for record in _acted(scribe, role, item, raw, for_agent=for_agent)]
     if records and not for_agent and not any(record.kind is Kind.TOOL_CALL for record in records):
@@ -139,7 +166,7 @@ def _message(
 
 
 def _asked(scribe: Scribe, said: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
-    words = [f"[{item.type}]" if item.type == "image" else text_of(item.text) for item in said if _is_speech(item)]
+    words = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in said if _is_speech(item)]
     prompt = "\n\n".join(text for text in words if text.strip())
     if not prompt:
         return
@@ -151,7 +178,7 @@ def _asked(scribe: Scribe, said: list[Content], prompts: set[str], *, for_agent:
 
 
 def _is_speech(item: Content) -> bool:
-    return item.type in {"text", "image"}
+    return item.type in {"text", "image", "document"}
 
 
 def _acted(scribe: Scribe, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
@@ -170,8 +197,10 @@ def _acted(scribe: Scribe, role: str, item: Content | None, raw: str, *, for_age
             yield _call(scribe, item)
         case Content(type="toolResponse"):
             yield _result(scribe, item)
-        case Content(type="systemNotification"):
+        case Content(type=kind) if kind in NOTES:
             yield scribe.record(Kind.RUNTIME, text_of(item.msg))
+        case Content(type="error"):
+            yield scribe.record(Kind.RUNTIME, text_of(item.message), stop=Stop.CRASH, failed=True)
         case Content(type="toolConfirmationRequest" | "actionRequired"):
             yield scribe.record(Kind.RUNTIME, f"confirmation: {text_of(item.data) or item.tool_name or ''}")
         case _:
@@ -199,7 +228,22 @@ def _result(scribe: Scribe, item: Content) -> Record:
     result = item.tool_result if isinstance(item.tool_result, dict) else {}
     value = result.get("value")
     failed = result.get("status") == "error" or (isinstance(value, dict) and bool(value.get("isError")))
-    return scribe.result(item.id, result.get("error") if value is None else value, failed=failed)
+    return scribe.result(item.id, result.get("error") if value is None else _for_agent(value), failed=failed)
+
+
+def _for_agent(value: Any) -> Any:
+    """What a tool gave, without what was for the person only, unless there is nothing else."""
+    parts = value.get("content") if isinstance(value, dict) else value
+    if not isinstance(parts, list):
+        return value
+    return [part for part in parts if not _is_for_person(part)] or value
+
+
+def _is_for_person(part: Any) -> bool:
+    match part:
+        case {"annotations": {"audience": ["user"]}}:
+            return True
+    return False
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:

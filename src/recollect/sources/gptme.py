@@ -1,10 +1,11 @@
 """gptme keeps a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl`, and its `config.toml`.
 
-Evidence: one published sample and the code that writes the files; no real session was read.
+Evidence: one published sample and the code that writes the files, to September 2026; no real session was read.
 The log is written anew when a message is edited or undone, and messages have no ids. A tool is called by a code block in the
 answer's own text, which names it (```shell), or by a line `@shell(call-1): {…}`; what it gave comes back as messages of the
 role `system` (`tool` in some). A code block that nothing answers was not run, and stays text. Answers are written when they
-are whole. `branches/` and `views/` beside the log hold other or shortened versions of it, and are not read.
+are whole. What gptme itself wrote around a compaction, and why it stopped, is marked in `metadata`. `branches/`, `views/`
+and `events.jsonl` beside the log hold other or shortened versions of it, and are not read.
 """
 
 import re
@@ -37,6 +38,10 @@ CALL = re.compile(r"^@(\w+)\(([\w.:-]+)\):\s*(\{.*\})\s*$", re.DOTALL | re.MULTI
 COMMAND = re.compile(r"/[a-z][a-z-]*(\s|$)")
 INTERRUPTED = ("Interrupted", "User hit Ctrl-C", "User interrupted")
 FAILED = ("Error", "Failed")
+LIMIT = "max_steps_stop"
+COMPACTION = ("compaction_artifact", "result_stubs")
+REMINDER = ("compaction_checkpoint_view", "compaction_reminder_view", "compaction_checkpoint_failed_view")
+OWN = {LIMIT, *COMPACTION, *REMINDER, "prompt_generation", "resume_key"}  # marks of what gptme itself wrote
 
 
 class Message(Struct):
@@ -49,9 +54,12 @@ class Message(Struct):
     call_id: str | None = None
     metadata: Any = None
 
+    def marks(self) -> dict[str, Any]:
+        return self.metadata if isinstance(self.metadata, dict) else {}
+
     def is_reply(self) -> bool:
         """Whether this may be what a tool gave."""
-        shown = not (self.hide or self.pinned or self.ui_only)
+        shown = not (self.hide or self.pinned or self.ui_only or OWN & self.marks().keys())
         return self.role in {"system", "tool"} and shown and not text_of(self.content).startswith(INTERRUPTED)
 
 
@@ -105,7 +113,7 @@ def _about(session: str, config: Path) -> About:
 
 
 def _answer(scribe: Scribe, message: Message, *, replies: int) -> Iterator[Record]:
-    metadata = message.metadata if isinstance(message.metadata, dict) else {}
+    metadata = message.marks()
     scribe.model, scribe.usage = text_of(metadata.get("model")) or None, _usage(metadata)
     text = SIGNATURE.sub("", text_of(message.content))
     for thought in THOUGHT.finditer(text):
@@ -145,7 +153,8 @@ def _usage(metadata: dict[str, Any]) -> Usage | None:
 
 def _reply(scribe: Scribe, message: Message, calls: list[Record]) -> Record:
     """What a tool gave: the one that the message names, else the next; the last one may give several."""
-    called = next((call for call in calls if call.call == message.call_id), calls[0])
+    tool = message.marks().get("tool")
+    called = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
     if len(calls) > 1:
         calls.remove(called)
     text = text_of(message.content)
@@ -155,7 +164,11 @@ def _reply(scribe: Scribe, message: Message, calls: list[Record]) -> Record:
 def _other(scribe: Scribe, message: Message, line: Line) -> Record:
     text = text_of(message.content)
     match message.role:
-        case "user" if message.hide:
+        case "system" if LIMIT in message.marks():
+            return scribe.record(Kind.RUNTIME, text, stop=Stop.OTHER)
+        case "system" if any(mark in message.marks() for mark in COMPACTION):
+            return scribe.record(Kind.COMPACTION, text)
+        case "user" if message.hide or any(mark in message.marks() for mark in REMINDER):
             return scribe.record(Kind.SYSTEM, text)
         case "user" if COMMAND.match(text):
             return scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)

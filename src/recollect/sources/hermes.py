@@ -31,7 +31,11 @@ from recollect.sources._values import arguments_of, as_text, count, instant
 STRUCTURED = "\0json:"  # before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
 INVOKED = re.compile(r"\[(?:SYSTEM|IMPORTANT): The user has invoked")  # a skill, by a slash command
-INJECTED = ("[SYSTEM:", "[System", "[IMPORTANT: You are running", "[Your active task list was preserved")
+INJECTED = (
+    *("[SYSTEM:", "[System", "[IMPORTANT: You are running", "[IMPORTANT: Background process"),
+    *("[IMPORTANT: Watch patterns", "[ASYNC DELEGATION"),
+    *("[Your active task list was preserved", "[Continuing toward your standing goal]"),
+)
 FINAL = {"stop", "end_turn", "length", "max_tokens", "content_filter"}
 TAG = re.compile(r"<(think|tool_call|tool_response)>(.*?)</\1>", re.DOTALL)
 SESSION_COLUMNS = (
@@ -86,7 +90,7 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
     for record in records:
         if record.kind is Kind.TOOL_RESPONSE:
             _judge(record, message)
-        elif message.get("_compressed_summary"):
+        elif message.get("_compressed_summary") or (not called and record.text.startswith(SUMMARY)):
             record.kind, record.opens = Kind.COMPACTION, Opens.NO
         elif record.kind is Kind.USER_INPUT and (message.get("observed") or message.get("display_kind") == "hidden"):
             record.kind, record.opens = Kind.SYSTEM, Opens.NO

@@ -1,10 +1,12 @@
 """OpenHands keeps one folder per conversation, ~/.openhands/conversations/<id>/ (before 1.0: ~/.openhands/sessions/<id>/).
 
-Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; the folders as published.
+Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; published runs of 1.16; the folders as
+published.
 In such a folder every event is a small file, `events/<number>.json` or `events/event-<number>-<id>.json`. Beside them lies
 `base_state.json` with the model, the workspace and the tokens of every call, before 1.0 `metadata.json` with the title.
 A conversation that was exported is one list of its events. An evaluation has one line of JSON per task, with the events in
 `history`: in 2024 as pairs of an action and what came of it, later as a list. Times have no zone.
+What `openhands --headless --json` printed may have been saved: the events, a line each, between words for the terminal.
 """
 
 import re
@@ -15,10 +17,10 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Problem, Stop, TitleRank, Usage
+from recollect.model import About, Entry, Kind, Noise, Problem, Stop, TitleRank, Usage
 from recollect.sources._container import Line, Misfit, Unreadable
 from recollect.sources._head import Head
-from recollect.sources._json import beside, content_of, decoded, document
+from recollect.sources._json import beside, content_of, decoded, document, text
 from recollect.sources._jsonl import every_line
 from recollect.sources._litellm import usage_of
 from recollect.sources._message import Scribe, text_of
@@ -32,6 +34,7 @@ STATE, FIRST, METADATA = "base_state.json", "0.json", "metadata.json"
 EVENT_FILE = re.compile(r"(?:event-)?(\d+)(?:-.*)?\.json")
 CONVERSATION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 LIMIT = "maximum iteration"
+MODEL = re.compile(r"^. Agent initialized with model: (\S+)$", re.MULTILINE)
 
 
 class Event(Struct):
@@ -103,6 +106,11 @@ def is_evaluation(head: Head) -> bool:
     return False
 
 
+def is_printed(head: Head) -> bool:
+    found = (decoded(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
+    return any(_is_event(value) and str(value.get("kind")).endswith("Event") for value in found if value)
+
+
 # ---- folders
 
 
@@ -167,6 +175,22 @@ def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
     talk = Talk()
     for place, raw in enumerate(raws, 1):
         yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
+
+
+def read_printed(path: Path, content: str) -> Iterable[Entry]:
+    """What a run printed. It names its conversation only at the end, and so is known by its first event."""
+    events = (decoded(line, Event) for line in content.split("\n") if line.startswith("{"))
+    session = next((text_of(event.id) for event in events if event and event.id), path.stem)
+    model = MODEL.search(content)
+    yield About(session=session, model=model[1] if model else None)
+    talk = Talk()
+    for place, line in enumerate(content.split("\n"), 1):
+        if not line.startswith("{"):
+            yield Noise("words for the terminal")
+        elif decoded(line, Raw) is None:
+            yield Problem(path, place, "an event is not JSON, or not all of it", line[:100])
+        else:
+            yield from _entries(session, place, line, talk)
 
 
 def read_evaluation(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -263,6 +287,7 @@ SOURCE = Source(
         ),
         Document(endings=(".json",), recognises=is_export, load=document(list[Raw]), read=read_export),
         Document(endings=(".jsonl",), recognises=is_evaluation, load=every_line(Row), read=read_evaluation),
+        Document(endings=(".jsonl",), recognises=is_printed, load=text, read=read_printed),
     ),
     real_sessions=289,
 )
