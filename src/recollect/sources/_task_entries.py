@@ -68,9 +68,10 @@ class Task(Struct):
 
 
 def reason(text: str) -> str:
-    """What an error says, which may be an object as text."""
+    """What an error says, which may be an object as text, and one within another."""
     told = decoded(text, dict[str, Any]) or {}
-    return text_of(told.get("message")) or text
+    said = text_of(told.get("message") or told.get("errorMessage"))
+    return reason(said) if said and len(said) < len(text) else text
 
 
 def plain(name: str) -> str:

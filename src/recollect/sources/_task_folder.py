@@ -4,7 +4,7 @@
 anew each time), what passed between agent and model (`api_conversation_history.json`), which models were used
 (`task_metadata.json`) and, in Roo Code and Kilo Code, the entry of the list of tasks (`history_item.json`).
 
-Evidence: the types that the three publish, and parts of four published tasks that were looked at, not stored.
+Evidence: the types that the three publish, and parts of eight published tasks that were looked at, not stored.
 An entry is written under the same `ts` while it streams, and the last one counts; one that was left `partial` and is
 followed by the whole is the same thing. Tokens stand in `api_req_started`, which comes before what the model answers; why a
 request was cancelled is written there afterwards. `_task_tools` tells of calls, `_task_speech` of what was said.
@@ -49,6 +49,7 @@ NOTICES = {
     *("load_mcp_documentation", "generate_explanation", "mcp_notification", "report_bug", "user_edit_todos"),
     *("shell_integration_warning", "shell_integration_warning_with_suggestion", *RESUMED),
 }
+CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # what Cline alone writes into an entry
 BOOKKEEPING = {
     *("api_req_rate_limited", "api_req_retry_delayed", "browser_session_status", "checkpoint_created"),
     *("checkpoint_saved", "conditional_rules_applied", "hook_output_stream", "mcp_server_request_started"),
@@ -85,13 +86,14 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
 
 
 def agent_of(head: Head) -> str | None:
-    """Whose task this is, if it is one: by the folder it lies in; elsewhere, Cline alone begins one with a `task`."""
+    """Whose task this is, if it is one: by the folder it lies in; elsewhere, by what Cline alone writes."""
     listed = head.values[0] if head.values and isinstance(head.values[0], list) else []
     entries = [entry for entry in listed[:40] if isinstance(entry, dict)]
     if not any("ts" in entry and entry.get("type") in ("ask", "say") and entry["type"] in entry for entry in entries):
         return None
     named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
-    return next(named, "cline" if entries[0].get("say") == "task" else "roo-code")
+    is_clines = entries[0].get("say") == "task" or any(CLINES & entry.keys() for entry in entries)
+    return next(named, "cline" if is_clines else "roo-code")
 
 
 def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
@@ -162,10 +164,10 @@ def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
         return
     name = message.name()
     key = f"{task.session}/{as_text(message.ts)}/{name}" if message.ts else f"{task.session}@{place}"
-    scribe = Scribe(session=task.session, key=key, at=instant(message.ts), line=place, usage=task.usage)
-    scribe.model = _model(task, message)
     if name in AFTER_A_REQUEST:
         yield from _end_of_request(task)
+    scribe = Scribe(session=task.session, key=key, at=instant(message.ts), line=place, usage=task.usage)
+    scribe.model = _model(task, message)
     records = list(_read(task, scribe, message, entry))
     cut = list(_cut(task, scribe, message))
     yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt is of its turn

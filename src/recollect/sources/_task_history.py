@@ -1,10 +1,11 @@
 """What passed between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
 
-The history has no times and is cut when it grows too long, so it is no log; but it holds the exact input and output of the
-tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its answer
-is a `tool_result` block, or text under a heading such as `[read_file for 'a.txt'] Result:`. Nothing names the entry of the
-interface that belongs to a call. They are taken for the same where both sides know as many calls of a tool about the same
-thing: then the first is the first, and the last the last.
+The history is cut when it grows too long and long had no times, so it is no log; but it holds the exact input and output of
+the tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its
+answer is a `tool_result` block or text, in Cline either of them under a heading such as `[read_file for 'a.txt'] Result:`.
+Nothing names the entry of the interface that belongs to a call. They are taken for the same where both sides know as many
+calls of a tool about the same thing: then the first is the first, and the last the last. The interface shows paths from the
+agent's folder on, however the model wrote them.
 """
 
 import re
@@ -25,6 +26,7 @@ CALLED = {  # by the model: what sort of call it is, and which argument says wha
     "search_and_replace": ("edit", "path"),
     "search_replace": ("edit", "path"),
     "edit_file": ("edit", "path"),
+    "apply_patch": ("edit", "path"),
     "list_files": ("list", "path"),
     "list_code_definition_names": ("definitions", "path"),
     "search_files": ("search", "regex"),
@@ -38,11 +40,13 @@ CALLED = {  # by the model: what sort of call it is, and which argument says wha
     "switch_mode": ("mode", "mode_slug"),
     "use_subagents": ("subagents", ""),
     "update_todo_list": ("todos", ""),
+    "use_skill": ("skill", "skill_name"),
 }
 SHOWN = {  # by the interface
     "readFile": ("read", "path"),
     "newFileCreated": ("edit", "path"),
     "editedExistingFile": ("edit", "path"),
+    "fileDeleted": ("edit", "path"),
     "appliedDiff": ("edit", "path"),
     "insertContent": ("edit", "path"),
     "searchAndReplace": ("edit", "path"),
@@ -60,13 +64,22 @@ SHOWN = {  # by the interface
     "switchMode": ("mode", "mode"),
     "use_subagents": ("subagents", ""),
     "updateTodoList": ("todos", ""),
+    "useSkill": ("skill", "path"),
 }
+OF_FILES = {"read", "edit", "list", "definitions"}
+HEADED = {"subagents": "use_subagents"}  # tools that go by another name in a heading
 SPOKEN = {"attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"}  # no calls to the person
 WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>(.*?)</\1>", re.DOTALL)
 PARAMETER = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
 NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
 HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
 ENVIRONMENT = "<environment_details>"
+APPENDED = re.compile(  # to an answer, by Cline
+    r"<environment_details>"
+    r"|# (?:TODO LIST|Todo List|task_progress(?: List)?) "
+    r"(?:RECOMMENDED|(?:UPDATE|CREATION) REQUIRED|\(Optional - Plan Mode\))"
+)
+PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
 
@@ -113,23 +126,44 @@ def first_words(history: list[Said]) -> str:
 def answered_in(request: str) -> str | None:
     """The answer of the tool with which a request to the model begins."""
     heading = HEADING.match(request)
-    return request[heading.end() :].partition(ENVIRONMENT)[0].strip() if heading else None
+    return APPENDED.split(request[heading.end() :], maxsplit=1)[0].strip() if heading else None
 
 
 def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]:
     """The exchange of each entry of the interface that certainly is one: {place of the entry: exchange}."""
+    folders = _folders(history)
     called: dict[Topic, list[Exchange]] = {}
     for exchange in _exchanges(history):
-        called.setdefault(_called_topic(exchange), []).append(exchange)
+        called.setdefault(_in_folder(_called_topic(exchange), folders), []).append(exchange)
     places: dict[Topic, list[int]] = {}
     for place, topic in shown.items():
-        places.setdefault(topic, []).append(place)
+        places.setdefault(_in_folder(topic, folders), []).append(place)
     return {
         place: exchange
         for topic, entries in places.items()
         if len(entries) == len(called.get(topic, []))
         for place, exchange in zip(entries, called[topic], strict=True)
     }
+
+
+def _folders(history: list[Said]) -> list[str]:
+    """The folders that the agent worked in: a task may be taken up again in another one."""
+    texts = (text for said in history if said.role == "user" for text in _texts(said) if ENVIRONMENT in text)
+    found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
+    return list(dict.fromkeys(found))
+
+
+def _in_folder(topic: Topic, folders: list[str]) -> Topic:
+    """A topic as the interface shows it: a file from the agent's folder on, and that folder itself by its name."""
+    sort, path = topic
+    if sort not in OF_FILES:
+        return topic
+    for folder in folders:
+        if path in {"", "."} or path.rstrip("/").lower() == folder.lower():
+            return sort, folder.rpartition("/")[2]
+        if path.lower().startswith(f"{folder.lower()}/"):
+            return sort, path[len(folder) + 1 :].rstrip("/")
+    return sort, path.rstrip("/")
 
 
 def _called_topic(exchange: Exchange) -> Topic:
@@ -141,17 +175,20 @@ def _called_topic(exchange: Exchange) -> Topic:
 def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
     sort, argument = known
     subject = arguments.get(argument) if argument else None
-    if sort == "read" and subject is None:
+    if sort in {"read", "edit"} and subject is None:
         subject = _only_file(arguments)
     text = as_text(subject).strip()
     return sort, text.replace("\\", "/").removeprefix("./") if argument == "path" else text
 
 
 def _only_file(arguments: dict[str, Any]) -> Any:
-    """Roo Code reads several files in one call; it is about a file where it reads one."""
+    """Some calls read or patch several files; one is about a file where there is but one."""
     files = arguments.get("files")
+    patch = arguments.get("input") or arguments.get("patch")
     if isinstance(files, list):
         paths = [file.get("path") if isinstance(file, dict) else file for file in files]
+    elif patch:
+        paths = PATCHED.findall(as_text(patch))
     else:
         paths = re.findall(r"<path>(.*?)</path>", as_text(arguments.get("args")), re.DOTALL)
     return paths[0] if len(paths) == 1 else None
@@ -187,7 +224,9 @@ def _answer(calls: list[Exchange], answer: Said) -> None:
     }
     for call in calls:
         if call.call in results:
-            call.output = text_of(results[call.call].get("content"))
+            output = text_of(results[call.call].get("content"))
+            heading = HEADING.match(output)
+            call.output = output[heading.end() :] if heading and _named(heading) == call.tool else output
             call.failed = bool(results[call.call].get("is_error"))
     headed = list(_headed(_texts(answer)))
     if not results and [tool for tool, _ in headed] == [call.tool for call in calls]:
@@ -201,10 +240,14 @@ def _headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     for text in texts:
         heading = HEADING.match(text)
         if heading and (output := text[heading.end() :]):
-            yield heading[1], output
+            yield _named(heading), output
         elif tool is not None and not heading:
             yield tool, "" if text.startswith(ENVIRONMENT) else text
-        tool = heading[1] if heading and heading.end() == len(text) else None
+        tool = _named(heading) if heading and heading.end() == len(text) else None
+
+
+def _named(heading: re.Match[str]) -> str:
+    return HEADED.get(heading[1], heading[1])
 
 
 def _blocks(said: Said) -> list[Any]:

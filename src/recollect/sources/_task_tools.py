@@ -29,7 +29,7 @@ REFUSED = (
     *("The user denied this operation", "The tool execution failed", "Error:\n"),
     *('{"status":"error"', '{"status":"denied"'),
 )
-EXIT_CODE = re.compile(r"(?:Exit code:|exited with (?:exit )?code) (\d{1,9})\b")
+EXIT_CODE = re.compile(r"(?:Exit code:|exited with (?:exit )?code|^Command [a-z ]+\(?exit code) (\d{1,9})\b")
 
 
 def topic_of(message: Message) -> Topic:

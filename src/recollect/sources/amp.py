@@ -1,6 +1,6 @@
 """Amp keeps a copy of each thread as one document, ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
 
-Evidence: descriptions and readers that others published; no real thread was at hand.
+Evidence: what others published, descriptions, readers and Amp's own program taken apart; no real thread was at hand.
 The file is written anew as the thread goes on. Only what the person sent has a time of its own (`meta.sentAt`), what the
 agent did has that of its tokens or of its first block. The answer of a tool is in the next user message, inside `run`.
 `state` says how an answer ended. For models of OpenAI, `cacheCreationInputTokens` counts input that was not cached at all.
@@ -98,9 +98,10 @@ def _folder(uri: Any) -> str | None:
 
 
 def _parent(relationships: Any) -> str | None:
-    """The thread that this one was handed off or forked from."""
+    """The thread that this one was handed off or forked from. The role is that of this thread, not of the other one."""
     known = [_object(item) for item in relationships] if isinstance(relationships, list) else []
-    return next((as_text(item.get("threadID")) or None for item in known if item.get("role") == "parent"), None)
+    from_others = (item for item in known if item.get("role") == "child" and item.get("type") != "mention")
+    return next((as_text(item.get("threadID")) or None for item in from_others), None)
 
 
 def _message(scribe: Scribe, message: Message) -> Iterator[Record]:

@@ -4,6 +4,8 @@ Evidence: published types and samples of both forms; no real session was at hand
 What a task consists of is told in `_task_folder`. A session of the SDK is ~/.cline/data/sessions/<id>/<id>.messages.json, a
 document of messages with content blocks; `<id>.json` beside it says folder, model and title. An answer whose tokens were
 counted and that calls no tool ends the turn. A sub-agent's messages lie in the folder of the session that called it.
+What the person typed stands in `<user_input>`, or in `<user_command>` after a slash, with notices and files around or in it;
+`metadata` says which user messages are none, and which came while the agent was at work (`userRunSpan` 0).
 """
 
 import re
@@ -13,10 +15,10 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
 from recollect.sources._head import Head
 from recollect.sources._json import beside, document, each
-from recollect.sources._message import Scribe, agent_blocks, prompt_or_system, user_blocks
+from recollect.sources._message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
 from recollect.sources._source import Document, Source, home_of
 from recollect.sources._task_folder import task_format
 from recollect.sources._values import count, instant
@@ -24,7 +26,13 @@ from recollect.sources._vscode import extension_storage
 
 EXTENSION = "saoudrizwan.claude-dev"
 MESSAGES = ".messages.json"
-TYPED = re.compile(r"\s*<user_input[^>]*>(.*)</user_input>\s*", re.DOTALL)
+TYPED = re.compile(r"<user_input\b[^>]*>(.*?)</user_input>", re.DOTALL)
+COMMAND = re.compile(r"\s*<user_command\b[^>]*\bslash=\"([^\"]+)\"[^>]*>(.*)</user_command>\s*", re.DOTALL)
+ADDED = re.compile(r"<mode_notice>.*?</mode_notice>|<file_content\b[^>]*>.*?</file_content>", re.DOTALL)
+COMPACTIONS = {"compaction", "compaction_summary", "auto_compaction", "manual_compaction", "compaction_budget_emergency"}
+SILENT = {"system", "status", "error"}  # who speaks, where it is not the person
+NOTICES = {"completion_reminder", "loop_detection_notice", "mistake_stop_notice", "recovery_notice"}
+CONTINUED = ("[TASK RESUMPTION]", "The user approved switching to act mode. Continue with the approved plan now.")
 
 
 class Message(Struct, rename="camel"):
@@ -63,7 +71,8 @@ def task_homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def session_homes(env: Mapping[str, str]) -> list[Path]:
-    return [data_folder(env) / "sessions"]
+    own = env.get("CLINE_SESSION_DATA_DIR")
+    return [Path(own) if own else data_folder(env) / "sessions"]
 
 
 def recognises(head: Head) -> bool:
@@ -105,10 +114,15 @@ def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
     scribe.model = info["id"] if isinstance(info.get("id"), str) else None
     shown = message.metadata if isinstance(message.metadata, dict) else {}
     match message.role:
-        case "user" if shown.get("displayOnly") or shown.get("displayRole") == "system":
-            yield from user_blocks(scribe, message.content, lambda scribe, text: iter([scribe.record(Kind.SYSTEM, text)]))
+        case "user" if shown.get("kind") in COMPACTIONS:
+            yield from user_blocks(scribe, message.content, _as(Kind.COMPACTION))
+        case "user" if shown.get("displayOnly") or shown.get("displayRole") in SILENT or shown.get("kind") in NOTICES:
+            yield from user_blocks(scribe, message.content, _as(Kind.SYSTEM))
         case "user":
-            yield from user_blocks(scribe, message.content, _typed)
+            at_work = shown.get("userRunSpan") == 0
+            yield from user_blocks(scribe, message.content, _said_at_work if at_work else _typed)
+        case "error":
+            yield scribe.record(Kind.RUNTIME, text_of(message.content), stop=Stop.CRASH, failed=True)
         case "assistant":
             scribe.usage = _usage(message.metrics)
             records = list(agent_blocks(scribe, message.content))
@@ -122,19 +136,45 @@ def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
         yield scribe.record(Kind.RUNTIME, "")
 
 
+def _as(kind: Kind) -> Said:
+    return lambda scribe, text: iter([scribe.record(kind, text)])
+
+
 def _typed(scribe: Scribe, text: str) -> Iterator[Record]:
-    typed = TYPED.fullmatch(text)
-    yield from prompt_or_system(scribe, typed[1].strip() if typed else text)
+    words, added = _own_words(text)
+    if command := COMMAND.fullmatch(words):
+        yield scribe.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=Opens.COMMAND)
+    elif words.startswith(CONTINUED):
+        yield scribe.record(Kind.SYSTEM, words)
+    elif words:
+        yield from prompt_or_system(scribe, words)
+    yield from (scribe.record(Kind.SYSTEM, words) for words in added)
+
+
+def _said_at_work(scribe: Scribe, text: str) -> Iterator[Record]:
+    words, added = _own_words(text)
+    if words:
+        yield scribe.record(Kind.USER_INPUT, words)
+    yield from (scribe.record(Kind.SYSTEM, words) for words in added)
+
+
+def _own_words(text: str) -> tuple[str, list[str]]:
+    """What the person typed, and what was added to it."""
+    if "<user_" not in text and "<mode_notice>" not in text:
+        return text.strip(), []
+    return TYPED.sub(r"\1", ADDED.sub("", text)).strip(), ADDED.findall(text)
 
 
 def _usage(metrics: Any) -> Usage | None:
+    """What came from the cache and went there is among the tokens that went in."""
     if not isinstance(metrics, dict):
         return None
+    read, written = count(metrics.get("cacheReadTokens")), count(metrics.get("cacheWriteTokens"))
     return Usage(
-        input=count(metrics.get("inputTokens")),
+        input=max(count(metrics.get("inputTokens")) - read - written, 0),
         output=count(metrics.get("outputTokens")),
-        cache_read=count(metrics.get("cacheReadTokens")),
-        cache_write=count(metrics.get("cacheWriteTokens")),
+        cache_read=read,
+        cache_write=written,
     )
 
 
