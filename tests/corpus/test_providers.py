@@ -116,8 +116,7 @@ def test_real_files_are_recognised_as_what_they_are(
     readings: dict[str, Reading], corpus: Path, index: list[dict[str, str]], provider: str
 ) -> None:
     report = readings[provider].report
-    title = next(source.title for source in all_sources() if source.name == PROVIDERS[provider])
-    taken = {path: agent for path, agent in report.recognised.items() if agent != title}
+    taken = {path: source for path, source in report.recognised.items() if source != PROVIDERS[provider]}
     assert taken == {}
     real = [str(corpus / row["path"]) for row in index if row["provider"] == provider and row["kind"] == "real"]
     strangers = {str(corpus / path) for path in STRANGERS}
@@ -201,7 +200,7 @@ def test_what_was_read_is_not_read_again(readings: dict[str, Reading], provider:
 def test_what_is_no_log_is_taken_for_none(corpus: Path, tmp_path: Path) -> None:
     for provider in NO_LOGS:
         reading = Reading(corpus / provider, tmp_path / provider)
-        assert set(reading.report.recognised.values()) <= {"Codex"}
+        assert set(reading.report.recognised.values()) <= {"codex"}
         assert len(reading.report.unrecognised) == len(list((corpus / provider).rglob("*.jsonl"))) - 1
         reading.reader.close()
         reading.intake.__exit__()

@@ -77,7 +77,7 @@ class Intake:
         logs: set[Path] = set()
         for path, item in found:
             if isinstance(item, Log):
-                report.recognised[path_text(path)] = item.source.title
+                report.recognised[path_text(path)] = item.source.name
                 if item.path not in logs:  # several files may be one log
                     logs.add(item.path)
                     yield item

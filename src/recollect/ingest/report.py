@@ -19,7 +19,7 @@ class Report(Struct, kw_only=True):
     seconds: float = 0.0
     unreadable: list[str] = []
     unrecognised: list[str] = []  # named, or in a folder that was named, but of no agent that we know
-    recognised: dict[str, str] = {}  # which agent's a named file was taken for
+    recognised: dict[str, str] = {}  # of which source a named file was taken to be
 
 
 OnProgress = Callable[[Report], None]

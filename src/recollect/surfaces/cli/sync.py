@@ -52,12 +52,13 @@ def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
 
 def _show_recognised(recognised: dict[str, str]) -> None:
     """What each named file was taken for: one by one while they are few, else counted."""
+    titles = {source.name: source.title for source in all_sources()}
     if len(recognised) <= NAMED:
-        for path, agent in recognised.items():
-            click.echo(f"{path}: {agent}")
+        for path, source in recognised.items():
+            click.echo(f"{path}: {titles[source]}")
         return
-    for agent, files in Counter(recognised.values()).most_common():
-        click.echo(f"{agent}: {files:,} files")
+    for source, files in Counter(recognised.values()).most_common():
+        click.echo(f"{titles[source]}: {files:,} files")
 
 
 def sentence(report: Report) -> str:
