@@ -25,9 +25,9 @@ from tests.conftest import Person
 from tests.golden import NAMED, NOW, became, cases, contents, lay_out, run, statements
 from tests.logs import Claude, append, write
 
-CUTS = 12  # places per log where it is cut; the property tests look for others
+CUTS = 8  # places per log where it is cut; the property tests look for others
 SHUFFLES = 2
-ODDITIES = 8  # times that a fixture is altered
+ODDITIES = 5  # times that a fixture is altered
 ODD = [None, True, 0, -1, 1.5, 10**30, "", "odd", "2026-13-99", [], [None], [[]], ["odd"], {}, {"odd": 1}, {"type": "odd"}]
 STATES = 8  # of a document on its way
 LINE = re.compile(rb"[^\n]*\n|[^\n]+")
