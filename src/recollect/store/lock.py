@@ -9,7 +9,7 @@ from pathlib import Path
 
 from recollect.errors import Busy, StoreFault
 
-ASKERS = 5  # attempts before a lock counts as held by a writer
+ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
 
 
 @contextmanager
