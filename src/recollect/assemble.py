@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import (
+    AGENT_ACTS,
     About,
     Event,
     Kind,
@@ -38,7 +39,6 @@ WEB_TOOLS = {
 OWN_SERVER = re.compile(r"^(?:mcp__)?(?:recollect|moraine)(?:[-_.:/][a-z0-9_-]*)?(?:__|[./:])", re.IGNORECASE)
 OWN_NAMES = {"search_sessions", "list_sessions"}
 OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask)\b")
-AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
 
 
 class Call(Struct, array_like=True):

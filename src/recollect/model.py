@@ -28,6 +28,7 @@ class Kind(StrEnum):
 KINDS = tuple(Kind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 SEARCHABLE = KINDS[:-1]
+AGENT_ACTS = frozenset({Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL})
 
 
 class Opens(StrEnum):

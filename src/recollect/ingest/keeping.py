@@ -265,7 +265,8 @@ class Keeper:
 
     def _has_moved(self, native_id: str) -> bool:
         """Whether a sub-agent that this log told of has since got a log of its own."""
-        return self.archive.path_of(session_id(self.source.name, native_id)) != path_text(self.log.path)
+        there = self.archive.path_and_size(session_id(self.source.name, native_id))
+        return there is None or there[0] != path_text(self.log.path)
 
     def _store_titles(self, entries: list[Entry]) -> None:
         """Titles that name a record instead of a session: the record may be in another one."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop
+from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Opens, Problem, Record, Stop
 from recollect.sources._genai import (
     CONVERSATION,
     Role,
@@ -30,7 +30,6 @@ from recollect.sources._message import Scribe, chat_message
 from recollect.sources._otlp import Operation, Place, SpanKey, operations
 from recollect.sources._values import instant
 
-AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
 CANCELLED = ("cancel", "abort", "interrupt")  # in the name of an error: the person's doing, not a failure
 
 Said = tuple[str, ...]  # what makes two records the same

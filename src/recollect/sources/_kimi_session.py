@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Record, Stop, Usage
+from recollect.model import AGENT_ACTS, Entry, Kind, Record, Stop, Usage
 from recollect.sources._container import Line
 from recollect.sources._message import Scribe
 from recollect.sources._values import count
@@ -14,7 +14,6 @@ from recollect.sources._values import count
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or one that a compaction put aside
 EXIT_CODE = re.compile(r"Command failed with exit code: (\d{1,9})\b")
-AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
 
 
 def session_of(path: Path) -> tuple[str, str | None]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Opens, Problem, Record, Stop, Usage
+from recollect.model import AGENT_ACTS, Entry, Kind, Opens, Problem, Record, Stop, Usage
 from recollect.sources._container import Line, Misfit
-from recollect.sources._values import arguments_of, as_text
+from recollect.sources._values import arguments_of, as_text, word
 
 DEEPEST = 50  # levels of nesting: no tool answers with more
 WORDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
@@ -52,7 +52,7 @@ class Scribe(Struct, kw_only=True):
             branch=self.branch,
             **more,
         )
-        if kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}:
+        if kind in AGENT_ACTS:
             record.model = self.model
             record.usage, self.usage = self.usage, None
         return record
@@ -137,7 +137,7 @@ Said = Callable[[Scribe, str], Iterator[Record]]
 def user_blocks(scribe: Scribe, content: Any, said: Said = prompt_or_system) -> Iterator[Record]:
     """A user message of content blocks: the results of tools, and what the person said, as one prompt."""
     blocks = content if isinstance(content, list) else [content]
-    results = [block for block in blocks if isinstance(block, dict) and _name(block.get("type")) in RESULTS]
+    results = [block for block in blocks if isinstance(block, dict) and word(block.get("type")) in RESULTS]
     for block in results:
         yield _result(scribe, block)
     words = "\n\n".join(text for block in blocks if block not in results and (text := text_of(block)).strip())
@@ -161,14 +161,14 @@ def _agent_block(scribe: Scribe, block: Any) -> Iterator[Record]:
         block = {"type": "text", "text": block}
     if not isinstance(block, dict):
         return
-    kind = _name(block.get("type"))
+    kind = word(block.get("type"))
     if kind in THINKING:
         yield scribe.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text") or block.get("think")))
     elif kind in CALLS:
         name = block.get("name") or block.get("toolName")
         call = block.get("id") or block.get("toolCallId")
         given = next((block[key] for key in ("input", "arguments", "args") if key in block), None)
-        yield scribe.call(_name(name), _name(call), given)
+        yield scribe.call(word(name), word(call), given)
     elif kind in RESULTS:
         yield _result(scribe, block)
     elif kind == "text" or "text" in block:
@@ -182,11 +182,7 @@ def _result(scribe: Scribe, block: dict[str, Any]) -> Record:
     call = block.get("tool_use_id") or block.get("toolUseId") or block.get("toolUseID") or block.get("toolCallId")
     output = next((block[key] for key in ("content", "output", "result") if key in block), None)
     failed = bool(block.get("is_error") or block.get("isError"))
-    return scribe.result(_name(call), output, failed=failed)
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return scribe.result(word(call), output, failed=failed)
 
 
 def chat_message(
@@ -207,7 +203,7 @@ def chat_message(
                 yield _chat_call(scribe, call)
         case "tool" | "function" | "toolResult":
             call = message.get("tool_call_id") or message.get("toolCallId") or message.get("call_id")
-            yield scribe.result(_name(call), content, tool=_name(message.get("name")))
+            yield scribe.result(word(call), content, tool=word(message.get("name")))
         case "system" | "developer":
             if text := text_of(content).strip():
                 yield scribe.record(Kind.SYSTEM, text)
@@ -221,4 +217,4 @@ def _chat_call(scribe: Scribe, call: Any) -> Record:
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     given = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
-    return scribe.call(_name(inner.get("name")), _name(call.get("id") or call.get("call_id")), given)
+    return scribe.call(word(inner.get("name")), word(call.get("id") or call.get("call_id")), given)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, Usage
+from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Record, Stop, Usage
 from recollect.sources._json import decoded
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._values import bounded, count, instant
@@ -15,7 +15,6 @@ ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
 UNANSWERED = {"pending", "running"}
 BOOKKEEPING = {"step-start", "snapshot", "agent"}  # an agent that is mentioned is named in the prompt as well
-ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
 
 
 class Message(Struct):
@@ -245,7 +244,7 @@ def _name(error: Any) -> str:
 
 
 def _charge(done: list[Record], tokens: Any) -> None:
-    first = next((record for record in done if record.kind in ACTS), done[0] if done else None)
+    first = next((record for record in done if record.kind in AGENT_ACTS), done[0] if done else None)
     if first is not None and isinstance(tokens, dict):
         first.usage = _usage(tokens)
 

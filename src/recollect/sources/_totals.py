@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from recollect.model import Entry, Kind, Record, Usage
-
-AGENT_ACTS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}
+from recollect.model import AGENT_ACTS, Entry, Record, Usage
 
 
 def with_total(entries: Iterable[Entry], total: Usage) -> list[Entry]:

@@ -9,6 +9,7 @@ import msgspec
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment, in UTC
 LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
 UNITS = (  # the first day that a number of this size can mean is in 1973: no agent is older
     (100_000_000_000_000_000, 1 / 1_000_000),  # nanoseconds

@@ -25,9 +25,8 @@ from recollect.sources._container import Line
 from recollect.sources._head import Head
 from recollect.sources._json import decoded
 from recollect.sources._source import Lines, Source, home_of
-from recollect.sources._values import bounded, milliseconds
+from recollect.sources._values import UUID, bounded, milliseconds
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits

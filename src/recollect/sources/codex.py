@@ -8,7 +8,6 @@ prompt between them steers. A forked session begins with its parent's whole hist
 Token counts are running totals, which a fork takes over from its parent.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,9 +29,8 @@ from recollect.sources._container import Line
 from recollect.sources._head import Head
 from recollect.sources._jsonl import every_line
 from recollect.sources._source import Document, Lines, Source, home_of
-from recollect.sources._values import milliseconds
+from recollect.sources._values import UUID, milliseconds
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
 NOTICES = {"deprecation_notice", "guardian_warning", "model_reroute", "stream_error", "undo_completed", "warning"}
 QUIET = {

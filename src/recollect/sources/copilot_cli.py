@@ -25,9 +25,8 @@ from recollect.sources._head import Head
 from recollect.sources._json import document, text
 from recollect.sources._message import Scribe, chat_message, text_of
 from recollect.sources._source import Document, Lines, Source, home_of
-from recollect.sources._values import arguments_of, count, instant, word
+from recollect.sources._values import UUID, arguments_of, count, instant, word
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
 BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value stands on the lines below

@@ -24,9 +24,8 @@ from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
 from recollect.sources._source import Document, Source, home_of
 from recollect.sources._totals import with_total
-from recollect.sources._values import as_text, count, instant
+from recollect.sources._values import UUID, as_text, count, instant
 
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
 OUTCOMES = {
     "completed": Stop.ANSWER,

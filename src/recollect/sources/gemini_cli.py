@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
 from recollect.sources._container import Line, Misfit
+from recollect.sources._gemini_shapes import Header, Message, Patch, Tokens, ToolCall
 from recollect.sources._head import Head
 from recollect.sources._json import decoded, document, each
 from recollect.sources._jsonl import every_line
@@ -50,59 +51,6 @@ THOUGHT = "[Thought: true]"  # stands after a thought where the content is one t
 REFUSED = {"cancelled", "canceled"}
 FAILED = {"error", *REFUSED}
 CANCELLED = "Request cancelled."
-
-
-class Tokens(Struct):
-    input: Any = 0
-    output: Any = 0
-    cached: Any = 0
-    thoughts: Any = 0
-
-
-class ToolCall(Struct):
-    id: str | None = None
-    name: str | None = None
-    args: Any = None
-    status: str | None = None
-    result: Any = None
-    result_display: Any = field(default=None, name="resultDisplay")
-    timestamp: Any = None
-    agent_id: str | None = field(default=None, name="agentId")
-
-
-class Thought(Struct):
-    subject: str | None = None
-    description: str | None = None
-
-
-class Message(Struct, rename="camel"):
-    id: str | None = None
-    type: str = ""
-    timestamp: Any = None
-    content: Any = None
-    display_content: Any = None
-    thoughts: list[Thought] | None = None
-    tokens: Tokens | None = None
-    model: str | None = None
-    tool_calls: list[ToolCall] | None = None
-
-
-class Header(Struct, rename="camel"):
-    """The document, the first line of a log, or what `$set` changes of it."""
-
-    session_id: str | None = None
-    kind: str | None = None
-    summary: str | None = None
-    directories: list[str] | None = None
-    messages: list[Raw] = []
-
-
-class Patch(Message, rename="camel"):
-    """A line of the newer form: the header, a message, or a change."""
-
-    session_id: str | None = None
-    set: Raw = field(default=Raw(), name="$set")
-    rewind_to: Any = field(default=None, name="$rewindTo")
 
 
 class Told(Struct):

@@ -25,7 +25,7 @@ from recollect.sources._json import beside, document
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Database, Document, Source, config_homes, data_home, home_of
-from recollect.sources._values import count, instant
+from recollect.sources._values import count, instant, word
 
 ENDS = {"UserTurnEnd": Stop.ANSWER, "ToolUseRejected": Stop.CANCEL, "Error": Stop.CRASH, "Cancelled": Stop.INTERRUPT}
 MESSAGES, SESSION = "messages.jsonl", "session.json"
@@ -218,7 +218,7 @@ def _answer(scribe: Scribe, blocks: list[Block]) -> Iterator[Record]:
             case "thinking" | "reasoning":
                 yield scribe.record(Kind.REASONING, text_of(block.data))
             case "toolUse":
-                yield scribe.call(_name(data.get("name")), _name(data.get("toolUseId")), data.get("input"))
+                yield scribe.call(word(data.get("name")), word(data.get("toolUseId")), data.get("input"))
             case _:
                 yield scribe.unknown({"kind": block.kind, "data": block.data})
 
@@ -230,7 +230,7 @@ def _result(scribe: Scribe, block: Block) -> Record:
     data = [part.get("data") if isinstance(part, dict) else part for part in parts] if isinstance(parts, list) else [parts]
     code = next((code for item in data if (code := EXIT_CODE.search(text_of(_part(item, "exit_status"))))), None)
     return scribe.result(
-        _name(block.data.get("toolUseId")),
+        word(block.data.get("toolUseId")),
         [[_part(item, "stdout"), _part(item, "stderr")] if _part(item, "exit_status") else item for item in data],
         failed=str(block.data.get("status")).lower() == "error",
         exit_code=int(code[0]) if code else None,
@@ -240,10 +240,6 @@ def _result(scribe: Scribe, block: Block) -> Record:
 def _part(item: Any, name: str) -> Any:
     """A part of what a shell command gave; None of anything else."""
     return item.get(name) if isinstance(item, dict) else None
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:

@@ -19,14 +19,14 @@ from msgspec import Struct
 from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
 from recollect.sources import gemini_cli
 from recollect.sources._container import Line
+from recollect.sources._gemini_shapes import Header
 from recollect.sources._head import Head
 from recollect.sources._json import document
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Lines, Memory, Source, home_of
-from recollect.sources._values import count, instant
+from recollect.sources._values import count, instant, word
 
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-EXIT_CODE = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 TAGGED = ("<qwen:", "<system-reminder>")
 SUMMARY = "<state_snapshot>"
 FAILED = {"error", "failed", "cancelled", "canceled"}
@@ -201,7 +201,7 @@ def _assistant(scribe: Scribe, row: Row) -> Iterator[Record]:
 def _agent_part(scribe: Scribe, part: Any) -> Iterator[Record]:
     match part:
         case {"functionCall": dict(call)}:
-            yield scribe.call(_name(call.get("name")), _name(call.get("id")), call.get("args"))
+            yield scribe.call(word(call.get("name")), word(call.get("id")), call.get("args"))
         case {"text": str(text), "thought": True}:
             yield scribe.record(Kind.REASONING, text)
         case {"text": str(text)}:
@@ -233,18 +233,14 @@ def _tool_result(scribe: Scribe, row: Row) -> Iterator[Record]:
     responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
     for response in responses or [None]:
         told = response if isinstance(response, dict) else {}
-        own = _name(told.get("id"))
+        own = word(told.get("id"))
         call = own if len(responses) > 1 and own else result.call_id or own or row.uuid
         output = told.get("response")
         failed = result.status in FAILED or bool(result.error) or (isinstance(output, dict) and "error" in output)
-        record = scribe.result(call, output or result.result_display, tool=_name(told.get("name")), failed=failed)
-        code = EXIT_CODE.search(record.text)
+        record = scribe.result(call, output or result.result_display, tool=word(told.get("name")), failed=failed)
+        code = gemini_cli.EXIT_CODE.search(record.text)
         record.exit_code = int(code[1]) if code else None
         yield record
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 # ---- what is neither
@@ -255,9 +251,9 @@ def _system(scribe: Scribe, row: Row) -> Iterator[Entry]:
     match row.subtype:
         case "custom_title":
             rank = TitleRank.GENERATED if payload.get("titleSource") == "auto" else TitleRank.CUSTOM
-            yield About(session=scribe.session, title=_name(payload.get("customTitle")), title_rank=rank)
+            yield About(session=scribe.session, title=word(payload.get("customTitle")), title_rank=rank)
         case "parent_session":
-            yield About(session=scribe.session, parent=_name(payload.get("parentSessionId")))
+            yield About(session=scribe.session, parent=word(payload.get("parentSessionId")))
         case "chat_compression":
             yield scribe.record(Kind.COMPACTION, _summary(payload.get("compressedHistory")))
         case "slash_command":
@@ -344,7 +340,7 @@ SOURCE = Source(
             endings=(".json",),
             is_log=gemini_cli.is_log,
             recognises=gemini_cli.is_qwens,
-            load=document(gemini_cli.Header),
+            load=document(Header),
             read=gemini_cli.read_document,
         ),
     ),

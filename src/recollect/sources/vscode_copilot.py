@@ -11,7 +11,6 @@ A request with a `confirmation` is a click on a button, such as "Continue", and 
 terminal in the background: no prompts. Only a response's end has a time.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,10 @@ from recollect.sources._json import beside, document
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Source
-from recollect.sources._values import count, instant, word
+from recollect.sources._values import UUID, count, instant, word
 from recollect.sources._vscode import EDITORS, path_of, user_folders
 from recollect.sources._vscode_response import Response, listing, mapping
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 SET_ALL, SET, PUSH, DELETE = range(4)  # kinds of operations
 COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 are under way
 

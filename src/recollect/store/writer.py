@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec import Struct
 from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
 from recollect.store._body import packed, unpacked
 from recollect.store._database import connect, fault, transaction
+from recollect.store._rows import EventCells, as_json, turn_row
 
 FAILED, OWN = 1, 2  # flags of an event
 ASK = 500  # ids per question, below SQLite's limit of parameters
@@ -31,25 +32,6 @@ class Cursor(Struct, kw_only=True):
     crc: int = 0
     state: bytes | None = None
     tally: dict[str, int] = {}
-
-
-class EventCells(NamedTuple):
-    """A row of the event table, without its key."""
-
-    id: bytes
-    session: int
-    turn: int
-    seq: int
-    kind: int
-    at: int
-    line: int
-    flags: int
-    tool: int | None
-    model: int | None
-    answers: int | None
-    exit_code: int | None
-    usage: str | None
-    body: str | bytes
 
 
 class Writer:
@@ -155,11 +137,6 @@ class Writer:
         """Every folder that an agent has worked in."""
         return [Path(cwd) for (cwd,) in self.db.execute("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%'")]
 
-    def path_of(self, session: bytes) -> str | None:
-        """The log that a session was read from last."""
-        row = self.db.execute("SELECT path FROM session WHERE id = ?", (session,)).fetchone()
-        return row[0] if row else None
-
     def put_session(self, session: Session) -> int:
         """Store what is known of a session now. A title never gives way to one of a lower rank."""
         row = self.db.execute(
@@ -193,8 +170,8 @@ class Writer:
                 session.branch,
                 session.project,
                 session.model,
-                _json(session.usage),
-                _json(session.redactions),
+                as_json(session.usage),
+                as_json(session.redactions),
             ),
         ).fetchone()
         return int(row[0])
@@ -213,7 +190,7 @@ class Writer:
     def put_about(self, session: bytes, path: str, about: About, project: str | None) -> None:
         """Keep what a log says of a session that is told elsewhere, now or later."""
         self._told.setdefault(session, {})[path] = about
-        self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", (session, path, _json(about)))
+        self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", (session, path, as_json(about)))
         self.db.execute(
             """
             UPDATE session
@@ -237,15 +214,15 @@ class Writer:
         """Make these all the turns of a session."""
         self.db.execute("DELETE FROM turn WHERE session = ? AND ordinal > ?", (session, len(turns)))
         stored = set(self.db.execute("SELECT * FROM turn WHERE session = ?", (session,)))
-        self._put_turns([row for turn in turns if (row := _turn_row(session, turn)) not in stored])
+        self._put_turns([row for turn in turns if (row := turn_row(session, turn)) not in stored])
 
     def put_turns(self, session: int, turns: Iterable[Turn]) -> None:
-        self._put_turns([_turn_row(session, turn) for turn in turns])
+        self._put_turns([turn_row(session, turn) for turn in turns])
 
     def _put_turns(self, rows: list[tuple[Any, ...]]) -> None:
         self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def stored(self, session: bytes) -> dict[bytes, "EventCells"]:
+    def stored(self, session: bytes) -> dict[bytes, EventCells]:
         """Every event of a session as it lies in the archive, by its id."""
         rows = self.db.execute(
             """
@@ -256,7 +233,7 @@ class Writer:
         )
         return {row[0]: EventCells._make(row) for row in rows}
 
-    def row(self, session: int, event: Event) -> "EventCells":
+    def row(self, session: int, event: Event) -> EventCells:
         """An event as it will lie in the archive."""
         return EventCells(
             event.id,
@@ -271,7 +248,7 @@ class Writer:
             self._word(event.model),
             event.answers,
             event.exit_code,
-            _json(event.usage) if event.usage else None,
+            as_json(event.usage) if event.usage else None,
             packed(event),
         )
 
@@ -380,26 +357,3 @@ class Writer:
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as reason:
             raise fault(reason, self.path) from reason
-
-
-def _turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
-    return (
-        session,
-        turn.ordinal,
-        turn.started_at,
-        turn.updated_at,
-        turn.event_count,
-        int(turn.opened),
-        turn.prompt,
-        turn.answer,
-        turn.terminal,
-        turn.stop and str(turn.stop),
-        turn.last,
-        _json(turn.tools),
-        _json(turn.kinds),
-        _json(turn.usage),
-    )
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -1,0 +1,58 @@
+"""The shapes of a Gemini CLI session: the document, its messages, and the lines of the newer form."""
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+
+class Tokens(Struct):
+    input: Any = 0
+    output: Any = 0
+    cached: Any = 0
+    thoughts: Any = 0
+
+
+class ToolCall(Struct):
+    id: str | None = None
+    name: str | None = None
+    args: Any = None
+    status: str | None = None
+    result: Any = None
+    result_display: Any = field(default=None, name="resultDisplay")
+    timestamp: Any = None
+    agent_id: str | None = field(default=None, name="agentId")
+
+
+class Thought(Struct):
+    subject: str | None = None
+    description: str | None = None
+
+
+class Message(Struct, rename="camel"):
+    id: str | None = None
+    type: str = ""
+    timestamp: Any = None
+    content: Any = None
+    display_content: Any = None
+    thoughts: list[Thought] | None = None
+    tokens: Tokens | None = None
+    model: str | None = None
+    tool_calls: list[ToolCall] | None = None
+
+
+class Header(Struct, rename="camel"):
+    """The document, the first line of a log, or what `$set` changes of it."""
+
+    session_id: str | None = None
+    kind: str | None = None
+    summary: str | None = None
+    directories: list[str] | None = None
+    messages: list[Raw] = []
+
+
+class Patch(Message, rename="camel"):
+    """A line of the newer form: the header, a message, or a change."""
+
+    session_id: str | None = None
+    set: Raw = field(default=Raw(), name="$set")
+    rewind_to: Any = field(default=None, name="$rewindTo")

@@ -1,0 +1,49 @@
+"""Rows as they lie in the archive."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from recollect.model import Turn
+
+
+class EventCells(NamedTuple):
+    """A row of the event table, without its key."""
+
+    id: bytes
+    session: int
+    turn: int
+    seq: int
+    kind: int
+    at: int
+    line: int
+    flags: int
+    tool: int | None
+    model: int | None
+    answers: int | None
+    exit_code: int | None
+    usage: str | None
+    body: str | bytes
+
+
+def turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
+    return (
+        session,
+        turn.ordinal,
+        turn.started_at,
+        turn.updated_at,
+        turn.event_count,
+        int(turn.opened),
+        turn.prompt,
+        turn.answer,
+        turn.terminal,
+        turn.stop and str(turn.stop),
+        turn.last,
+        as_json(turn.tools),
+        as_json(turn.kinds),
+        as_json(turn.usage),
+    )
+
+
+def as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
