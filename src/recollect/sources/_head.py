@@ -50,8 +50,9 @@ def head_of(path: Path) -> Head:
         return Head(path, text=text)
     if text.startswith("[") and path.stat().st_size > LONG:
         return Head(path, values=[_first_items(path)], text=text)
-    values = _lines(path, start) or _document(path) or _begun(text)
-    return Head(path, values=values, text=text)
+    if values := _lines(path, start):
+        return Head(path, values=values)
+    return Head(path, values=_document(path) or _begun(text), text=text)
 
 
 def _tables(path: Path) -> frozenset[str]:

@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from recollect.model import Problem
 from recollect.sources._container import Misfit, Unreadable
+from recollect.sources._head import Head
 from recollect.sources._json import decoded, document
 from recollect.sources._jsonl import EXCERPT, every_line
 
 ENDINGS = (".json", ".jsonl")
 START = 4_096  # bytes of a file's beginning: the first resource, which names the service
 REQUEST = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource(?:Spans|Logs)"\s*:')
+REQUESTS = {"resourceSpans", "resourceLogs"}
 DEEPEST = 50  # levels of nesting of an attribute's value
 FAILED = (2, "2", "STATUS_CODE_ERROR")
 
@@ -110,6 +112,10 @@ class Folder:
 
     is_ours: Callable[[Path, bytes], bool]
     """Whether a file of requests is of this kind, by its path and beginning."""
+
+    def recognises(self, head: Head) -> bool:
+        """Whether a file is of this kind. It is opened again only where its beginning may be one of a request."""
+        return (not head.values or not REQUESTS.isdisjoint(head.first())) and self.has(head.path)
 
     def has(self, path: Path) -> bool:
         try:

@@ -12,7 +12,6 @@ What was said is recorded only where the agent was told to; else there are calls
 from pathlib import Path
 
 from recollect.sources._genai_sessions import read
-from recollect.sources._head import Head
 from recollect.sources._otlp import ENDINGS, Folder
 from recollect.sources._source import Document, Source
 from recollect.sources.visualstudio_copilot import is_visual_studio
@@ -20,10 +19,6 @@ from recollect.sources.visualstudio_copilot import is_visual_studio
 
 def is_ours(path: Path, start: bytes) -> bool:
     return not is_visual_studio(path, start)
-
-
-def recognises(head: Head) -> bool:
-    return FILES.has(head.path)
 
 
 FILES = Folder(is_ours)
@@ -34,7 +29,7 @@ SOURCE = Source(
         Document(
             endings=ENDINGS,
             is_log=FILES.is_log,
-            recognises=recognises,
+            recognises=FILES.recognises,
             load=FILES.requests,
             read=read,
             beside=FILES.others,

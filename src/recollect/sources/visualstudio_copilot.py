@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.sources._genai_sessions import read
-from recollect.sources._head import Head
 from recollect.sources._otlp import Folder
 from recollect.sources._source import Document, Source, home_of
 
@@ -29,10 +28,6 @@ def is_visual_studio(path: Path, start: bytes) -> bool:
     return SERVICE in start or NAME in path.name
 
 
-def recognises(head: Head) -> bool:
-    return FILES.has(head.path)
-
-
 FILES = Folder(is_visual_studio)
 SOURCE = Source(
     name="visualstudio-copilot",
@@ -42,7 +37,7 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl",),
             is_log=FILES.is_log,
-            recognises=recognises,
+            recognises=FILES.recognises,
             load=FILES.requests,
             read=read,
             beside=FILES.others,
