@@ -1,0 +1,244 @@
+"""Sampling: a client lends its model to `recollect mcp`, which reads turns with it and keeps nobody waiting."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from itertools import count
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp import types as mcp_types
+
+from recollect.store.lock import exclusive
+from tests.conftest import Person, RawMcp
+from tests.e2e.processes import until
+from tests.e2e.test_extract import configure, observation, remembered, three_turns
+from tests.logs import Claude, write
+
+SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
+WANTED = json.dumps([observation()])
+
+
+def stored(person: Person) -> int:
+    return len(remembered(person)) if (person.realm / "memory.db").exists() else 0
+
+
+@pytest.fixture
+def lent(person: Person) -> Person:
+    """Somebody with three turns to be read, whose settings ask for sampling."""
+    three_turns(person)
+    configure(person, by="sampling")
+    return person
+
+
+def hello(client: RawMcp, **capabilities: Any) -> None:
+    info = {"name": "test", "version": "1"}
+    client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info})
+    client.say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+
+
+def lends(client: RawMcp, text: str, model: str = "lent-1") -> dict[str, Any]:
+    """Answer the server's next request; the request."""
+    asked: dict[str, Any] = client.hear()
+    assert asked["method"] == "sampling/createMessage"
+    result = {"role": "assistant", "content": {"type": "text", "text": text}, "model": model}
+    client.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+    return asked
+
+
+def test_the_official_client_lends_its_model(lent: Person) -> None:
+    asked: list[Any] = []
+
+    async def lend(context: Any, params: mcp_types.CreateMessageRequestParams) -> mcp_types.CreateMessageResult:
+        asked.append(params)
+        content = mcp_types.TextContent(type="text", text=WANTED)
+        return mcp_types.CreateMessageResult(role="assistant", content=content, model="lent-1", stop_reason="endTurn")
+
+    async def talk() -> list[str]:
+        command, *arguments = SERVER
+        parameters = StdioServerParameters(command=command, args=arguments, env=lent.env)
+        async with Client(parameters, mode="legacy", sampling_callback=lend) as client:
+            found = await client.call_tool("search_sessions", {"query": "fix"})
+            while await asyncio.to_thread(stored, lent) < 3:
+                await client.list_tools()
+        return [block.type for block in found.content]
+
+    assert asyncio.run(asyncio.wait_for(talk(), 60)) == ["text"]
+    assert [row.made_by for row in remembered(lent)] == ["model:sampling (lent-1)"] * 3
+    assert [row.turn for row in remembered(lent)] == [3, 2, 1]
+    assert all(len(params.messages) == 1 and params.max_tokens > 500 for params in asked)
+
+
+def test_a_tool_call_is_answered_while_the_client_still_thinks(lent: Person) -> None:
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        asked = client.hear()
+        assert asked["method"] == "sampling/createMessage"
+        assert asked["id"] == "recollect-1"
+        assert client.call("search_sessions", query="fix")["data"]["result_count"] > 0
+        assert client.request("ping")["result"] == {}
+
+
+def test_one_request_at_a_time_newest_turn_first(lent: Person) -> None:
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        asked = [lends(client, WANTED) for _ in range(3)]
+        until(lambda: stored(lent) == 3)
+        assert silent(client)
+    assert [request["id"] for request in asked] == ["recollect-1", "recollect-2", "recollect-3"]
+    texts = [request["params"]["messages"][0]["content"]["text"] for request in asked]
+    assert ["third" in texts[0], "second" in texts[1], "first" in texts[2]] == [True] * 3
+
+
+def test_answers_in_several_parts_are_one(lent: Person) -> None:
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        asked = client.hear()
+        parts = [{"type": "text", "text": WANTED[:20]}, {"type": "text", "text": WANTED[20:]}]
+        client.say(
+            json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"role": "assistant", "content": parts, "model": ""}})
+        )
+        until(lambda: stored(lent) == 1)
+    assert [row.made_by for row in remembered(lent)] == ["model:sampling"]
+
+
+def test_the_budget_is_one_of_the_server(lent: Person) -> None:
+    configure(lent, by="sampling", budget=2_200)
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        lends(client, WANTED)
+        until(lambda: stored(lent) == 1)
+        assert silent(client)
+
+
+def silent(client: RawMcp) -> bool:
+    """Whether the server says nothing of its own accord, for many times as long as a request of its own takes it."""
+    numbers, end = count(1), time.monotonic() + 0.6
+    while time.monotonic() < end:
+        number = next(numbers)
+        client.say(json.dumps({"jsonrpc": "2.0", "id": f"ping-{number}", "method": "tools/list"}))
+        if client.hear().get("id") != f"ping-{number}":
+            return False
+    return True
+
+
+def test_a_client_that_does_not_offer_its_model_is_not_asked(lent: Person) -> None:
+    with lent.mcp() as client:
+        hello(client)
+        assert silent(client)
+    assert not (lent.realm / "memory.db").exists()
+
+
+def test_a_client_is_not_asked_unless_the_settings_say_so(lent: Person) -> None:
+    configure(lent, by="none")
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        assert silent(client)
+    assert not (lent.realm / "memory.db").exists()
+
+
+def test_a_client_that_is_asked_by_another_server_already_is_left_alone(lent: Person) -> None:
+    with exclusive(lent.realm, "extract.lock"), lent.mcp() as client:
+        hello(client, sampling={})
+        assert silent(client)
+    assert not (lent.realm / "memory.db").exists()
+
+
+class Complaining(RawMcp):
+    """A server whose standard error can be read."""
+
+    def __init__(self, person: Person) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(SERVER, env=person.env, stdin=pipe, stdout=pipe, stderr=pipe)
+        self._last = 0
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        assert self.process.stderr
+        self.process.stderr.close()
+
+    def complaint(self) -> str:
+        assert self.process.stderr
+        return self.process.stderr.readline().decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ({"error": {"code": -1, "message": "User rejected sampling request"}}, "User rejected"),
+        ({"result": {"role": "assistant", "content": {"type": "image", "data": "", "mimeType": "image/png"}}}, "with text"),
+        ({"result": None}, "with text"),
+    ],
+)
+def test_a_client_that_refuses_ends_the_reading_and_nothing_else(
+    lent: Person, answer: dict[str, Any], sentence: str
+) -> None:
+    with Complaining(lent) as client:
+        hello(client, sampling={})
+        asked = client.hear()
+        client.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}))
+        assert sentence in client.complaint()
+        assert silent(client)
+    assert stored(lent) == 0
+
+
+def test_a_request_that_takes_too_long_is_withdrawn_and_a_late_answer_dropped(lent: Person) -> None:
+    configure(lent, by="sampling", timeout_s=0.2)
+    with lent.mcp() as client:
+        hello(client, sampling={})
+        asked, cancelled = client.hear(), client.hear()
+        assert cancelled["method"] == "notifications/cancelled"
+        assert cancelled["params"]["requestId"] == asked["id"]
+        result = {"role": "assistant", "content": {"type": "text", "text": WANTED}, "model": "lent-1"}
+        client.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+        assert silent(client)
+    assert stored(lent) == 0
+
+
+def test_a_client_that_leaves_in_the_middle_is_not_waited_for(lent: Person) -> None:
+    client = Complaining(lent)
+    hello(client, sampling={})
+    assert client.hear()["method"] == "sampling/createMessage"
+    _, complaint = client.process.communicate(timeout=4)  # a server that waits for its thread takes longer
+    assert client.process.returncode == 0
+    assert complaint == b""
+    with lent.mcp() as again:
+        hello(again, sampling={})
+        lends(again, WANTED)
+        until(lambda: stored(lent) == 1)
+
+
+def test_a_client_of_the_later_era_is_not_asked(lent: Person) -> None:
+    """There is no handshake in which it could offer anything, and no request from our side."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
+    }
+    with lent.mcp() as client:
+        assert client.request("tools/list", {"_meta": meta})["result"]["tools"]
+        client.say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        assert silent(client)
+
+
+def test_responses_to_nobody_are_dropped(lent: Person) -> None:
+    with lent.mcp() as client:
+        client.say('{"jsonrpc": "2.0", "id": "recollect-1", "result": {}}')
+        client.say('{"jsonrpc": "2.0", "id": 7, "error": {"code": 1, "message": "x"}}')
+        hello(client, sampling={})
+        lends(client, WANTED)
+        until(lambda: stored(lent) == 1)
+
+
+def test_nothing_to_read_asks_nothing(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("hi"), said.says("Hello!")])
+    person.sync()
+    configure(person, by="sampling")
+    with person.mcp() as client:
+        hello(client, sampling={})
+        until(lambda: (person.realm / "memory.db").exists())
+        assert silent(client)
+    assert remembered(person) == []

@@ -1,0 +1,273 @@
+"""Language models: what they are asked, what their answers cost, and what a person is told when there is none."""
+
+import resource
+import socket
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import BadSettings
+from recollect.language import Command, Endpoint, Unanswered, model_name, open_model, tokens
+from recollect.settings import ExtractionSettings
+from tests.chat import Answer, chatting, refuses, says
+from tests.e2e.processes import is_alive, until
+
+KEY = "sk-very-secret-1234567890"
+
+
+def endpoint(url: str, env: dict[str, str] | None = None, timeout_s: float = 20.0, name: str = "tiny") -> Endpoint:
+    settings = ExtractionSettings(by="endpoint", url=url, name=name, key_env="TEST_KEY", timeout_s=timeout_s)
+    model = open_model(settings, env or {})
+    assert isinstance(model, Endpoint)
+    return model
+
+
+def command(*words: str, timeout_s: float = 20.0, env: dict[str, str] | None = None) -> Command:
+    settings = ExtractionSettings(by="command", command=words, key_env="TEST_KEY", timeout_s=timeout_s)
+    model = open_model(settings, env or {"PATH": "/usr/bin:/bin"})
+    assert isinstance(model, Command)
+    return model
+
+
+def python(code: str, **more: Any) -> Command:
+    return command(sys.executable, "-c", code, **more)
+
+
+# ---- a service
+
+
+def test_a_service_is_asked_for_its_model_with_the_key_and_a_limit() -> None:
+    with chatting(says("hello")) as chat:
+        answer = endpoint(chat.url, {"TEST_KEY": f"{KEY}\n"}).complete("greet me", 77)
+    assert answer.text == "hello"
+    assert chat.paths == ["/v1/chat/completions"]
+    assert (chat.asked[0]["model"], chat.asked[0]["max_tokens"], chat.prompts()) == ("tiny", 77, ["greet me"])
+    assert chat.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_service_without_a_key_is_sent_none() -> None:
+    with chatting(says("hello")) as chat:
+        endpoint(chat.url).complete("greet me", 10)
+    assert "Authorization" not in chat.headers[0]
+
+
+def test_the_cost_is_what_the_service_tells_and_an_estimate_where_it_does_not() -> None:
+    with chatting([says("hello", 11, 3), says("hello")]) as chat:
+        model = endpoint(chat.url)
+        told, guessed = model.complete("x" * 41, 10), model.complete("x" * 41, 10)
+    assert (told.tokens_in, told.tokens_out) == (11, 3)
+    assert (guessed.tokens_in, guessed.tokens_out) == (11, 2) == (tokens("x" * 41), tokens("hello"))
+
+
+def test_an_answer_without_text_is_an_empty_answer() -> None:
+    with chatting(says(None)) as chat:
+        assert endpoint(chat.url).complete("x", 10).text == ""
+
+
+def test_a_model_that_calls_the_limit_otherwise_is_asked_in_its_own_words_from_then_on() -> None:
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def answer(body: dict[str, Any], place: int) -> Answer:
+        return refuses(400, words) if "max_tokens" in body else says("fine")
+
+    with chatting(answer) as chat:
+        model = endpoint(chat.url)
+        assert [model.complete("x", 9).text for _ in range(2)] == ["fine", "fine"]
+    assert [body.get("max_completion_tokens") for body in chat.asked] == [None, 9, 9]
+
+
+REFUSALS = {
+    401: "TEST_KEY",
+    403: "TEST_KEY",
+    404: "extraction.url",
+    400: "extraction.name",
+    429: "quota",
+    500: "log of the service",
+    302: "extraction.url",
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_a_refusal_says_what_to_check_and_no_secret(status: int) -> None:
+    with chatting(refuses(status, f"bad key {KEY}", Location="http://127.0.0.1:9/elsewhere")) as chat:
+        with pytest.raises(Unanswered) as caught:
+            endpoint(chat.url, {"TEST_KEY": KEY}).complete("x", 10)
+        assert len(chat.asked) == 1
+    assert f"HTTP {status}" in str(caught.value)
+    assert REFUSALS[status] in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert caught.value.details["status"] == status
+
+
+def paused(url: str, pauses: list[float]) -> Endpoint:
+    return Endpoint("tiny", ExtractionSettings(by="endpoint", url=url, name="tiny"), {}, pauses.append)
+
+
+def test_a_busy_service_is_asked_once_more_when_it_says() -> None:
+    pauses: list[float] = []
+    with chatting([refuses(429, Retry_After="7"), says("now")]) as chat:
+        assert paused(chat.url, pauses).complete("x", 10).text == "now"
+    assert pauses == [7.0]
+
+
+def test_a_service_that_stays_busy_is_not_asked_a_third_time() -> None:
+    pauses: list[float] = []
+    with chatting(refuses(429, Retry_After="1")) as chat, pytest.raises(Unanswered, match="HTTP 429"):
+        paused(chat.url, pauses).complete("x", 10)
+    assert (len(chat.asked), pauses) == (2, [1.0])
+
+
+@pytest.mark.parametrize(
+    "wait", ["86400", "Fri, 31 Dec 2100 23:59:59 GMT", f"1 Jan 2{'0' * 30} 00:00:00 GMT", "soon", "-1", "1e999", "²"]
+)
+def test_a_wait_that_is_too_long_or_unclear_is_the_persons_to_decide(wait: str) -> None:
+    pauses: list[float] = []
+    with chatting(refuses(429, Retry_After=wait)) as chat, pytest.raises(Unanswered, match="HTTP 429"):
+        paused(chat.url, pauses).complete("x", 10)
+    assert (len(chat.asked), pauses) == (1, [])
+
+
+def test_a_service_that_is_down_is_named_with_what_to_check() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        with pytest.raises(Unanswered) as caught:
+            endpoint(url).complete("x", 10)
+    assert url in str(caught.value)
+    assert "check that it runs" in str(caught.value)
+
+
+def test_a_service_that_does_not_answer_is_waited_for_no_longer_than_told() -> None:
+    with chatting(lambda body, place: None) as chat, pytest.raises(Unanswered, match=r"within 0\.2 s.*extraction.timeout_s"):
+        endpoint(chat.url, timeout_s=0.2).complete("x", 10)
+
+
+def test_a_service_that_does_not_even_accept_is_waited_for_no_longer() -> None:
+    with ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):  # nobody takes these, and there is no room for more
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        with pytest.raises(Unanswered, match=r"within 0\.3 s"):
+            endpoint(f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout_s=0.3).complete("x", 10)
+
+
+ODD: dict[str, Answer] = {
+    "a web page": (200, {"Content-Type": "text/html"}, b"<html>Welcome</html>"),
+    "a stream": (200, {"Content-Type": "text/event-stream"}, b'data: {"choices": []}\n\n'),
+    "no choices": (200, {"Content-Type": "application/json"}, b'{"error": {"message": "no such model"}}'),
+    "empty choices": (200, {"Content-Type": "application/json"}, b'{"choices": []}'),
+    "another shape": (200, {"Content-Type": "application/json"}, b'{"choices": [{"text": "old"}]}'),
+    "no UTF-8": (200, {"Content-Type": "application/json"}, b'{"choices": "\xff"}'),
+    "nothing": (200, {"Content-Type": "application/json"}, b""),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_answer_that_is_none_is_a_sentence(kind: str) -> None:
+    with chatting(ODD[kind]) as chat, pytest.raises(Unanswered, match="check that"):
+        endpoint(chat.url).complete("x", 10)
+
+
+def test_a_wrong_kind_of_content_is_named() -> None:
+    with chatting(ODD["a web page"]) as chat, pytest.raises(Unanswered, match=r"text/html.*/v1"):
+        endpoint(chat.url).complete("x", 10)
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://host/v1", "host", "http://", "http://a b/v1", "http://h:99999/", "http://a..b/v1"]
+)
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(url: str) -> None:
+    with pytest.raises(BadSettings, match=r"extraction\.url"):
+        endpoint(url)
+
+
+def test_a_key_that_cannot_be_sent_is_not_shown() -> None:
+    with pytest.raises(BadSettings) as caught:
+        endpoint("http://127.0.0.1:9/v1", {"TEST_KEY": f"{KEY}\nX: y"})
+    assert "TEST_KEY" in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+# ---- a program
+
+
+def test_a_program_is_given_the_prompt_and_answers() -> None:
+    answer = python("import sys; print(sys.stdin.read().upper(), end='')").complete("grüß mich " * 10_000, 10)
+    assert answer.text == "GRÜSS MICH " * 10_000
+    assert (answer.tokens_in, answer.tokens_out) == (25_000, 27_500)
+
+
+def test_a_program_that_does_not_listen_may_still_answer() -> None:
+    assert python("print('[]')").complete("x" * 1_000_000, 10).text.strip() == "[]"
+
+
+def test_a_program_that_is_missing_is_named() -> None:
+    with pytest.raises(Unanswered, match=r"no-such-program.*extraction.command"):
+        command("no-such-program").complete("x", 10)
+
+
+def test_a_program_that_fails_is_quoted_without_the_key() -> None:
+    code = f"import sys; print('one\\nno model for {KEY}\\n', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(Unanswered) as caught:
+        python(code, env={"TEST_KEY": KEY}).complete("x", 10)
+    assert "exit code 3 (no model for …)" in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_a_program_that_writes_no_text_is_told_so() -> None:
+    with pytest.raises(Unanswered, match="not UTF-8"):
+        python("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')").complete("x", 10)
+
+
+def test_a_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    noted = tmp_path / "pids"
+    script = f"sleep 600 & echo $! $$ > {noted}; wait"
+    with pytest.raises(Unanswered, match=r"within 1 s.*extraction.timeout_s"):
+        command("sh", "-c", script, timeout_s=1).complete("x", 10)
+    pids = [int(pid) for pid in noted.read_text().split()]
+    assert len(pids) == 2
+    until(lambda: not any(map(is_alive, pids)))
+
+
+def test_a_program_whose_child_keeps_its_output_open_is_ended_too(tmp_path: Path) -> None:
+    noted = tmp_path / "pid"
+    with pytest.raises(Unanswered, match="within 1 s"):
+        command("sh", "-c", f"sleep 600 & echo $! > {noted}; echo done", timeout_s=1).complete("x", 10)
+    until(lambda: not is_alive(int(noted.read_text())))
+
+
+def test_a_program_that_never_stops_talking_fills_no_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Unanswered, match="within"):
+        command("yes", timeout_s=1).complete("x", 10)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
+
+
+# ---- settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        (ExtractionSettings(), r"\[extraction\]"),
+        (ExtractionSettings(by="endpoint"), r"extraction\.url"),
+        (ExtractionSettings(by="endpoint", url="http://127.0.0.1:9/v1"), r"extraction\.name"),
+        (ExtractionSettings(by="command"), r"extraction\.command"),
+        (ExtractionSettings(by="sampling"), "recollect mcp"),
+        (ExtractionSettings(by="command", command=("true",), timeout_s=0), r"extraction\.timeout_s"),
+    ],
+)
+def test_what_is_missing_in_the_settings_is_named(settings: ExtractionSettings, missing: str) -> None:
+    with pytest.raises(BadSettings, match=missing):
+        open_model(settings, {})
+
+
+def test_a_model_has_a_name_before_anybody_is_asked() -> None:
+    assert model_name(ExtractionSettings(by="endpoint", url="http://127.0.0.1:9/v1", name="qwen3:8b")) == "qwen3:8b"
+    assert model_name(ExtractionSettings(by="command", command=("/opt/bin/llm", "-m", "x"))) == "llm"
+    assert model_name(ExtractionSettings(by="sampling")) == "sampling"
