@@ -1,0 +1,139 @@
+"""Facts and the story: what is kept of a turn beside its title, each line taken from an event."""
+
+from collections.abc import Iterator
+
+from recollect.observe import _commands, _cues, _types
+from recollect.observe._prose import cut, unmarked
+from recollect.observe._sentences import names_in
+from recollect.observe._turn import Run, Turn
+
+FACT, FACTS = 200, 6
+FEW = 3  # facts: where less was said, what was changed is told as well
+NARRATIVE = 900
+SUBTITLE = 160
+ASKED, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the story
+
+
+def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
+    """At most six, the most telling first; none says only what the title says."""
+    found: list[str] = []
+    if kind in {"bug-fix", "diagnosis"}:
+        found += turn.causes[:2]
+    if error := error_of(turn):
+        found.append(error)
+    if kind in {"discovery", "diagnosis", "general"} and not turn.changed:
+        found += turn.told[:5]
+    else:
+        found += turn.done[:4] or turn.told[:3]
+    found += _of_runs(turn)
+    if commit := _types.chief_commit(turn):
+        found.append(f"Committed: {commit}")
+    if turn.pull_request:
+        found.append(f"Pull request: {turn.pull_request.subject}")
+    if len(found) < FEW and turn.changed:
+        found.append(f"Changed {', '.join(turn.changed[:5])}")
+    return _distinct(found, title)
+
+
+def _distinct(found: list[str], title: str) -> list[str]:
+    kept: list[str] = []
+    for fact in found:
+        fact = cut(unmarked(fact), FACT)
+        if fact and fact.rstrip(".") != title and fact not in kept:
+            kept.append(fact)
+    return kept[:FACTS]
+
+
+def error_of(turn: Turn) -> str:
+    """The error that the turn met, with the command that met it."""
+    run = failing(turn)
+    if run is None or not run.outcome.error:
+        return ""
+    return f"{label(run)} failed: {run.outcome.error}"
+
+
+def failing(turn: Turn) -> Run | None:
+    """The failure that matters: of a check rather than of any command, the first."""
+    failed = [run for run in turn.runs if run.outcome.failed and run.outcome.error]
+    return next((run for run in failed if run.check), failed[0] if failed and not turn.changed else None)
+
+
+def passing_after(turn: Turn, failed: Run) -> Run | None:
+    """The last run of the same check, if it passed in the end."""
+    again = [run for run in turn.runs if run.check == failed.check and run.call.seq > failed.call.seq]
+    return again[-1] if again and not again[-1].outcome.failed else None
+
+
+def _of_runs(turn: Turn) -> Iterator[str]:
+    """How the checks ended: the last run of each."""
+    last = {run.check: run for run in turn.runs if run.check}
+    for run in list(last.values())[-3:]:
+        first = next(earlier for earlier in turn.runs if earlier.check == run.check)
+        counts = f" ({run.outcome.counts})" if run.outcome.counts else ""
+        if run.outcome.failed:
+            if run is not first or _commands.is_test(run.check):
+                yield f"{label(run)} failed in the end{counts}"
+        elif first.outcome.failed:
+            yield f"{label(run)} failed at first and passed in the end{counts}"
+        elif counts:
+            yield f"{label(run)} passed{counts}"
+
+
+def label(run: Run) -> str:
+    return cut(run.check, 60) if run.check else cut(unmarked(run.command.split("\n", 1)[0]), 70)
+
+
+def subtitle_of(turn: Turn, kind: str, title: str) -> str:
+    """One sentence that says more than the title."""
+    candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.done[:3], *turn.told[:3]]
+    shown = title.rstrip("…").lower()
+    for sentence in candidates:
+        if shown[:60] not in sentence.lower() and sentence.lower()[:60] not in shown:
+            return cut(unmarked(sentence), SUBTITLE)
+    return ""
+
+
+def narrative_of(turn: Turn, kind: str, subject: str) -> str:
+    """What was asked, why it was so, what was done, how it ended."""
+    lines = []
+    if asked := asked_in(turn, subject):
+        lines.append(f"Asked: {cut(asked, ASKED)}")
+    if turn.causes and kind in {"bug-fix", "diagnosis"}:
+        lines.append(f"Cause: {cut(turn.causes[0], CAUSE)}")
+    if done := _done(turn):
+        lines.append(f"Done: {cut(done, DONE)}" if turn.changed or turn.commits else f"Answered: {cut(done, DONE)}")
+    if ended := _ended(turn):
+        lines.append(f"Result: {cut(ended, RESULT)}")
+    return cut("\n".join(lines), NARRATIVE)
+
+
+def asked_in(turn: Turn, subject: str) -> str:
+    """The request from its subject on, two sentences of it."""
+    sentences = turn.asked.sentences
+    if subject in sentences:
+        at = sentences.index(subject)
+        return " ".join(sentences[at : at + 2])
+    return subject or unmarked(turn.request[:ASKED])
+
+
+def _done(turn: Turn) -> str:
+    said = turn.done[:2] or turn.told[:2]
+    if not said and turn.changed:
+        return f"Changed {', '.join(turn.changed[:4])}"
+    return " ".join(sentence if sentence[-1] in ".!?。！？" else f"{sentence}." for sentence in said)
+
+
+def _ended(turn: Turn) -> str:
+    checks = [run for run in turn.runs if run.check]
+    if checks:
+        run = checks[-1]
+        counts = f", {run.outcome.counts}" if run.outcome.counts else ""
+        return f"{label(run)} {'failed' if run.outcome.failed else 'passed'}{counts}"
+    return next((text for text in turn.said.sentences[:8] if "pass" in text and _cues.is_hollow(text)), "")
+
+
+def unnamed(turn: Turn, kept: str) -> str:
+    """A fact that holds the exact names of the request which nothing else holds, so that a search for one finds it."""
+    low = kept.lower()
+    missing = [name for name in names_in(turn.request[:1_500]) if name.lower() not in low and len(name) <= 60][:6]
+    return cut(f"The request names {', '.join(missing)}", FACT) if missing else ""
