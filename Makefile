@@ -1,6 +1,6 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try test check bench golden docs new-source clean
+.PHONY: setup try test check bench bench-quality golden docs new-source clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +43,9 @@ endif
 
 bench: setup  ## measure speed and memory against targets and peers
 	$(BIN)/python bench/run.py
+
+bench-quality: setup  ## score text, vector and both on questions with known evidence
+	$(BIN)/python bench/quality.py
 
 clean:
 	rm -rf $(VENV)

@@ -8,6 +8,7 @@ RecollectError
 ├── DeadlineExceeded    the work was stopped because its time was up
 ├── Busy                another process is writing this realm
 ├── BadSettings         the settings file cannot be used as it is
+├── ModelFault          a model cannot be used, or gave no answer
 └── StoreFault          the archive or the disk under it refused
 """
 
@@ -23,6 +24,7 @@ class ErrorKind(StrEnum):
     DEADLINE = "deadline"
     BUSY = "busy"
     SETTINGS = "settings"
+    MODEL = "model fault"
     STORE = "store fault"
 
 
@@ -62,6 +64,10 @@ class Busy(RecollectError):
 
 class BadSettings(RecollectError):
     kind = ErrorKind.SETTINGS
+
+
+class ModelFault(RecollectError):
+    kind = ErrorKind.MODEL
 
 
 class StoreFault(RecollectError):

@@ -3,6 +3,7 @@
 Session > Turn > Event. No I/O here.
 """
 
+import re
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
@@ -214,6 +215,33 @@ class Session(Struct, kw_only=True):
     model: str | None = None
     usage: Usage = Usage()
     redactions: dict[str, int] = {}
+
+
+TYPES = (
+    "decision", "bug-fix", "feature", "refactor", "discovery", "diagnosis", "pattern", "test", "config", "general",
+)  # fmt: skip
+SAME_TYPES = {"bugfix": "bug-fix", "bug": "bug-fix", "fix": "bug-fix"}
+
+
+def observation_type(word: str) -> str:
+    """A type in its one spelling: lower case, with dashes. Any word will do; "" where there is none."""
+    dashed = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+    return SAME_TYPES.get(dashed, dashed)
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """What is worth remembering of a turn, with the events that prove it. Its type is of `TYPES` or a word of an agent's own."""
+
+    type: str
+    title: str
+    evidence: tuple[bytes, ...]  # ids of events, the most telling first; never empty
+    at: int
+    subtitle: str = ""
+    narrative: str = ""
+    facts: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files_read: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
 
 
 def path_text(path: Path) -> str:

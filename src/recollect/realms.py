@@ -6,23 +6,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import BadSettings, Busy, StoreFault
 from recollect.index.text import TextIndex, Unusable
+from recollect.search import Meaning, Mode
 from recollect.settings import Settings
 from recollect.store import OutOfDate, Reader, Writer, archive_of
 from recollect.store.lock import exclusive, is_held
+from recollect.store.memory import Memory
 
 DEFAULT = "main"  # where imported history lives
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
 CREATED_WITHIN = 5.0  # seconds that another process may take to make the archive we want to read
+
+
+Answer = TypeVar("Answer")
 
 
 class Condition(StrEnum):
@@ -56,6 +63,9 @@ class Realm:
         self._index: TextIndex | None = None
         self._healing: subprocess.Popen[bytes] | None = None
         self._opening = threading.Lock()
+        self._model: Embedder | Unavailable | None = None
+        self._ask_model_again = 0.0
+        self._vectors: dict[str, Any] = {}
 
     def deadline_ms(self, usual: int) -> int:
         """The time an operation has, unless this realm's config or the settings say otherwise."""
@@ -120,6 +130,80 @@ class Realm:
                     return None
             return self._index
 
+    # ---- memory and meaning
+
+    @contextmanager
+    def remembering(self, *, writable: bool = False) -> Iterator[Memory]:
+        """This thread's connection to the memory, which is made where there is none yet."""
+        name = "memory_for_writing" if writable else "memory"
+        memory: Memory | None = getattr(self._local, name, None)
+        if memory is None:
+            memory = self._open_memory(writable=writable)
+            setattr(self._local, name, memory)
+        try:
+            yield memory
+        except StoreFault:
+            setattr(self._local, name, None)
+            raise
+
+    def _open_memory(self, *, writable: bool) -> Memory:
+        try:
+            return Memory(self.folder, writable=writable)
+        except OutOfDate:
+            Memory(self.folder, writable=True).close()
+            return Memory(self.folder, writable=writable)
+
+    def with_meaning(self, of: str, mode: Mode, ask: Callable[[Meaning | None], Answer]) -> Answer:
+        """Ask by meaning too, where the mode wants that; by words alone where the model does not answer."""
+        meaning = self.meaning(of) if mode != "text" else None
+        try:
+            return ask(meaning)
+        except Unavailable as reason:
+            self._model, self._ask_model_again = reason, time.monotonic() + PATIENCE_S
+            return ask(None)
+
+    def meaning(self, of: str) -> Meaning | None:
+        """The vectors of events or of observations with the model that they are of; None while there are none to use."""
+        if not any(self.folder.glob(f"vectors-{of}-*")) or (model := self.model()) is None:
+            return None  # asked in this order: where there are no vectors, nothing heavy is loaded
+        from recollect.index import vectors
+
+        try:
+            with self._opening:
+                index = self._vectors.get(of)
+                if index is None:
+                    index = self._vectors[of] = vectors.VectorIndex(self.folder, of)
+                index.follow()
+        except vectors.Unusable:
+            self._vectors.pop(of, None)
+            return None
+        return Meaning(index, model) if index.head.model == model.name else None
+
+    def model(self) -> Embedder | None:
+        """The model of these settings, opened once; None where there is none that works."""
+        with self._opening:
+            if isinstance(self._model, Unavailable) and time.monotonic() > self._ask_model_again:
+                self._model = None
+            if self._model is None:
+                self._ask_model_again = time.monotonic() + PATIENCE_S
+                try:
+                    self._model = open_embedder(self.settings.embedding, os.environ)
+                except Unavailable as reason:
+                    self._model = reason
+            return None if isinstance(self._model, Unavailable) else self._model
+
+    def meaning_warnings(self) -> list[str]:
+        """Why questions are answered by words alone, where they should not be."""
+        return [f"Searching by words only: {self._model}"] if isinstance(self._model, Unavailable) else []
+
+    def memory_warnings(self, reader: Reader) -> list[str]:
+        """What a searcher should know about the state of the memory."""
+        with self.remembering() as memory:
+            fault, level = memory.meta("embedding_fault"), memory.meta("level") or ""
+        behind = reader.last_key() > 0 and not level.startswith(reader.state())
+        warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.meaning_warnings()
+        return [*warnings, "The memory is still being made of what was read last."] if behind and not fault else warnings
+
     def index_failed(self) -> None:
         """A search found the index unreadable: open it anew next time."""
         self._index = None
@@ -127,6 +211,7 @@ class Realm:
     def forget(self) -> None:
         """After a repair: open everything anew."""
         self._index = None
+        self._vectors = {}
         self._local = threading.local()
 
     def condition(self, reader: Reader) -> Condition:

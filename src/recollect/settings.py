@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import platformdirs
@@ -13,6 +13,44 @@ from msgspec import Struct
 from recollect.errors import BadSettings
 
 FILE = "settings.toml"
+
+
+class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How questions are answered."""
+
+    mode: Literal["text", "vector", "both"] = "both"
+    """By words, by meaning, or by both."""
+
+
+class EmbeddingSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which model gives texts their meaning. The default lies in an installed package and needs nothing else."""
+
+    model: Literal["static", "onnx", "endpoint", "none"] = "static"
+    path: str | None = None
+    """Of `onnx`: a folder with `model.onnx` and `tokenizer.json`."""
+    url: str | None = None
+    """Of `endpoint`: an OpenAI-compatible service, up to and including `/v1`."""
+    name: str | None = None
+    """Of `endpoint`: the model that it is asked for."""
+    key_env: str = "OPENAI_API_KEY"
+    """Of `endpoint`: the environment variable that holds its key, if it wants one."""
+    timeout_s: float = 20.0
+
+
+class ExtractionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A model that reads turns as well, when there is one. Never asked while logs are read."""
+
+    by: Literal["none", "endpoint", "command", "sampling"] = "none"
+    url: str | None = None
+    """Of `endpoint`: an OpenAI-compatible service, up to and including `/v1`."""
+    name: str | None = None
+    """Of `endpoint`: the model that it is asked for."""
+    key_env: str = "OPENAI_API_KEY"
+    command: tuple[str, ...] = ()
+    """Of `command`: a program and its arguments; the prompt on standard input, the answer on standard output."""
+    budget: int = 100_000
+    """Tokens, in and out, that one run may cost."""
+    timeout_s: float = 120.0
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -29,6 +67,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Only these sources; empty means all."""
     deadline_ms: int | None = None
     """Replaces every deadline; 0 means already past."""
+    search: SearchSettings = SearchSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:

@@ -8,10 +8,12 @@ new agent may be installed at any time, everything is looked over now and then a
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import watchfiles
 
+from recollect.distil import distil
 from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake, Report
 from recollect.settings import Settings
@@ -36,13 +38,42 @@ def watch(
 ) -> None:
     """Sync now and after every change, until told to stop.
 
-    While another process writes, wait to take over from it; while the disk is full, wait for room.
+    While another process writes, wait to take over from it; while the disk is full, wait for room. What was read is
+    distilled by a thread beside this one, which rests while logs are being read.
     """
+    memory = Background(realm, settings, env, stop, on_fault)
+    memory.start()
+
+    def synced(report: Report) -> None:
+        on_sync(report)
+        if report.files_read:
+            memory.wake()
+
+    try:
+        _watch(realm, settings, sources, env, stop, synced, on_fault, memory)
+    finally:
+        stop.set()
+        memory.wake()
+        memory.join()
+
+
+def _watch(
+    realm: Path,
+    settings: Settings,
+    sources: tuple[Source, ...],
+    env: Mapping[str, str],
+    stop: threading.Event,
+    on_sync: Callable[[Report], None],
+    on_fault: Callable[[StoreFault], None],
+    memory: "Background",
+) -> None:
     while not stop.is_set():
         try:
             with Intake(realm, settings, sources, env) as intake:
-                on_sync(intake.sync())
-                _follow(intake, stop, on_sync)
+                with memory.resting():
+                    report = intake.sync()
+                on_sync(report)
+                _follow(intake, stop, on_sync, memory)
         except Busy:
             stop.wait(TAKE_OVER_S)
         except StoreFault as fault:
@@ -50,7 +81,7 @@ def watch(
             stop.wait(TAKE_OVER_S)
 
 
-def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None]) -> None:
+def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
     while not stop.is_set():
         homes = _homes(intake)
         look_over_at = time.monotonic()  # at once: something may have been written while we settled in
@@ -59,16 +90,63 @@ def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], N
                 return
             began = time.monotonic()
             if began >= look_over_at:
-                on_sync(intake.sync())
+                with memory.resting():
+                    report = intake.sync()
+                on_sync(report)
                 now = time.monotonic()
                 look_over_at = now + max(LOOK_OVER_S, (now - began) * REST)
                 if _homes(intake) != homes:
                     break  # an agent was installed: watch its folder too
                 continue
             if changes:
-                on_sync(intake.sync_changed(Path(path) for _, path in changes))
-            if (report := intake.sync_polled()) is not None:
+                with memory.resting():
+                    report = intake.sync_changed(Path(path) for _, path in changes)
                 on_sync(report)
+            if (polled := intake.sync_polled()) is not None:
+                on_sync(polled)
+
+
+class Background(threading.Thread):
+    """Distils when woken, in small steps, none of them while logs are being read."""
+
+    def __init__(
+        self,
+        realm: Path,
+        settings: Settings,
+        env: Mapping[str, str],
+        stop: threading.Event,
+        on_fault: Callable[[StoreFault], None],
+    ) -> None:
+        super().__init__(daemon=True)
+        self._distil = partial(distil, realm, settings, env, self._should_stop)
+        self._stop_all = stop
+        self._on_fault = on_fault
+        self._work = threading.Event()
+        self._reading = threading.Lock()
+
+    def wake(self) -> None:
+        self._work.set()
+
+    def resting(self) -> threading.Lock:
+        """Held while logs are read."""
+        return self._reading
+
+    def _should_stop(self) -> bool:
+        """Asked between two steps: waits here while somebody reads logs."""
+        with self._reading:
+            return self._stop_all.is_set()
+
+    def run(self) -> None:
+        while not self._stop_all.is_set():
+            self._work.wait()
+            self._work.clear()
+            try:
+                done = self._distil()
+            except StoreFault as fault:
+                self._on_fault(fault)
+                done = False
+            if not done and not self._stop_all.wait(TAKE_OVER_S):  # another process is at it, or the disk is full
+                self._work.set()
 
 
 def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[watchfiles.Change, str]]]:

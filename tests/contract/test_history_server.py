@@ -289,7 +289,7 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str,
     """A realm and all that it told at first. Whatever is done to it must leave it so, hence it can be shared."""
     person = Person(tmp_path_factory.mktemp("settled"))
     furnish_some(person)
-    person.sync()
+    person.run("sync")
     told = everything(person)
     assert told["search"]
     return person, told
@@ -318,7 +318,7 @@ def test_ids_survive_the_loss_of_the_archive_and_do_not_depend_on_where_the_home
     person, told = settled
     moved = Person(tmp_path / "elsewhere")
     shutil.copytree(person.home, moved.home, dirs_exist_ok=True)
-    moved.sync()
+    moved.run("sync")
     assert everything(moved) == told
 
 

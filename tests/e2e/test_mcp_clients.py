@@ -18,7 +18,8 @@ from tests.e2e.archives import sessions
 from tests.logs import Claude, write
 
 TYPESCRIPT = Path(__file__).parent / "typescript"
-TOOLS = ["search_sessions", "open", "list_sessions"]
+HISTORY = ["search_sessions", "open", "list_sessions"]
+TOOLS = [*HISTORY, "search", "get_observations", "read", "record_observation"]
 NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
 
@@ -136,8 +137,8 @@ def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
     assert [tool["name"] for tool in told["tools"]] == TOOLS
     for tool in told["tools"]:
         assert tool["inputSchema"]["properties"]
-        assert tool["outputSchema"]["properties"]
-        assert tool["annotations"]["readOnlyHint"] is True
+        assert ("outputSchema" in tool) is (tool["name"] in HISTORY)
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "record_observation")
 
 
 def test_a_client_accepts_every_answer_and_every_error(told: Told, person: Person) -> None:

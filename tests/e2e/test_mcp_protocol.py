@@ -18,7 +18,9 @@ from tests.logs import Claude, write
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
-TOOLS = ("search_sessions", "open", "list_sessions")
+HISTORY = ("search_sessions", "open", "list_sessions")
+MEMORY = ("search", "get_observations", "read", "record_observation")
+TOOLS = (*HISTORY, *MEMORY)
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, UNSUPPORTED_VERSION = -32700, -32600, -32601, -32602, -32022
 MB = 1 << 20
 
@@ -104,9 +106,10 @@ def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
     assert tuple(tool["name"] for tool in tools) == TOOLS
     for tool in tools:
         assert len(tool["description"]) > 200
-        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+        assert tool["inputSchema"]["type"] == "object"
         assert tool["inputSchema"]["additionalProperties"] is False
-        assert tool["annotations"]["readOnlyHint"] is True
+        assert ("outputSchema" in tool) is (tool["name"] in HISTORY)
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "record_observation")
         assert tool["annotations"]["destructiveHint"] is False
 
 
@@ -134,7 +137,8 @@ def test_an_answer_has_the_id_of_its_request(server: RawMcp, identity: Any) -> N
 
 def test_only_the_chosen_toolsets_are_offered(person: Person) -> None:
     with person.mcp("--no-sync", "--toolsets", "history") as client:
-        assert [tool["name"] for tool in client.request("tools/list")["result"]["tools"]] == list(TOOLS)
+        assert [tool["name"] for tool in client.request("tools/list")["result"]["tools"]] == list(HISTORY)
+        assert client.request("prompts/list")["result"]["prompts"] == []
 
 
 # ---- from 2026-07-28 on
@@ -314,7 +318,9 @@ def test_what_wants_no_answer_gets_none(server: RawMcp, line: bytes) -> None:
     assert server.hear()["id"] == "next"
 
 
-@pytest.mark.parametrize("method", ["", "nonsense", "resources/list", "prompts/list", "logging/setLevel", "tools/nonsense"])
+@pytest.mark.parametrize(
+    "method", ["", "nonsense", "resources/list", "prompts/nonsense", "logging/setLevel", "tools/nonsense"]
+)
 def test_an_unknown_method_is_refused(server: RawMcp, method: str) -> None:
     assert server.request(method)["error"]["code"] == NO_METHOD
     assert goes_on(server)
@@ -330,7 +336,7 @@ def test_a_call_without_a_name_is_an_error_of_the_protocol(server: RawMcp) -> No
     assert server.request("tools/call", {})["error"]["code"] == INVALID_PARAMS
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", HISTORY)
 @pytest.mark.parametrize("arguments", [[], "query", 5, True, {"nonsense": 1}, {"query": 10**30}, {"query": ["x"]}, None])
 def test_arguments_of_any_kind_get_our_own_envelope(server: RawMcp, tool: str, arguments: Any) -> None:
     result = server.request("tools/call", {"name": tool, "arguments": arguments})["result"]

@@ -33,7 +33,7 @@ class Asker:
         self.realm = Realm(Settings(home=folder))
 
     def data(self, tool: str, **arguments: Any) -> Any:
-        answer = json.loads(OPERATIONS[tool].run(self.realm, arguments, Clock.now()))
+        answer = json.loads(OPERATIONS[tool].run(self.realm, arguments, Clock.now()).text)
         assert "error" not in answer, answer
         return answer["data"]
 

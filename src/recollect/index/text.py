@@ -19,7 +19,7 @@ from recollect.errors import StoreFault
 from recollect.index.words import analyzer, prepared
 from recollect.model import KIND_CODE, Kind
 
-VERSION = 1  # of the fields and of what counts as a word; another one means another index
+VERSION = 2  # of the fields and of what counts as a word; another one means another index
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
 OWN = 16  # added to the kind of an event that is traffic of our own tools
@@ -35,6 +35,7 @@ class Entry(Struct):
     key: int
     session: int
     turn: int
+    seq: int
     kind: int
     own: bool
     at: int
@@ -44,8 +45,15 @@ class Entry(Struct):
 
 
 class Hit(Struct, frozen=True):
+    """An event that was found, and where it stands."""
+
     score: float
     key: int
+    session: int
+    turn: int
+    seq: int
+    at: int
+    kind: int
 
 
 class Scope(Struct, frozen=True):
@@ -65,9 +73,10 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="words", index_option="position")
     builder.add_unsigned_field("key", indexed=True, fast=True)
-    builder.add_unsigned_field("kind", indexed=True)
+    builder.add_unsigned_field("kind", indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True)
-    builder.add_unsigned_field("turn", indexed=True)
+    builder.add_unsigned_field("turn", indexed=True, fast=True)
+    builder.add_unsigned_field("seq", fast=True)
     builder.add_integer_field("at", fast=True)
     builder.add_text_field("source", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("project", tokenizer_name="raw", index_option="basic")
@@ -159,6 +168,7 @@ class TextWriter:
                 document.add_unsigned("kind", ALL_SPOKEN)
             document.add_unsigned("session", entry.session)
             document.add_unsigned("turn", turn_number(entry.session, entry.turn))
+            document.add_unsigned("seq", entry.seq)
             document.add_integer("at", entry.at)
             document.add_text("source", entry.source)
             document.add_text("project", entry.project)
@@ -245,6 +255,12 @@ def phrase(words: list[str]) -> Query:
     return Query.phrase_query(SCHEMA, "text", list(words)) if len(words) > 1 else term(words[0])
 
 
+def in_sessions(query: Query, sessions: Iterable[int]) -> Query:
+    """The question, asked only of these sessions."""
+    any_of = Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "session", session)) for session in sessions])
+    return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(any_of, 0.0))])
+
+
 def within(query: Query, scope: Scope) -> Query:
     """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
     kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
@@ -276,8 +292,13 @@ def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[
         asked *= 4
     if len(found) > limit:
         found = _newest_of_tied(searcher, found, limit)
-    keys = searcher.fast_field_values("key", [address for _, address in found])
-    return [Hit(score, int(key)) for (score, _), key in zip(found, keys, strict=True) if key is not None]
+    addresses = [address for _, address in found]
+    fields = (searcher.fast_field_values(name, addresses) for name in ("key", "turn", "seq", "at", "kind"))
+    return [
+        Hit(score, int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind))
+        for (score, _), key, turn, seq, at, kind in zip(found, *fields, strict=True)
+        if key is not None
+    ]
 
 
 def _newest_of_tied(searcher: tantivy.Searcher, found: list[Any], limit: int) -> list[Any]:

@@ -126,6 +126,7 @@ def _entry(key: int, session: int, event: Event | EventRow, text: str, source: s
         key=key,
         session=session,
         turn=event.turn,
+        seq=event.seq,
         kind=KIND_CODE[event.kind],
         own=event.own,
         at=event.at,

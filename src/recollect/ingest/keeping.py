@@ -31,6 +31,7 @@ from recollect.store import EventCells, Writer
 
 UNDATED = "undated"  # in tallies: records that are counted elsewhere, and have no time of their own
 NAMESAKE = "an id that another session has as well; kept under one of its own"
+PRIVATE = "do not index this chat"  # said anywhere in a session, in any case: nothing of it is kept
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
 
 
@@ -106,8 +107,11 @@ class Keeper:
     def _admit(self, entries: list[Entry], report: Report) -> None:
         """Secrets out, problems noted. Raises `Excluded` where the person does not want the log to be read."""
         self._check_exclusion(entries)
+        told = [_told(entry) for entry in entries]
+        if any(PRIVATE in text.lower() for text in told):
+            raise Excluded
         if self.settings.redact:
-            for place in suspects([_told(entry) for entry in entries]):
+            for place in suspects(told):
                 entries[place] = self._without_secrets(entries[place])
         problems = [entry for entry in entries if isinstance(entry, Problem)]
         self.archive.put_problems(self.source.name, problems)

@@ -1,12 +1,13 @@
 """Step 8, OFFER: everything one can ask. An operation exists once; every surface is derived from this table."""
 
-from recollect.operations import history
-from recollect.operations._operation import Clock, Operation
+from recollect.operations import history, memory
+from recollect.operations._operation import Clock, Operation, Reply
 
-__all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Operation", "operations_of"]
+__all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Operation", "Reply", "operations_of"]
 
 TOOLSETS: dict[str, tuple[Operation, ...]] = {
     "history": history.OPERATIONS,
+    "memory": memory.OPERATIONS,
 }
 OPERATIONS: dict[str, Operation] = {operation.name: operation for family in TOOLSETS.values() for operation in family}
 

@@ -16,6 +16,11 @@ def _never() -> bool:
     return False
 
 
+def now_ms() -> int:
+    """The time of day, from which "yesterday" is counted."""
+    return time.time_ns() // 1_000_000
+
+
 class Clock(Struct, frozen=True):
     """When a request was received, from where everything it costs is measured; and whether it is still wanted."""
 
@@ -35,13 +40,22 @@ class Clock(Struct, frozen=True):
         return lambda: time.perf_counter() >= end or self.cancelled()
 
 
+class Reply(Struct, frozen=True):
+    """What a caller gets, in its family's form: a text, and where the family answers in JSON the same as an object."""
+
+    text: str
+    structured: bytes | None = None
+    is_error: bool = False
+
+
 @dataclass(frozen=True)
 class Operation:
-    """`run` takes the arguments as they came and answers with its family's envelope as JSON; it never raises."""
+    """`run` takes the arguments as they came and answers in its family's form; it never raises."""
 
     name: str
     title: str
     description: str
     input_schema: JsonSchema
-    output_schema: JsonSchema
-    run: Callable[[Realm, Any, Clock], bytes]
+    run: Callable[[Realm, Any, Clock], Reply]
+    output_schema: JsonSchema | None = None  # of the structured answer, where there is one
+    writes: bool = False

@@ -56,6 +56,11 @@ def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
     }
 
 
+def why(found: Found) -> dict[str, float]:
+    """What a score is made of, largest first. The parts add up, and their sum becomes the score."""
+    return {name: round(worth, 3) for name, worth in sorted(found.parts.items(), key=lambda part: -part[1])}
+
+
 def session_head(session: SessionRow) -> dict[str, Any]:
     return {
         **session_name(session),

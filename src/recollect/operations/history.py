@@ -3,21 +3,24 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from recollect.errors import Absent, BadEventType, BadRequest
-from recollect.index.text import Scope, Unusable
+from recollect.index.text import Scope, TextIndex, Unusable
 from recollect.model import KIND_CODE, SEARCHABLE, Kind, Mode
 from recollect.operations import _cursors, _views
+from recollect.operations._arguments import Arguments, one_of, only, whole_number
 from recollect.operations._envelope import Answer, enveloped
 from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
-from recollect.operations._operation import Clock, Operation
+from recollect.operations._operation import Clock, Operation, Reply, now_ms
 from recollect.realms import Realm
-from recollect.search import Asked, Found, deadline_check, parse, search
+from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
+from recollect.search import Mode as SearchMode
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 LONGEST_QUERY = 4_096  # characters, the contract's
@@ -32,26 +35,8 @@ MANY_TURNS = 100
 
 ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character between date and time; we do not
 
-Arguments = dict[str, Any]
-
 
 # ---- checking what came
-
-
-def _only(arguments: Any, allowed: tuple[str, ...]) -> None:
-    if not isinstance(arguments, dict):
-        raise BadRequest("arguments must be an object")
-    for name in arguments:
-        if name not in allowed:
-            raise BadRequest(f"unknown argument: {name}", field=name)
-
-
-def _whole_number(value: Any, field: str, default: int, most: int) -> int:
-    if value is None:
-        return default
-    if type(value) is not int or not 1 <= value <= most:
-        raise BadRequest(f"{field} must be an integer from 1 to {most}", field=field)
-    return value
 
 
 def _query(value: Any) -> str:
@@ -110,14 +95,6 @@ def _first_millisecond(microseconds: int) -> int:
     return -(-microseconds // 1000)
 
 
-def _one_of(value: Any, field: str, allowed: tuple[str, ...], default: str | None) -> str | None:
-    if value is None:
-        return default
-    if not isinstance(value, str) or value not in allowed:
-        raise BadRequest(f"{field} must be one of {', '.join(allowed)}", field=field)
-    return value
-
-
 # ---- finding what an id names
 
 
@@ -147,13 +124,22 @@ class Narrow(Struct, frozen=True):
     until: int | None = None
 
 
-def search_sessions(realm: Realm, arguments: Any, clock: Clock, narrow: Narrow = Narrow()) -> bytes:  # noqa: B008
+def search_sessions(
+    realm: Realm,
+    arguments: Any,
+    clock: Clock,
+    narrow: Narrow = Narrow(),  # noqa: B008
+    *,
+    why: bool = False,
+) -> bytes:
+    """`why` adds to each hit what its score is made of."""
+
     def answer(given: Arguments) -> Answer:
-        _only(given, ("query", "within_id", "event_types", "n_hits"))
+        only(given, ("query", "within_id", "event_types", "n_hits"))
         query = _query(given.get("query"))
         within = _within(given.get("within_id"))
         kinds = _event_types(given.get("event_types"))
-        limit = _whole_number(given.get("n_hits"), "n_hits", DEFAULT_HITS, MOST_HITS)
+        limit = whole_number(given.get("n_hits"), "n_hits", DEFAULT_HITS, MOST_HITS)
         request = {"query": query, "within_id": given.get("within_id"), "event_types": list(kinds), "n_hits": limit}
         late = clock.later_than(realm.deadline_ms(SEARCH_MS))
         check = deadline_check(late)
@@ -161,12 +147,15 @@ def search_sessions(realm: Realm, arguments: Any, clock: Clock, narrow: Narrow =
         with realm.reading() as reader:
             reader.stop_when(late)
             scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
-            asked = parse(query)
+            asked = parse(query, now_ms())
             warnings = realm.warnings(reader)
             found, more, visible = _find(realm, reader, asked, scope, limit, check)
             if visible is None:
                 warnings = realm.warnings(reader)
+            warnings = [*warnings, *realm.meaning_warnings()]
         results = [_views.hit(rank, one, asked) for rank, one in enumerate(found, 1)]
+        if why:
+            results = [{**hit, "why": _views.why(one)} for hit, one in zip(results, found, strict=True)]
         data = {"result_count": len(results), "limit": limit, "truncated": more, "results": results}
         return Answer(request, data, _search_target(within, visible or 0), warnings)
 
@@ -188,16 +177,31 @@ def _find(
     realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Callable[[], None]
 ) -> tuple[list[Found], bool, int | None]:
     """What there is, whether there is more, and among how many documents; None for those where the index failed."""
+    mode = realm.settings.search.mode
     for _ in range(2):  # an index that was rebuilt under us is opened anew
         index = realm.text_index(reader)
         if index is None:
             break
+        ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
         try:
-            found, more = search(reader, index, asked, scope, limit, check)
+            found, more = realm.with_meaning("events", mode if asked.meaning else "text", ask)
             return found, more, index.searcher().num_docs
         except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged
             realm.index_failed()
     return [], False, None
+
+
+def _ask(
+    reader: Reader,
+    index: TextIndex,
+    asked: Asked,
+    scope: Scope,
+    limit: int,
+    check: Callable[[], None],
+    mode: SearchMode,
+    meaning: Meaning | None,
+) -> tuple[list[Found], bool]:
+    return search(reader, index, meaning, asked, scope, limit, check, mode)
 
 
 def _search_target(within: Id | None, visible: int) -> int:
@@ -217,7 +221,7 @@ def _target_of_refused_search(given: Any) -> int:
 
 def open_id(realm: Realm, arguments: Any, clock: Clock) -> bytes:
     def answer(given: Arguments) -> Answer:
-        _only(given, ("id",))
+        only(given, ("id",))
         text = given.get("id")
         if not isinstance(text, str) or not text.strip():
             raise BadRequest("id must be a non-empty string", field="id")
@@ -328,14 +332,14 @@ OPENERS = {Noun.SESSION: _open_session, Noun.TURN: _open_turn, Noun.EVENT: _open
 
 def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
     def answer(given: Arguments) -> Answer:
-        _only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
+        only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
         start, end = _moment(given, "start_datetime"), _moment(given, "end_datetime")
         if end <= start:
             raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
         start, end = _first_millisecond(start), _first_millisecond(end)
-        limit = _whole_number(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
-        mode = _one_of(given.get("mode"), "mode", tuple(Mode), None)
-        sort = _one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")
+        limit = whole_number(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
+        mode = one_of(given.get("mode"), "mode", tuple(Mode), None)
+        sort = one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")
         filters = {"start": start, "end": end, "mode": mode, "sort": sort}
         after = _place(given.get("cursor"), filters)
         window = {"start_datetime": _views.timestamp(start), "end_datetime": _views.timestamp(end)}
@@ -372,8 +376,18 @@ def _place(cursor: Any, filters: dict[str, Any]) -> tuple[int, bytes] | None:
     return at, bytes.fromhex(session)
 
 
+def _replied(operation: Callable[[Realm, Any, Clock], bytes]) -> Callable[[Realm, Any, Clock], Reply]:
+    """This family answers with its envelope, as an object and, for clients that only show text, as text; so are errors."""
+
+    def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
+        envelope = operation(realm, arguments, clock)
+        return Reply(envelope.decode(), envelope)
+
+    return run
+
+
 OPERATIONS = (
-    Operation(run=search_sessions, **SEARCH),
-    Operation(run=open_id, **OPEN),
-    Operation(run=list_sessions, **LIST),
+    Operation(run=_replied(search_sessions), **SEARCH),
+    Operation(run=_replied(open_id), **OPEN),
+    Operation(run=_replied(list_sessions), **LIST),
 )

@@ -1,12 +1,13 @@
-"""Step 6, FIND: a question becomes ranked moments. Parse, ask the index, put in order, fetch, cut snippets.
+"""Step 6, FIND: a question becomes ranked moments. Parse, ask both indexes, weigh, put in order, fetch.
 
-The question is never given to the engine's own query language: it is taken apart into words and phrases here, and the
-query is built from those, so that no character of it can mean anything but itself.
+The text index and the vectors each name candidates; `ranking` decides between them. A hit shares a word with the question,
+or is close to it in meaning beyond the model's floor; nothing else is ever shown. Words that look like identifiers match by
+text only, and what is quoted must occur.
 """
 
-import re
-from collections.abc import Callable
-from itertools import pairwise
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal
 
 import tantivy
 from msgspec import Struct
@@ -14,112 +15,219 @@ from tantivy import Occur, Query
 
 from recollect.assemble import call_text
 from recollect.errors import DeadlineExceeded
-from recollect.index.text import Scope, TextIndex, best, phrase, term, within
-from recollect.index.words import STOP, camel_parts, is_unspaced, spaced, words
-from recollect.model import Kind
+from recollect.index.text import OWN, Scope, TextIndex, best, phrase, term, within
+from recollect.index.words import words
+from recollect.model import KIND_CODE, Kind
+from recollect.search.question import Asked, parse
+from recollect.search.ranking import (
+    RANKING,
+    Candidate,
+    Ranking,
+    are_equal,
+    help_by_time,
+    help_by_title,
+    help_each_other,
+    help_what_was_said,
+    in_order,
+    score_of,
+)
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+    from recollect.index.vectors import Only, VectorIndex, Vectors
+
+__all__ = ["Asked", "Found", "Meaning", "Mode", "deadline_check", "parse", "search", "shown_text"]
+
 MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
-SATURATION = 12.0  # the BM25 score that becomes 0.5
 WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
-QUOTED = re.compile(r'"([^"]+)"')
+SAID = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
+
+Mode = Literal["text", "vector", "both"]
 
 
-class Asked(Struct, frozen=True):
-    """A question taken apart: what must be there, and what counts."""
+class Meaning(Struct):
+    """The vectors of a realm and the model that they are of."""
 
-    phrases: tuple[tuple[str, ...], ...]
-    wholes: tuple[tuple[str, ...], ...]
-    terms: tuple[str, ...]
-
-    def is_empty(self) -> bool:
-        return not (self.phrases or self.wholes or self.terms)
-
-    def groups(self) -> list[tuple[str, ...]]:
-        """Every word that counts; those that belong together in one group."""
-        return [*self.phrases, *self.wholes, *((term,) for term in self.terms)]
+    vectors: "VectorIndex"
+    model: "Embedder"
 
 
 class Found(Struct, frozen=True):
-    """A hit with everything that an answer shows of it."""
+    """A hit with everything that an answer shows of it. `parts` say what its score is made of."""
 
     score: float
     event: EventRow
     turn: TurnRow
     session: SessionRow
     text: str
-
-
-def parse(question: str) -> Asked:
-    """Words, identifiers and quoted phrases of a question, as the index knows them."""
-    phrases = tuple(tuple(found) for quoted in QUOTED.findall(question) if (found := _words(quoted)))
-    wholes: list[tuple[str, ...]] = []
-    terms: list[str] = []
-    weak: list[str] = []
-    for chunk in QUOTED.sub(" ", question).split():
-        found = _words(chunk)
-        if len(found) > 1 and is_unspaced(chunk):
-            wholes += [tuple(found), *pairwise(found)]
-            continue
-        if len(found) > 1:
-            wholes.append(tuple(found))
-        parts = words(camel_parts(chunk))
-        if len(parts) > 1:
-            wholes.append(tuple(parts))
-        for word in (*found, *(parts if len(parts) > 1 else ())):
-            (weak if chunk.strip(",.;:?!").lower() in STOP else terms).append(word)
-    if not (phrases or wholes or terms):
-        terms = weak
-    return Asked(phrases, tuple(dict.fromkeys(wholes)), tuple(dict.fromkeys(terms)))
-
-
-def _words(text: str) -> list[str]:
-    return words(text if text.isascii() else spaced(text))
+    parts: dict[str, float]
 
 
 def search(
-    reader: Reader, index: TextIndex, asked: Asked, scope: Scope, limit: int, check: Callable[[], None]
+    reader: Reader,
+    index: TextIndex,
+    meaning: Meaning | None,
+    asked: Asked,
+    scope: Scope,
+    limit: int,
+    check: Callable[[], None],
+    mode: Mode = "both",
+    ranking: Ranking = RANKING,
 ) -> tuple[list[Found], bool]:
     """The best moments in exact order, and whether there are more. `check` raises when time is up."""
     if asked.is_empty():
         return [], False
     searcher = index.searcher()
-    query = within(_query(searcher, asked), scope)
-    asked_for = limit + 1
-    while True:
-        hits = best(searcher, query, asked_for, check)
+    candidates = _by_words(searcher, asked, scope, max(limit + 1, ranking.candidates), check, ranking)
+    if mode != "text" and meaning is not None:
         check()
-        events = reader.events(hit.key for hit in hits)
-        ranked = sorted(
-            ((hit.score, events[hit.key]) for hit in hits if hit.key in events),
-            key=lambda pair: (-pair[0], -pair[1].at, pair[1].id),
-        )
-        if len(ranked) > limit or len(hits) < asked_for:
-            break
-        asked_for = len(hits) * 4  # the index still holds events that are gone from the archive
-    return _complete(reader, ranked[:limit]), len(ranked) > limit
+        _by_meaning(reader, meaning, searcher, asked, scope, candidates, ranking)
+    if mode == "vector":
+        candidates = {key: candidate for key, candidate in candidates.items() if "meaning" in candidate.parts}
+        for candidate in candidates.values():
+            candidate.parts = {"meaning": candidate.parts["meaning"]}
+    check()
+    return _ranked(reader, searcher, list(candidates.values()), asked, limit, ranking)
 
 
-def _query(searcher: tantivy.Searcher, asked: Asked) -> Query:
+# ---- candidates
+
+
+def _by_words(
+    searcher: tantivy.Searcher, asked: Asked, scope: Scope, most: int, check: Callable[[], None], ranking: Ranking
+) -> dict[int, Candidate]:
+    query = within(_query(searcher, asked, ranking), scope)
+    return {
+        hit.key: Candidate(hit.key, hit.session, hit.turn, hit.seq, hit.at, hit.kind, {"words": hit.score})
+        for hit in best(searcher, query, most, check)
+    }
+
+
+def _query(searcher: tantivy.Searcher, asked: Asked, ranking: Ranking) -> Query:
+    """What is there counts, and once more how often: a long text that has a word ten times is not ten times better."""
     counted = sorted(asked.terms, key=lambda word: searcher.doc_freq("text", word))[:MOST_TERMS]
-    parts = [(Occur.Should, term(word)) for word in counted]
+    parts = []
+    for word in counted:
+        worth = ranking.name if word in asked.names else 1.0
+        parts.append((Occur.Should, Query.boost_query(term(word), worth) if worth != 1 else term(word)))
+        if ranking.presence:
+            there = Query.const_score_query(term(word), ranking.presence * worth * rarity(searcher, word))
+            parts.append((Occur.Should, there))
     parts += [(Occur.Should, Query.boost_query(phrase(list(whole)), WHOLE)) for whole in asked.wholes[:MOST_TERMS]]
     parts += [(Occur.Must, phrase(list(quoted))) for quoted in asked.phrases[:MOST_TERMS]]
     return Query.boolean_query(parts)
 
 
-def _complete(reader: Reader, ranked: list[tuple[float, EventRow]]) -> list[Found]:
+def rarity(searcher: tantivy.Searcher, word: str) -> float:
+    """How much a word tells: the logarithm of how few texts have it."""
+    have = searcher.doc_freq("text", word)
+    return math.log(1 + (searcher.num_docs - have + 0.5) / (have + 0.5))
+
+
+def _by_meaning(
+    reader: Reader,
+    meaning: Meaning,
+    searcher: tantivy.Searcher,
+    asked: Asked,
+    scope: Scope,
+    candidates: dict[int, Candidate],
+    ranking: Ranking,
+) -> None:
+    """Say of every candidate how close it is to the question, and add those that share no word but are close enough."""
+    question = vector_of(meaning.model, searcher, asked)
+    if question is None:
+        return
+    floor = meaning.model.floor
+    for near in meaning.vectors.nearest(question, _only(reader, scope), ranking.near, floor):
+        candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
+    for key, likeness in meaning.vectors.likeness_of(question, list(candidates)).items():
+        if likeness > 0:
+            candidates[key].parts["meaning"] = ranking.meaning * likeness
+
+
+def vector_of(model: "Embedder", searcher: tantivy.Searcher | None, asked: Asked) -> "Vectors | None":
+    """What a question means, its rare words before its common ones; None where the model does not understand it."""
+
+    def weight(word: str) -> float:
+        known = words(word)
+        return rarity(searcher, known[0]) if known and searcher is not None else 1.0
+
+    return model.embed_question(asked.meaning, weight) if asked.meaning else None
+
+
+def _only(reader: Reader, scope: Scope) -> "Only":
+    from recollect.index.vectors import Only
+
+    narrowed = scope.source is not None or scope.project is not None
+    return Only(
+        kinds=(*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)),
+        session=scope.session,
+        turn=scope.turn,
+        since=scope.since,
+        until=scope.until,
+        sessions=tuple(reader.session_keys(scope.source, scope.project)) if narrowed else None,
+    )
+
+
+# ---- order
+
+
+def _ranked(
+    reader: Reader, searcher: tantivy.Searcher, candidates: list[Candidate], asked: Asked, limit: int, ranking: Ranking
+) -> tuple[list[Found], bool]:
+    help_each_other(candidates, ranking)
+    help_what_was_said(candidates, SAID, ranking)
+    if ranking.title:
+        help_by_title(candidates, _title_shares(reader, searcher, candidates, asked), ranking)
+    help_by_time(candidates, asked.windows, ranking)
+    ranked = _there(reader, in_order(candidates), limit)
+    return _complete(reader, ranked[:limit]), len(ranked) > limit
+
+
+def _there(reader: Reader, order: list[Candidate], limit: int) -> list[tuple[Candidate, EventRow]]:
+    """The first candidates with their events, one more than wanted where there are as many; equals by their ids.
+
+    An index may still hold events that are gone from the archive. Of those that are equal in all but their ids, none is
+    left out before these have been asked.
+    """
+    found: list[tuple[Candidate, EventRow]] = []
+    start = 0
+    while start < len(order) and len(found) <= limit:
+        end = min(start + limit + 1, len(order))
+        while end < len(order) and are_equal(order[end - 1], order[end]):
+            end += 1
+        events = reader.events(candidate.key for candidate in order[start:end])
+        found += [(candidate, events[candidate.key]) for candidate in order[start:end] if candidate.key in events]
+        start = end
+    return sorted(found, key=lambda pair: (-pair[0].total(), -pair[0].at, pair[1].id))
+
+
+def _title_shares(
+    reader: Reader, searcher: tantivy.Searcher, candidates: Iterable[Candidate], asked: Asked
+) -> dict[int, float]:
+    """How much of the question the title and the project of each session have, by what its words tell."""
+    worth = {word: rarity(searcher, word) for word in asked.terms}
+    whole = sum(worth.values())
+    if not whole:
+        return {}
+    titles = reader.titles({candidate.session for candidate in candidates})
+    return {session: sum(worth.get(word, 0.0) for word in {*words(title)}) / whole for session, title in titles.items()}
+
+
+def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[Found]:
     sessions = reader.sessions({event.session for _, event in ranked})
     turns = reader.turns_of((event.session, event.turn) for _, event in ranked)
     return [
         Found(
-            score=score / (score + SATURATION),
+            score=score_of(candidate.total()),
             event=event,
             turn=turns[event.session, event.turn],
             session=sessions[event.session],
             text=shown_text(event),
+            parts=candidate.parts,
         )
-        for score, event in ranked
+        for candidate, event in ranked
         if event.session in sessions and (event.session, event.turn) in turns
     ]
 

@@ -19,15 +19,15 @@ class OutOfDate(StoreFault):
     """There is no archive yet, or it waits for its schema to be brought up to date."""
 
 
-def schema_steps() -> list[tuple[int, str]]:
-    """The numbered scripts that make an archive of this version, in order."""
-    folder = files("recollect.store") / "schema"
+def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
+    """The numbered scripts that make a database of this version, in order."""
+    folder = files("recollect.store") / schema
     scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
-def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """A connection to an archive that is up to date; a writable one makes it so first."""
+def connect(path: Path, *, writable: bool, schema: str = "schema") -> sqlite3.Connection:
+    """A connection to a database that is up to date; a writable one makes it so first."""
     try:
         if writable:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -47,8 +47,8 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         db.execute("PRAGMA temp_store = MEMORY")
         if writable:
-            migrate(db, schema_steps())
-        _check_version(db, path)
+            migrate(db, schema_steps(schema))
+        _check_version(db, path, schema_steps(schema)[-1][0])
         if not writable:
             db.execute("PRAGMA query_only = ON")
     except sqlite3.Error as reason:
@@ -72,12 +72,13 @@ def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
         except sqlite3.Error:
             if db.in_transaction:
                 db.execute("ROLLBACK")
-            raise
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version < number:  # else another process took this step while we waited for its turn
+                raise
 
 
-def _check_version(db: sqlite3.Connection, path: Path) -> None:
+def _check_version(db: sqlite3.Connection, path: Path, newest: int) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    newest = schema_steps()[-1][0]
     if version > newest:
         raise StoreFault(f"The archive {path} was written by a newer Recollect (schema {version}, this one knows {newest}).")
     if version < newest:

@@ -12,12 +12,16 @@ from recollect.errors import Busy, StoreFault
 ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
 
 
+WRITING = "write.lock"  # whoever reads logs into the archive
+DISTILLING = "distil.lock"  # whoever makes observations and vectors of what is there
+
+
 @contextmanager
-def exclusive(realm: Path) -> Iterator[None]:
-    """Hold the realm for writing, or say who does."""
+def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
+    """Hold the realm for one kind of work, or say who does."""
     try:
         realm.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(realm / "write.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        handle = os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as reason:
         raise StoreFault(f"The state folder {realm} cannot be written: {reason.strerror}.") from reason
     try:
@@ -46,10 +50,10 @@ def _take(handle: int) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def is_held(realm: Path) -> bool:
-    """Whether some process is writing this realm right now."""
+def is_held(realm: Path, work: str = WRITING) -> bool:
+    """Whether some process is at this work in the realm right now."""
     try:
-        handle = os.open(realm / "write.lock", os.O_RDWR)
+        handle = os.open(realm / work, os.O_RDWR)
     except OSError:
         return False
     try:

@@ -15,6 +15,8 @@ from recollect.store._database import connect, fault
 from recollect.store.writer import FAILED, OWN
 
 DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
+BY_LINES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs whose lines are lines; in others they count per session
+ANCHOR = "#"  # between the path of a log that holds several sessions and the native id of one
 SOME = 500  # keys per question, below SQLite's limit of parameters
 
 
@@ -129,6 +131,65 @@ class Reader:
     def sessions(self, keys: Iterable[int]) -> dict[int, SessionRow]:
         found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
         return {row[0]: _session(row) for row in found}
+
+    def titles(self, keys: Iterable[int]) -> dict[int, str]:
+        """What sessions are called, and which project they are of, as one text each."""
+        rows = self._in("SELECT key, title || ' ' || coalesce(project, '') FROM session WHERE key IN", keys)
+        return dict(rows)
+
+    def session_keys(self, source: str | None, project: str | None) -> list[int]:
+        """The keys of all sessions of a source and a project."""
+        rows = self._rows(
+            "SELECT key FROM session WHERE source = coalesce(?, source) AND (? IS NULL OR project = ?)",
+            (source, project, project),
+        )
+        return [key for (key,) in rows]
+
+    def address(self, session: SessionRow) -> str:
+        """What names the transcript of a session: its log, and which session of it where lines do not tell."""
+        (count,) = self._one("SELECT count(*) FROM session WHERE path = ? AND event_count > 0", (session.path,))
+        if session.path.endswith(BY_LINES) or count < 2:
+            return session.path
+        return f"{session.path}{ANCHOR}{session.native_id}"
+
+    def sessions_at(self, address: str) -> list[SessionRow]:
+        """The sessions that an address names, in the order of their first events there."""
+        anchors = [place for place, letter in enumerate(address) if letter == ANCHOR]
+        named = [(address, None), *((address[:place], address[place + 1 :]) for place in anchors)]
+        return next((found for path, native_id in named if (found := self._sessions_at(path, native_id))), [])
+
+    def _sessions_at(self, path: str, native_id: str | None) -> list[SessionRow]:
+        rows = self._rows(
+            f"""
+            SELECT {SESSION} FROM session
+             WHERE path = ? AND native_id = coalesce(?, native_id) AND event_count > 0
+             ORDER BY (SELECT min(line) FROM event WHERE event.session = session.key), started_at, id""",
+            (path, native_id),
+        )
+        return [_session(row) for row in rows]
+
+    def last_line(self, path: str, sessions: Iterable[int]) -> int:
+        """The number of the last line of a log that was read, or of the last event in it where it has no lines."""
+        (read,) = self._one("SELECT max(line) FROM cursor WHERE path = ?", (path,))
+        told = [line for (line,) in self._in("SELECT max(line) FROM event WHERE session IN", sessions) if line]
+        last: int = max([read or 0, *told])
+        return last
+
+    def sessions_between(self, since: int | None, until: int | None, projects: tuple[str, ...]) -> list[int]:
+        """The keys of the sessions that began in a stretch of time, of some projects; none named means any."""
+        where, values = ["event_count > 0"], list[Any]()
+        for test, value in (("started_at >= ?", since), ("started_at < ?", until)):
+            if value is not None:
+                where.append(test)
+                values.append(value)
+        if projects:
+            where.append(f"project COLLATE NOCASE IN ({','.join('?' * len(projects))})")
+            values += projects
+        return [key for (key,) in self._rows(f"SELECT key FROM session WHERE {' AND '.join(where)}", values)]
+
+    def all_sessions(self) -> list[SessionRow]:
+        """Every session there is or was, the one that was written to last first."""
+        return [_session(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
 
     def neighbours(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
         """The sessions before and after this one, by when they began."""
@@ -272,7 +333,36 @@ class Reader:
             yield [(_event(row[:-2]), row[-2], row[-1]) for row in rows]
             key = rows[-1][0]
 
+    def events_above(self, key: int, kinds: tuple[int, ...], chunk: int) -> Iterator[list[EventRow]]:
+        """Events of these kinds that came after one, in order."""
+        while rows := self._rows(
+            f"""
+            SELECT {EVENT} FROM {EVENT_FROM}
+             WHERE event.key > ? AND event.kind IN ({",".join("?" * len(kinds))})
+             ORDER BY event.key LIMIT ?""",
+            (key, *kinds, chunk),
+        ):
+            yield [_event(row) for row in rows]
+            key = rows[-1][0]
+
+    def keys_of(self, session: int) -> list[int]:
+        """The keys of a session's events."""
+        return [key for (key,) in self._rows("SELECT key FROM event WHERE session = ?", (session,))]
+
+    def sessions_above(self, key: int) -> list[int]:
+        """The sessions that have events which came after one."""
+        return [session for (session,) in self._rows("SELECT DISTINCT session FROM event WHERE key > ?", (key,))]
+
+    def last_keys(self, session: int) -> dict[int, int]:
+        """The highest key in every turn of a session."""
+        return dict(self._rows("SELECT turn, max(key) FROM event WHERE session = ? GROUP BY turn", (session,)))
+
     # ---- the archive itself
+
+    def state(self) -> str:
+        """A line that changes whenever events come or go."""
+        count, events, updated = self._one("SELECT count(*), sum(event_count), max(updated_at) FROM session")
+        return f"{self.meta('identity')} {self.last_key()} {count} {events} {updated}"
 
     def last_key(self) -> int:
         row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'event'")

@@ -1,20 +1,24 @@
 """MCP, the Model Context Protocol: what a client may say and what it is answered, whatever carries the messages.
 
 Two eras are served. Up to 2025-11-25 a client opens with `initialize`; from 2026-07-28 on there is no handshake, every
-request carries its revision in `_meta`, and results say that they are complete. An error of an operation is an answer
-(`isError` false); a JSON-RPC error is only for what is no proper request.
+request carries its revision in `_meta`, and results say that they are complete. An error of an operation is an answer,
+with `isError` as its family has it; a JSON-RPC error is only for what is no proper request.
 """
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from recollect import __version__
-from recollect.operations import Clock, Operation
+from recollect.operations import Clock, Operation, Reply
+from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
+
+if TYPE_CHECKING:
+    from recollect.surfaces.mcp_sampling import Sampling
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)
@@ -26,12 +30,14 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -326
 UNSUPPORTED_VERSION = -32022
 
 SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
-CAPABILITIES = {"tools": {"listChanged": False}}
+CAPABILITIES = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
 INSTRUCTIONS = (
     "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
     "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "
-    "command, 'as we did last time'), call search_sessions with the words you expect in the text; then open the event, "
-    "turn or session ids it returns, smallest first. list_sessions browses by date. All tools only read."
+    "command, 'as we did last time'), ask it. For what was learnt (decisions and reasons, causes and fixes): search, then "
+    "get_observations, then read, each dearer than the one before. For the exact words of a prompt, answer, command or "
+    "output: search_sessions, then open the event, turn or session ids it returns, smallest first. list_sessions browses "
+    "by date. record_observation keeps an insight of yours; all other tools only read."
 )
 
 Message = dict[str, Any]
@@ -56,11 +62,18 @@ class Call(Struct):
 class McpServer:
     """Answers messages. `send` may be called from several threads and must write one message at a time."""
 
-    def __init__(self, realm: Realm, operations: dict[str, Operation], send: Send) -> None:
+    def __init__(
+        self, realm: Realm, operations: dict[str, Operation], send: Send, prompts: dict[str, Prompt] | None = None
+    ) -> None:
         self.realm = realm
         self.operations = operations
+        self.prompts = prompts or {}
         self.send = send
+        self.sampling: Sampling | None = None  # set where the client can be asked something as well
         self._running: dict[str | int, Call] = {}
+
+    def is_busy(self) -> bool:
+        return bool(self._running)
 
     def receive(self, message: Any, clock: Clock, run: Callable[[Callable[[], None]], None]) -> None:
         """Take one message. Tool calls go to `run`, which may use another thread; everything else is answered at once."""
@@ -75,6 +88,8 @@ class McpServer:
         elif not isinstance(method, str):
             if "result" not in message and "error" not in message:
                 self._refuse(identity, RpcError(INVALID_REQUEST, "method must be a string"))
+            elif self.sampling is not None:
+                self.sampling.answered(message)
         else:
             call = Call(identity, threading.Event(), clock)
             self._running[identity] = call
@@ -89,6 +104,8 @@ class McpServer:
             call = self._running.get(identity) if isinstance(identity, str | int) else None
             if call is not None:
                 call.cancelled.set()
+        elif method == "notifications/initialized" and self.sampling is not None:
+            self.sampling.begin()
 
     def _answer(self, call: Call, method: str, params: Any) -> None:
         try:
@@ -129,6 +146,12 @@ class McpServer:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "tools/call":
                 result = self._call_tool(call, params, meta)
+            case "prompts/list":
+                result = {"prompts": [_prompt(prompt) for prompt in self.prompts.values()]}
+                if stateless:
+                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+            case "prompts/get":
+                result = self._get_prompt(params)
             case "server/discover":
                 versions = [*STATELESS, *reversed(HANDSHAKE)]
                 result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
@@ -140,6 +163,8 @@ class McpServer:
 
     def _initialize(self, params: Message) -> Message:
         wanted = params.get("protocolVersion")
+        if self.sampling is not None:
+            self.sampling.initialize(params)
         return {
             "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
             "capabilities": CAPABILITIES,
@@ -155,9 +180,20 @@ class McpServer:
         token = meta.get("progressToken")
         self._progress(token, 0, f"{operation.title}…")
         clock = Clock(call.clock.received, call.cancelled.is_set)
-        envelope = operation.run(self.realm, params.get("arguments"), clock)
+        reply = operation.run(self.realm, params.get("arguments"), clock)
         self._progress(token, 1, "done")
-        return tool_result(envelope)
+        return tool_result(reply)
+
+    def _get_prompt(self, params: Message) -> Message:
+        name, given = params.get("name"), params.get("arguments") or {}
+        prompt = self.prompts.get(name) if isinstance(name, str) else None
+        if prompt is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
+        if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):
+            raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
+        text = prompt.text.format_map({gap: given[gap] for gap in prompt.arguments})
+        said = {"role": "user", "content": {"type": "text", "text": text}}
+        return {"description": prompt.description, "messages": [said]}
 
     def _progress(self, token: Any, done: int, message: str) -> None:
         if isinstance(token, str | int):
@@ -165,27 +201,32 @@ class McpServer:
             self.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
 
-def tool_result(envelope: bytes) -> Message:
-    """An envelope as a tool result: structured, and the same JSON as text for clients that only show text."""
-    text = [{"type": "text", "text": envelope.decode()}]
-    return {"content": text, "structuredContent": Raw(envelope), "isError": False}
+def tool_result(reply: Reply) -> Message:
+    result: Message = {"content": [{"type": "text", "text": reply.text}], "isError": reply.is_error}
+    return result if reply.structured is None else {**result, "structuredContent": Raw(reply.structured)}
 
 
 def _tool(operation: Operation) -> Message:
+    shape = {"outputSchema": operation.output_schema} if operation.output_schema else {}
     return {
         "name": operation.name,
         "title": operation.title,
         "description": operation.description,
         "inputSchema": operation.input_schema,
-        "outputSchema": operation.output_schema,
+        **shape,
         "annotations": {
             "title": operation.title,
-            "readOnlyHint": True,
+            "readOnlyHint": not operation.writes,
             "destructiveHint": False,
             "idempotentHint": True,
             "openWorldHint": False,
         },
     }
+
+
+def _prompt(prompt: Prompt) -> Message:
+    arguments = [{"name": name, "description": told, "required": True} for name, told in prompt.arguments.items()]
+    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
 
 
 def encode(message: Message) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from recollect.operations import Clock, Operation
+from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
 from recollect.surfaces.mcp import PARSE_ERROR, McpServer, Message, encode
 
@@ -17,7 +18,9 @@ WORKERS = 4  # tool calls that may run side by side
 Job = Callable[[], None]
 
 
-def serve(realm: Realm, operations: dict[str, Operation], stdin: BinaryIO, stdout: BinaryIO) -> None:
+def serve(
+    realm: Realm, operations: dict[str, Operation], prompts: dict[str, Prompt], stdin: BinaryIO, stdout: BinaryIO
+) -> None:
     """Answer until the client closes its end. Nothing that it sends can end the loop."""
     writing = threading.Lock()
 
@@ -27,7 +30,11 @@ def serve(realm: Realm, operations: dict[str, Operation], stdin: BinaryIO, stdou
             stdout.write(line)
             stdout.flush()
 
-    server = McpServer(realm, operations, send)
+    server = McpServer(realm, operations, send, prompts)
+    if realm.settings.extraction.by == "sampling":
+        from recollect.surfaces.mcp_sampling import Sampling  # which hardly anybody asks for: the rest starts at once
+
+        server.sampling = Sampling(realm, send, server.is_busy)
     jobs = _Workers()
     try:
         for line in stdin:
@@ -43,6 +50,8 @@ def serve(realm: Realm, operations: dict[str, Operation], stdin: BinaryIO, stdou
     except (BrokenPipeError, KeyboardInterrupt):
         pass
     finally:
+        if server.sampling is not None:
+            server.sampling.close()
         jobs.finish()
 
 

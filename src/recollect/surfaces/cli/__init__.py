@@ -16,14 +16,19 @@ PRIVATE = 0o077  # what we write is nobody else's to read
 COMMANDS = {
     "search": "recollect.surfaces.cli.search",
     "open": "recollect.surfaces.cli.open",
+    "ask": "recollect.surfaces.cli.ask",
+    "observations": "recollect.surfaces.cli.observations",
     "list": "recollect.surfaces.cli.list",
+    "extract": "recollect.surfaces.cli.extract",
     "sync": "recollect.surfaces.cli.sync",
     "watch": "recollect.surfaces.cli.watch",
     "mcp": "recollect.surfaces.cli.mcp",
+    "hook": "recollect.surfaces.cli.hook",
     "status": "recollect.surfaces.cli.status",
     "sources": "recollect.surfaces.cli.sources",
     "doctor": "recollect.surfaces.cli.doctor",
     "rebuild": "recollect.surfaces.cli.rebuild",
+    "distil": "recollect.surfaces.cli.distil",
 }
 
 
@@ -49,6 +54,7 @@ def recollect() -> None:
     recollect sync                      read what your agents wrote
     recollect search "flaky test"       find where it was said or done
     recollect open ID                   read on from a hit
+    recollect ask "why did we …?"       an answer from all sessions, with sources
     recollect mcp                       give your agents the same tools
     """
 

@@ -80,6 +80,9 @@ def draw_search(answer: dict[str, Any]) -> None:
         out.print(head)
         out.print(Text("   ").append_text(_matched(hit["snippet"]["text"], request["query"])))
         out.print(f"   [blue]{hit['id']}[/]")
+        if "why" in hit:
+            parts = " + ".join(f"{name} {worth:.1f}" for name, worth in hit["why"].items())
+            out.print(f"   [dim]{hit['score']:.3f} of {parts}[/]")
         out.print()
     count = data["result_count"]
     if not count:

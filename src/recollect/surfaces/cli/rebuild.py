@@ -7,7 +7,7 @@ import click
 from recollect.ingest import Intake
 from recollect.sources import all_sources
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
-from recollect.surfaces.cli.sync import sentence
+from recollect.surfaces.cli.sync import AT_ONCE_S, SHARE, remember, sentence
 
 
 @click.command("rebuild")
@@ -34,3 +34,5 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
         events = intake.archive.last_key()
     if not quiet:
         click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")
+    if report:
+        remember(opened, max(AT_ONCE_S, report.seconds * SHARE))

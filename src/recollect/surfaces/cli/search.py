@@ -27,6 +27,7 @@ from recollect.surfaces.cli._times import milliseconds_of
 @click.option("--project", help="Only sessions of this project.")
 @click.option("--since", metavar="WHEN", help="Only events from then on: 2026-04-30, 12h, 7d.")
 @click.option("--until", metavar="WHEN", help="Only events before then.")
+@click.option("--why", is_flag=True, help="Show what each score is made of.")
 @json_option
 @realm_options
 def command(
@@ -38,6 +39,7 @@ def command(
     project: str | None,
     since: str | None,
     until: str | None,
+    why: bool,
     as_json: bool,
     **realm: object,
 ) -> None:
@@ -47,6 +49,7 @@ def command(
     recollect search "cargo clippy failure"
     recollect search getUserName -t tool_call -t tool_response
     recollect search '"connection refused"' --since 7d --project webapp
+    recollect search "why is start-up slow" --why
     """
     arguments: dict[str, object] = {"query": " ".join(query)}
     arguments |= {"n_hits": n_hits} if n_hits is not None else {}
@@ -55,5 +58,5 @@ def command(
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     opened.heal_now()
-    envelope = search_sessions(opened, arguments, Clock.now(), narrow)
+    envelope = search_sessions(opened, arguments, Clock.now(), narrow, why=why)
     deliver(envelope, as_json=as_json, show=draw_search)

@@ -61,9 +61,28 @@ def describe(realm: Realm) -> dict[str, Any]:
             "bytes": _bytes(realm.folder, "text-*/*"),
         },
         "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
+        "memory": _memory(realm),
         "redactions": redactions,
         "warnings": warnings,
     }
+
+
+def _memory(realm: Realm) -> dict[str, Any]:
+    """How much is remembered, and how much of it can be found by meaning."""
+    with realm.reading() as reader, realm.remembering() as memory:
+        return {
+            "observations": memory.count(),
+            "vectors": sum(_rows(head) for head in realm.folder.glob("vectors-*/head.json")),
+            "bytes": _bytes(realm.folder, "memory.db*") + _bytes(realm.folder, "vectors-*/*"),
+            "warnings": realm.memory_warnings(reader),
+        }
+
+
+def _rows(head: Path) -> int:
+    try:
+        return int(msgspec.json.decode(head.read_bytes())["rows"])
+    except (OSError, msgspec.DecodeError, KeyError):  # being written anew, or damaged: there are none to search
+        return 0
 
 
 def _bytes(folder: Path, pattern: str) -> int:
@@ -89,6 +108,10 @@ def _draw(found: dict[str, Any]) -> None:
     if found["sources"]:
         out.print(table)
     behind = f", {found['index']['behind']:,} events behind" if found["index"]["behind"] else ""
+    memory = found["memory"]
+    out.print(f"{memory['observations']:,} observations, {memory['vectors']:,} vectors, {size(memory['bytes'])}")
+    for warning in memory["warnings"]:
+        out.print(f"[yellow]! {warning}[/]")
     out.print(
         f"archive {size(found['archive']['bytes'])}, index {size(found['index']['bytes'])}{behind}, writer {found['writer']}"
     )

@@ -1,19 +1,25 @@
 """recollect sync"""
 
 import os
+import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import click
 import msgspec
 
+from recollect.distil import distil
 from recollect.ingest import Report, sync
+from recollect.realms import Realm
 from recollect.sources import all_sources
 from recollect.surfaces.cli._draw import size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 NAMED = 10  # files that are named one by one
+AT_ONCE_S = 1.5  # seconds in which a small sync is distilled before the command ends
+SHARE = 0.04  # of the time that a large one took; a process of its own does the rest
 
 
 @click.command("sync")
@@ -46,8 +52,19 @@ def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
     else:
         _show_recognised(report.recognised)
         click.echo(sentence(report))
+    sys.stdout.flush()
+    remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
     if chosen and not report.files:
         sys.exit(1)
+
+
+def remember(realm: Realm, seconds: float) -> None:
+    """Make observations and vectors of what was read: here while it is quick, else in the background."""
+    end = time.monotonic() + seconds
+    if not distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end):
+        nowhere = subprocess.DEVNULL
+        command = [sys.executable, "-m", "recollect", "distil", "--quiet", "--realm", realm.name]
+        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
 
 
 def _show_recognised(recognised: dict[str, str]) -> None:

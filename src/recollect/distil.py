@@ -1,0 +1,301 @@
+"""Step 5, DISTIL: what was read becomes memory. Observations of finished turns, and vectors of what was said.
+
+All of it follows the archive and never holds it up: it has a lock of its own, writes to files of its own, and works in
+small steps between which it can be stopped. What a pass did not get done, the next one does. Observations come first,
+because they are quick and need no model; then vectors, oldest event first, so that their index only ever grows.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from recollect.embed import Embedder, Unavailable, open_embedder
+from recollect.errors import Busy, StoreFault
+from recollect.index.words import prepared, words
+from recollect.model import KIND_CODE, Event, Kind, Observation
+from recollect.observe import RULES, observe
+from recollect.settings import Settings
+from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of
+from recollect.store.lock import DISTILLING, exclusive
+from recollect.store.memory import Memory, ObservationRow, Place, Words
+
+if TYPE_CHECKING:
+    from recollect.index.vectors import VectorWriter
+
+OWN = 16  # added to the kind of an event that is traffic of our own tools, as in the text index
+EMBEDDED = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
+TURNS = 32  # per step and transaction: some tens of milliseconds
+EVENTS = 512  # per step
+HEAD, TAIL = 1_200, 600  # characters of a tool's output that are embedded: how it begins, and how it ended
+SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
+AROUND = 6_000  # characters of all of them together
+LEVEL, FAULT, MODEL, VERSION = "level", "embedding_fault", "embedding", "rules"  # names in the memory's meta
+
+
+class Progress(Struct):
+    """How far a pass is. `what` is being made, `done` of `total` of it."""
+
+    what: str
+    done: int
+    total: int
+
+
+OnStep = Callable[[Progress], None]
+
+
+def turn_mark(turn: TurnRow, last_key: int = 0) -> int:
+    """What changes when a turn does. An event that says something else has another key."""
+    fields = (turn.event_count, turn.last, turn.terminal, turn.stop, turn.prompt, turn.answer, turn.updated_at, last_key)
+    return crc32(msgspec.json.encode(fields))
+
+
+def session_mark(session: SessionRow) -> int:
+    """What changes when a session does, or where it is."""
+    fields = (session.event_count, session.turn_count, session.updated_at, session.project, session.path, session.cwd)
+    return crc32(msgspec.json.encode(fields))
+
+
+def is_level(realm: Path, settings: Settings) -> bool:
+    """Whether there is nothing to distil, as far as can be told from two small questions."""
+    try:
+        reader, memory = Reader(archive_of(realm)), Memory(realm)
+    except StoreFault:
+        return False
+    with ExitStack() as stack:
+        stack.callback(reader.close)
+        stack.callback(memory.close)
+        return memory.meta(LEVEL) == _state(reader.state(), memory, settings)
+
+
+def _state(archive: str, memory: Memory, settings: Settings) -> str:
+    """The archive, what was recorded, and our own rules in a line: while it is the same, so is what follows from them."""
+    return f"{archive} {memory.last_key()} {RULES} {msgspec.json.encode(settings.embedding).decode()}"
+
+
+class Distiller:
+    """A realm opened for distilling. One at a time; `Busy` where another process is at it."""
+
+    def __init__(self, realm: Path, settings: Settings, env: Mapping[str, str], model: Embedder | None = None) -> None:
+        self.realm = realm
+        self.settings = settings
+        self.env = env
+        self._stack = ExitStack()
+        self._model = model
+        with self._stack:
+            self._stack.enter_context(exclusive(realm, DISTILLING))
+            self.reader = Reader(archive_of(realm))
+            self._stack.callback(self.reader.close)
+            self.memory = Memory(realm, writable=True)
+            self._stack.callback(self.memory.close)
+            self._stack = self._stack.pop_all()
+
+    def __enter__(self) -> "Distiller":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def steps(self) -> Iterator[Progress]:
+        """One pass. Stopping between two steps loses nothing."""
+        archive = self.reader.state()
+        if self.memory.meta(LEVEL) == _state(archive, self.memory, self.settings):
+            return
+        if self.memory.meta(VERSION) != str(RULES):
+            self.memory.look_again()
+            self.memory.put_meta(VERSION, str(RULES))
+        touched = self._touched()
+        yield from self._observe(touched)
+        if (yield from self._embed(touched)):
+            self.memory.put_meta(LEVEL, _state(archive, self.memory, self.settings))
+
+    # ---- observations
+
+    def _touched(self) -> dict[bytes, SessionRow]:
+        """The sessions that are other than when they were last looked at, newest first; and those that are gone."""
+        known, sessions = self.memory.looked(), self.reader.all_sessions()
+        for gone in self.memory.sessions() - {session.id for session in sessions if session.event_count}:
+            with self.memory.transaction():
+                self.memory.forget_session(gone)
+        seen = int(self.memory.meta("seen") or 0)
+        rewritten = set(self.reader.sessions_above(seen)) if seen else set()
+        return {
+            session.id: session
+            for session in sessions
+            if known.get(session.id) != session_mark(session) or session.key in rewritten
+        }
+
+    def _observe(self, touched: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+        last = self.reader.last_key()
+        live = [session for session in touched.values() if session.event_count]
+        for place, session in enumerate(live):
+            yield Progress("observations", place, len(live))
+            yield from self._observe_session(session, Progress("observations", place, len(live)))
+        self.memory.put_meta("seen", str(last))
+
+    def _observe_session(self, session: SessionRow, progress: Progress) -> Iterator[Progress]:
+        known = self.memory.observed(session.id)
+        last_keys = self.reader.last_keys(session.key)
+        turns = [turn for turn in self.reader.turns(session.key) if turn.terminal is not None]
+        marks = {turn.ordinal: turn_mark(turn, last_keys.get(turn.ordinal, 0)) for turn in turns}
+        wanted = [turn for turn in turns if known.get(turn.ordinal) != marks[turn.ordinal]]
+        for start in range(0, len(wanted), TURNS):
+            with self.memory.transaction():
+                for turn in wanted[start : start + TURNS]:
+                    self._observe_turn(session, turn, marks[turn.ordinal])
+            yield progress
+        with self.memory.transaction():
+            self.memory.forget_turns(session.id, known.keys() - marks.keys())
+            self.memory.put_looked(session.id, session_mark(session))
+
+    def _observe_turn(self, session: SessionRow, turn: TurnRow, mark: int) -> None:
+        events = [event_of(row) for row in self.reader.events_of_turn(session.key, turn.ordinal)]
+        around = words_around(events)
+        made = [(observation, words_of(observation, around)) for observation in observe(events, session.cwd)]
+        self.memory.put_turn(place_of(session, turn.ordinal, events, self.reader.address(session)), mark, made)
+
+    # ---- vectors
+
+    def _embed(self, touched: Mapping[bytes, SessionRow]) -> Generator[Progress, None, bool]:
+        """True once everything has its vector, or there are to be none."""
+        try:
+            model = self._model = self._model or open_embedder(self.settings.embedding, self.env)
+            if model is not None:
+                yield from self._embed_events(model, touched)
+                yield from self._embed_observations(model)
+        except Unavailable as reason:
+            self.memory.put_meta(FAULT, str(reason))
+            return False
+        self.memory.put_meta(FAULT, "")
+        return True
+
+    def _writer(self, model: Embedder, of: str, identity: str) -> "VectorWriter":
+        from recollect.index.vectors import VectorWriter
+
+        return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
+
+    def _embed_events(self, model: Embedder, touched: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+        from recollect.index.vectors import Row
+
+        writer = self._writer(model, "events", self.reader.meta("identity") or "")
+        if writer.head.rows:
+            for session in touched.values():
+                writer.blot(session.key, self.reader.keys_of(session.key))
+        last = self.reader.last_key()
+        for events in self.reader.events_above(writer.head.seen, EMBEDDED, EVENTS):
+            yield Progress("vectors", writer.head.seen, last)
+            said = [event for event in events if event.body]
+            rows = [
+                Row(event.key, event.session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN * event.own)
+                for event in said
+            ]
+            writer.add(rows, model.embed([digest(event) for event in said]), events[-1].key)
+        writer.add([], model.embed([]), last)
+
+    def embed_observations(self) -> None:
+        """Give the observations that were added since the last pass their vectors."""
+        model = self._model or open_embedder(self.settings.embedding, self.env)
+        if model is not None:
+            for _ in self._embed_observations(model):
+                pass
+
+    def _embed_observations(self, model: Embedder) -> Iterator[Progress]:
+        from recollect.index.vectors import Row
+
+        writer = self._writer(model, "observations", self.memory.meta("identity") or "")
+        if writer.head.rows:
+            writer.keep_only(self.memory.all_keys())
+        while found := self.memory.above(writer.head.seen, EVENTS):
+            yield Progress("vectors", writer.head.seen, self.memory.last_key())
+            rows = [Row(row.key, 0, row.turn, 0, row.at, 0) for row in found]
+            writer.add(rows, model.embed([gist(row) for row in found]), found[-1].key)
+
+
+def event_of(row: EventRow) -> Event:
+    """An event as the rules see it."""
+    is_call = row.kind is Kind.TOOL_CALL
+    return Event(
+        id=row.id,
+        turn=row.turn,
+        seq=row.seq,
+        kind=row.kind,
+        at=row.at,
+        line=row.line,
+        text="" if is_call else row.text(),
+        arguments=row.arguments() if is_call else None,
+        tool=row.tool,
+        model=row.model,
+        answers=row.answers,
+        exit_code=row.exit_code,
+        failed=row.failed,
+        own=row.own,
+    )
+
+
+def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: str | None = None) -> Place:
+    """Where a turn is: in its session, and in the lines of its log."""
+    lines = [event.line for event in events]
+    return Place(
+        session=session.id,
+        turn=turn,
+        project=session.project,
+        path=address or session.path,
+        first_line=max(1, min(lines, default=1)),
+        last_line=max(1, *lines) if lines else 1,
+    )
+
+
+def digest(event: EventRow) -> str:
+    """The part of an event that says what it is about. Of a long output that is how it begins and how it ends."""
+    text = event.text()
+    if event.kind is not Kind.TOOL_RESPONSE or len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n{text[-TAIL:]}"
+
+
+def gist(row: ObservationRow) -> str:
+    """An observation as one text."""
+    return "\n".join((row.title, row.subtitle, *row.facts, " ".join(row.concepts), row.narrative))
+
+
+def words_around(events: Sequence[Event]) -> str:
+    """The words of a turn's prompts and answers: they find its observations too."""
+    spoken = [event.text[:SPOKEN] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
+    return _words("\n".join(spoken)[:AROUND])
+
+
+def words_of(observation: Observation, around: str) -> Words:
+    """What finds an observation, word by word as the text index would cut it."""
+    named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
+    return Words(
+        title=_words(f"{observation.title}\n{observation.subtitle}"),
+        facts=_words("\n".join(named)),
+        narrative=_words(observation.narrative),
+        around=around,
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(words(prepared(text)))
+
+
+def distil(
+    realm: Path, settings: Settings, env: Mapping[str, str], stop: Callable[[], bool], on_step: OnStep | None = None
+) -> bool:
+    """Bring observations and vectors level, unless told to stop or another process is at it. Whether all is done."""
+    if is_level(realm, settings):
+        return True
+    try:
+        with Distiller(realm, settings, env) as distiller:
+            for progress in distiller.steps():
+                if on_step:
+                    on_step(progress)
+                if stop():
+                    return False
+    except Busy:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""A model behind an OpenAI-compatible service: texts are posted to `{url}/embeddings`, vectors come back.
+
+What is wrong with the service, or with its vectors, is an `Unavailable` that says what to check.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from recollect.embed import LONGEST, Unavailable
+from recollect.errors import BadSettings
+from recollect.service import EXAMPLE, Service
+from recollect.settings import EmbeddingSettings
+
+SECTION = "embedding"
+BATCH = 64
+FLOOR = 0.3  # as of the sentence transformers that most services run; the service does not say
+PROBE = "probe"
+
+Matrix = npt.NDArray[np.float32]
+
+
+class Item(Struct):
+    """One vector: numbers, or base64 of little-endian floats."""
+
+    embedding: list[float] | str
+    index: int | None = None
+
+
+class Answer(Struct):
+    data: list[Item]
+
+
+ANSWER = msgspec.json.Decoder(Answer)
+
+
+class EndpointModel:
+    """A service that answered once, and how many numbers it gave."""
+
+    floor = FLOOR
+
+    def __init__(self, settings: EmbeddingSettings, env: Mapping[str, str]) -> None:
+        if not settings.url or not settings.name:
+            missing = "name, the model to ask for" if settings.url else f"url, such as {EXAMPLE}"
+            raise BadSettings(f"The model `endpoint` needs embedding.{missing}.")
+        self._service = Service(SECTION, settings.url, settings.key_env, env, settings.timeout_s, Unavailable)
+        self._asked = settings.name
+        self.name = f"endpoint:{self._service.shown}#{settings.name}"
+        self.dimensions = 0
+        self.dimensions = self._ask([PROBE]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        found = np.zeros((len(texts), self.dimensions), np.float32)
+        valid = [text[:LONGEST].encode("utf-8", "replace").decode("utf-8") for text in texts]  # no half surrogate pairs
+        places = [place for place, text in enumerate(valid) if text.strip()]  # services refuse a blank text
+        for start in range(0, len(places), BATCH):
+            batch = places[start : start + BATCH]
+            found[batch] = self._ask([valid[place] for place in batch])
+        return found
+
+    def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
+        row: Matrix = self.embed([text])[0]
+        return row if row.any() else None
+
+    def _ask(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 for every text, in their order."""
+        answer = self._service.post("/embeddings", {"model": self._asked, "input": texts}, ANSWER)
+        return self._vectors(answer.data, len(texts))
+
+    def _vectors(self, items: Sequence[Item], wanted: int) -> Matrix:
+        order = [place if item.index is None else item.index for place, item in enumerate(items)]
+        if sorted(order) != list(range(wanted)):
+            raise self._service.odd(f"returned {len(items)} vectors, numbered {_some(order)}, for {wanted} texts")
+        rows = [self._row(item) for item in items]
+        dimensions = self.dimensions or len(rows[0])
+        for row in rows:
+            if len(row) != dimensions or not dimensions:
+                raise self._service.odd(f"returned {len(row)} numbers where {dimensions or 'some'} were expected")
+        return self._of_length_one(np.stack(rows)[np.argsort(order)])
+
+    def _row(self, item: Item) -> npt.NDArray[np.float64]:
+        if not isinstance(item.embedding, str):
+            return np.array(item.embedding, np.float64)
+        try:
+            return np.frombuffer(base64.b64decode(item.embedding, validate=True), "<f4").astype(np.float64)
+        except ValueError as reason:
+            raise self._service.odd(f"returned a vector that is neither numbers nor base64 of them ({reason})") from reason
+
+    def _of_length_one(self, rows: npt.NDArray[np.float64]) -> Matrix:
+        if not np.isfinite(rows).all():
+            raise self._service.odd("returned numbers that are not finite")
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        rows = rows / np.where(largest > 0, largest, 1)  # so that no square overflows
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        return (rows / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def _some(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "") if numbers else "not at all"

@@ -1,0 +1,51 @@
+"""Checks of arguments that several families make, each with words of its own."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from recollect.errors import BadRequest
+
+Arguments = dict[str, Any]
+
+
+def only(arguments: Any, allowed: Iterable[str]) -> None:
+    if not isinstance(arguments, dict):
+        raise BadRequest("arguments must be an object")
+    for name in arguments:
+        if name not in allowed:
+            raise BadRequest(f"unknown argument: {name}", field=name)
+
+
+def whole_number(value: Any, field: str, default: int, most: int) -> int:
+    if value is None:
+        return default
+    if type(value) is not int or not 1 <= value <= most:
+        raise BadRequest(f"{field} must be an integer from 1 to {most}", field=field)
+    return value
+
+
+def one_of(value: Any, field: str, allowed: tuple[str, ...], default: str | None) -> str | None:
+    if value is None:
+        return default
+    if not isinstance(value, str) or value not in allowed:
+        raise BadRequest(f"{field} must be one of {', '.join(allowed)}", field=field)
+    return value
+
+
+def strings(value: Any, field: str) -> tuple[str, ...]:
+    """A list of texts that say something; null is none of them."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+        raise BadRequest(f"{field} must be an array of non-empty strings", field=field)
+    return tuple(dict.fromkeys(item.strip() for item in value))
+
+
+def text(value: Any, field: str, most: int) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadRequest(f"{field} must be a string", field=field)
+    if len(value) > most:
+        raise BadRequest(f"{field} must be at most {most:,} characters", field=field)
+    return value.strip()

@@ -1,0 +1,157 @@
+"""Observations and conversations in the memory family's shapes: Markdown for models, rows for programs."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from recollect.search import parse, shown_text
+from recollect.search.recall import Conversation, Recalled
+from recollect.snippet import snippet
+from recollect.store import Reader, SessionRow
+from recollect.store.memory import Memory, ObservationRow
+
+FACTS, FACT = 3, 160  # of an observation in a list, and their length: with all else about 200 tokens
+SUMMARY = 240  # characters on what a conversation was about
+TITLES = 3  # of its observations
+NO_PROJECT = "no project"
+
+
+def observation_ref(identity: bytes) -> str:
+    return f"obs-{identity.hex()}"
+
+
+def day(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def minute(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def score(value: float) -> float:
+    return round(min(1.0, max(0.0, value)), 2)
+
+
+def results(noun: str, rows: Sequence[Any], shown: str, *, as_json: bool, notes: Sequence[str]) -> str:
+    """The answer of a search, found or not. Notes come last, so that they are in nobody's way."""
+    if as_json:
+        warnings = {"warnings": list(notes)} if notes else {}
+        return msgspec.json.encode({"results": rows, "total": len(rows), **warnings}).decode()
+    said = "".join(f"\n\n> {note}" for note in notes)
+    if not rows:
+        return f"No {noun}s found{said}"
+    return f"## Search Results ({len(rows)} {noun}{'s' if len(rows) != 1 else ''})\n\n{shown}{said}"
+
+
+# ---- observations in a list
+
+
+def observation_row(found: Recalled) -> dict[str, Any]:
+    row = found.observation
+    return {
+        "id": observation_ref(row.id),
+        "type": row.type,
+        "title": row.title,
+        "facts": row.facts,
+        "project": row.project,
+        "date": day(row.at),
+        "score": score(found.score),
+        "path": row.path,
+        "startLine": row.first_line,
+        "endLine": row.last_line,
+    }
+
+
+def observation_hit(rank: int, found: Recalled) -> str:
+    row = found.observation
+    lines = [
+        f"### {rank}. [{row.project or NO_PROJECT}] - {day(row.at)}",
+        f"**ID:** {observation_ref(row.id)}",
+        f"**Type:** {row.type}",
+        f"**Score:** {score(found.score):.2f}",
+        f"**Path:** `{row.path}` (lines {row.first_line}-{row.last_line})",
+        "",
+        f"**Title:** {row.title}",
+    ]
+    if row.facts:
+        lines += ["**Facts:**", *(f"- {_cut(fact, FACT)}" for fact in row.facts[:FACTS])]
+    return "\n".join(lines)
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+# ---- observations in full
+
+
+def observations(rows: Sequence[ObservationRow]) -> str:
+    head = f"Retrieved {len(rows)} observation{'s' if len(rows) != 1 else ''}:"
+    return f"{head}\n\n" + "\n\n---\n\n".join(observation(row) for row in rows)
+
+
+def observation(row: ObservationRow) -> str:
+    """The whole of it; what is empty is left out."""
+    place = f"**Path:** `{row.path}` (lines {row.first_line}-{row.last_line})"
+    evidence = ", ".join(f"`event:{event.hex()}`" for event in row.evidence)
+    parts = [
+        f"## [{row.project or NO_PROJECT}, {minute(row.at)}] - {row.type}: {row.title}",
+        f"**{row.subtitle}**" if row.subtitle else "",
+        row.narrative,
+        "\n".join(["**Facts:**", *(f"- {fact}" for fact in row.facts)]) if row.facts else "",
+        _named("Concepts", row.concepts),
+        _named("Files", row.files_modified),
+        _named("Files read", row.files_read),
+        f"**ID:** {observation_ref(row.id)} (by {row.made_by})\n{place}\n**Evidence:** {evidence}",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _named(label: str, values: Sequence[str]) -> str:
+    return f"**{label}:** " + ", ".join(f"`{value}`" for value in values) if values else ""
+
+
+# ---- conversations
+
+
+def conversation_rows(
+    reader: Reader, memory: Memory, found: Sequence[Conversation], concepts: Sequence[str]
+) -> list[dict[str, Any]]:
+    sessions = reader.sessions(one.session for one in found)
+    events = reader.events(one.event for one in found)
+    wanted = [group for concept in concepts for group in parse(concept).groups()]
+    return [
+        {
+            "path": reader.address(sessions[one.session]),
+            "project": sessions[one.session].project or NO_PROJECT,
+            "date": day(sessions[one.session].started_at),
+            "score": score(one.score),
+            "summary": _summary(memory, sessions[one.session]),
+            "snippet": snippet(shown_text(events[one.event]), wanted)[0],
+        }
+        for one in found
+        if one.session in sessions and one.event in events
+    ]
+
+
+def _summary(memory: Memory, session: SessionRow) -> str:
+    """What a conversation was about: its title, and what was learnt in it."""
+    titles = [title for title in memory.titles(session.id, TITLES) if title != session.title]
+    return _cut(". ".join([session.title, *titles]), SUMMARY)
+
+
+def conversation_hit(rank: int, row: dict[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"### {rank}. [{row['project']}] - {row['date']}",
+            f"**Path:** `{row['path']}`",
+            f"**Score:** {row['score']:.2f}",
+            "",
+            f"Summary: {row['summary']}",
+            "",
+            f"> {row['snippet']}",
+        ]
+    )

@@ -1,0 +1,182 @@
+"""Finding in the memory: a question becomes observations; several concepts become the sessions that hold all of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import tantivy
+from msgspec import Struct
+from tantivy import Occur, Query
+
+from recollect.index.text import Scope, TextIndex, best, in_sessions, phrase, term, within
+from recollect.search import Meaning, Mode, rarity, vector_of
+from recollect.search.question import Asked, parse
+from recollect.search.ranking import score_of
+from recollect.store.memory import Filters, Memory, ObservationRow
+
+if TYPE_CHECKING:
+    from recollect.index.vectors import Vectors
+
+CANDIDATES = 200  # observations by words, and as many by meaning
+PRESENT = 1.0  # for sharing a word at all: where most observations have it, the engine gives next to nothing
+MEANING = 12.0  # what a likeness of 1 is worth beside words
+ASKED_FOR = 0.5  # of the model's floor is enough where only meaning is asked for: a paraphrase seldom reaches all of it
+SESSIONS = 500  # that may hold the rarest of several concepts
+EVENTS = 2_000  # of a concept that are looked at
+
+
+class Recalled(Struct, frozen=True):
+    score: float
+    observation: ObservationRow
+    parts: dict[str, float]
+
+
+class Conversation(Struct, frozen=True):
+    """A session that holds every concept: how well, and the key of the event that shows the first of them best."""
+
+    score: float
+    session: int
+    event: int
+
+
+# ---- observations
+
+
+def recall(
+    memory: Memory,
+    meaning: Meaning | None,
+    searcher: tantivy.Searcher | None,
+    asked: Asked,
+    filters: Filters,
+    mode: Mode,
+    limit: int,
+) -> list[Recalled]:
+    """The observations that answer a question, best first. The searcher only tells how rare a word is."""
+    parts: dict[int, dict[str, float]] = {}
+    if mode != "vector":
+        for key, score in memory.matching(_match(asked), filters, CANDIDATES) if not asked.is_empty() else ():
+            parts[key] = {"words": PRESENT + score}
+    if mode != "text" and meaning is not None and (question := vector_of(meaning.model, searcher, asked)) is not None:
+        _add_meaning(memory, meaning, question, filters, parts, meaning.model.floor * (ASKED_FOR if mode == "vector" else 1))
+    rows = memory.by_keys(list(parts))
+    found = [Recalled(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
+    found.sort(key=lambda one: (-one.score, -one.observation.at, one.observation.id))
+    return _once_each(found)[:limit]
+
+
+def _match(asked: Asked) -> str:
+    """The question in the engine's language. Everything in it is words of ours, in quotes: letters and digits only."""
+    phrases = [_quoted(phrase) for phrase in asked.phrases]
+    others = [_quoted(whole) for whole in asked.wholes] + [_quoted((term,)) for term in asked.terms]
+    if not phrases:
+        return " OR ".join(others)
+    must = " AND ".join(phrases)
+    return f"({must}) AND ({' OR '.join([*phrases, *others])})"
+
+
+def _quoted(group: Sequence[str]) -> str:
+    return '"' + " ".join(group).replace('"', "") + '"'
+
+
+def _add_meaning(
+    memory: Memory,
+    meaning: Meaning,
+    question: "Vectors",
+    filters: Filters,
+    parts: dict[int, dict[str, float]],
+    floor: float,
+) -> None:
+    from recollect.index.vectors import Only
+
+    only = Only() if filters.is_empty() else Only(keys=tuple(memory.keys(filters)))
+    for near in meaning.vectors.nearest(question, only, CANDIDATES, floor):
+        parts.setdefault(near.key, {})
+    for key, likeness in meaning.vectors.likeness_of(question, list(parts)).items():
+        if likeness > 0:
+            parts[key]["meaning"] = likeness
+
+
+def _score(parts: Mapping[str, float], mode: Mode) -> float:
+    if mode == "vector":
+        return min(1.0, parts.get("meaning", 0.0))
+    return score_of(parts.get("words", 0.0) + MEANING * parts.get("meaning", 0.0))
+
+
+def _once_each(found: Sequence[Recalled]) -> list[Recalled]:
+    """What says the same in the same project is shown once, in its best place."""
+    seen: dict[tuple[str | None, str, str], Recalled] = {}
+    for one in found:
+        row = one.observation
+        seen.setdefault((row.project, row.type, " ".join(row.title.casefold().split())), one)
+    return list(seen.values())
+
+
+# ---- conversations
+
+
+def conversations(
+    index: TextIndex,
+    meaning: Meaning | None,
+    concepts: Sequence[str],
+    scope: Scope,
+    sessions: Sequence[int] | None,
+    mode: Mode,
+    limit: int,
+    check: Callable[[], None],
+) -> list[Conversation]:
+    """The sessions that hold every one of the concepts, best first. `sessions` are those that may be shown; None is all."""
+    searcher = index.searcher()
+    asked = [parse(concept) for concept in concepts]
+    order = sorted(
+        range(len(asked)), key=lambda place: -max((rarity(searcher, word) for word in asked[place].terms), default=0)
+    )
+    found: dict[int, dict[int, tuple[float, int]]] = {}
+    allowed = None if sessions is None else set(sessions)
+    for place in order:
+        check()
+        held = _holding(searcher, meaning, asked[place], scope, allowed, mode, check)
+        found[place] = held
+        allowed = set(held)
+    if not allowed:
+        return []
+    ranked = [
+        Conversation(sum(found[place][session][0] for place in found) / len(found), session, found[0][session][1])
+        for session in allowed
+    ]
+    return sorted(ranked, key=lambda one: (-one.score, one.session))[:limit]
+
+
+def _holding(
+    searcher: tantivy.Searcher,
+    meaning: Meaning | None,
+    asked: Asked,
+    scope: Scope,
+    allowed: set[int] | None,
+    mode: Mode,
+    check: Callable[[], None],
+) -> dict[int, tuple[float, int]]:
+    """The best event of each session that holds a concept: all its words at once, or something close in meaning."""
+    best_of: dict[int, tuple[float, int]] = {}
+
+    def take(session: int, score: float, key: int) -> None:
+        if (allowed is None or session in allowed) and score > best_of.get(session, (0.0, 0))[0]:
+            best_of[session] = (score, key)
+
+    if mode != "vector" and not asked.is_empty():
+        query = _all_words(asked)
+        if allowed is not None and len(allowed) <= SESSIONS:
+            query = in_sessions(query, allowed)
+        for hit in best(searcher, within(query, scope), EVENTS, check):
+            take(hit.session, score_of(hit.score), hit.key)
+    if mode != "text" and meaning is not None and (question := vector_of(meaning.model, searcher, asked)) is not None:
+        from recollect.index.vectors import Only
+
+        only = Only(kinds=scope.kinds, sessions=None if allowed is None else tuple(allowed))
+        for near in meaning.vectors.nearest(question, only, EVENTS, meaning.model.floor):
+            take(near.session, score_of(near.likeness * MEANING), near.key)
+    return best_of
+
+
+def _all_words(asked: Asked) -> Query:
+    parts = [(Occur.Must, term(word)) for word in asked.terms]
+    parts += [(Occur.Must, phrase(list(group))) for group in (*asked.phrases, *asked.wholes)]
+    return Query.boolean_query(parts)

@@ -1,0 +1,340 @@
+"""The memory of a realm: observations, in a database of their own beside the archive.
+
+Any number of processes may write it: whoever distils, and every agent that records something itself. Each write is one
+short transaction.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import Observation, derived_id
+from recollect.store._database import connect, fault, transaction
+from recollect.store._rows import as_json
+
+RULES = "rules"  # who made an observation: these, "agent", or a model by its name
+AGENT = "agent"
+ID_BYTES = 8
+EVENT_BYTES = 16
+SOME = 500  # keys per question, below SQLite's limit of parameters
+WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in title, facts, narrative, and the turn around
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where observations come from: a turn, and the stretch of log that it was read from."""
+
+    session: bytes
+    turn: int
+    project: str | None
+    path: str
+    first_line: int
+    last_line: int
+
+
+class Words(Struct, frozen=True):
+    """The words of an observation as the index knows them, separated by spaces."""
+
+    title: str
+    facts: str
+    narrative: str
+    around: str
+
+
+class ObservationRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    session: bytes
+    turn: int
+    made_by: str
+    type: str
+    at: int
+    project: str | None
+    path: str
+    first_line: int
+    last_line: int
+    title: str
+    subtitle: str
+    narrative: str
+    facts: list[str]
+    concepts: list[str]
+    files_read: list[str]
+    files_modified: list[str]
+    evidence: list[bytes]
+
+
+class Filters(Struct, frozen=True, kw_only=True):
+    """Which observations are wanted: all of these at once, any one inside a list. Empty means any."""
+
+    since: int | None = None
+    until: int | None = None
+    projects: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def is_empty(self) -> bool:
+        return self == Filters()
+
+
+FIELDS = ObservationRow.__struct_fields__
+COLUMNS = "observation." + ", observation.".join(FIELDS)
+LISTS = ("facts", "concepts", "files_read", "files_modified")
+
+
+def memory_of(realm: Path) -> Path:
+    return realm / "memory.db"
+
+
+def observation_id(place: Place, observation: Observation, made_by: str) -> bytes:
+    """The same insight of the same turn has the same id, whatever its words become."""
+    parts = (place.session.hex(), str(place.turn), made_by, observation.type, observation.evidence[0].hex())
+    title = () if made_by == RULES else (observation.title,)
+    return derived_id("observation", *parts, *title)[:ID_BYTES]
+
+
+class Memory:
+    """One connection for one thread."""
+
+    def __init__(self, realm: Path, *, writable: bool = False) -> None:
+        self.path = memory_of(realm)
+        self.db = connect(self.path, writable=writable, schema="memory_schema")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.db, self.path)
+
+    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
+        try:
+            return self.db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as reason:
+            raise fault(reason, self.path) from reason
+
+    def meta(self, name: str) -> str | None:
+        rows = self._rows("SELECT value FROM meta WHERE name = ?", (name,))
+        return rows[0][0] if rows else None
+
+    def put_meta(self, name: str, value: str) -> None:
+        self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # ---- what was distilled
+
+    def observed(self, session: bytes) -> dict[int, int]:
+        """The turns of a session that were looked at, with their marks."""
+        return dict(self._rows("SELECT turn, mark FROM observed WHERE session = ?", (session,)))
+
+    def sessions(self) -> set[bytes]:
+        """Every session that something is remembered of."""
+        return {session for (session,) in self._rows("SELECT session FROM looked UNION SELECT session FROM observation")}
+
+    def looked(self) -> dict[bytes, int]:
+        """The sessions that were looked at, with their marks."""
+        return dict(self._rows("SELECT session, mark FROM looked"))
+
+    def put_looked(self, session: bytes, mark: int) -> None:
+        self.db.execute("INSERT OR REPLACE INTO looked VALUES (?, ?)", (session, mark))
+
+    def put_turn(self, place: Place, mark: int, observations: Sequence[tuple[Observation, Words]]) -> None:
+        """Make these all that the rules say of a turn. What stays the same keeps its key."""
+        wanted: dict[bytes, tuple[Observation, Words]] = {}
+        for observation, words in observations:
+            wanted.setdefault(observation_id(place, observation, RULES), (observation, words))
+        stored = {row.id: row for row in self.of_turn(place) if row.made_by == RULES}
+        for identity, row in stored.items():
+            if identity not in wanted or not _is_same(row, wanted[identity][0], place):
+                self._remove([row.key])
+            else:
+                del wanted[identity]
+        for identity, (observation, words) in wanted.items():
+            self._insert(identity, place, RULES, observation, words)
+        self.db.execute("INSERT OR REPLACE INTO observed VALUES (?, ?, ?)", (place.session, place.turn, mark))
+
+    def record(self, place: Place, made_by: str, observation: Observation, words: Words) -> bytes:
+        """Keep what an agent or a model observed; its id. The same said twice is one observation."""
+        identity = observation_id(place, observation, made_by)
+        self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
+        self._insert(identity, place, made_by, observation, words)
+        return identity
+
+    def of_turn(self, place: Place) -> list[ObservationRow]:
+        """All that is remembered of a turn, whoever made it."""
+        rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE session = ? AND turn = ?", (place.session, place.turn))
+        return [_row(row) for row in rows]
+
+    def _insert(self, identity: bytes, place: Place, made_by: str, observation: Observation, words: Words) -> None:
+        values = {
+            "id": identity,
+            **msgspec.structs.asdict(place),
+            "made_by": made_by,
+            **msgspec.structs.asdict(observation),
+            **{name: as_json(getattr(observation, name)) for name in LISTS},
+            "evidence": b"".join(observation.evidence),
+        }
+        names = [name for name in FIELDS if name != "key"]
+        (key,) = self.db.execute(
+            f"INSERT INTO observation ({', '.join(names)}) VALUES ({', '.join(f':{name}' for name in names)}) RETURNING key",
+            values,
+        ).fetchone()
+        self.db.execute(
+            "INSERT INTO told (rowid, title, facts, narrative, around) VALUES (?, ?, ?, ?, ?)",
+            (key, *msgspec.structs.astuple(words)),
+        )
+        self.db.executemany("INSERT OR IGNORE INTO tag VALUES (?, ?, ?, ?)", [(*tag, key) for tag in _tags(observation)])
+
+    def _remove(self, keys: Iterable[int]) -> None:
+        for key in keys:
+            self.db.execute("DELETE FROM observation WHERE key = ?", (key,))
+            self.db.execute("DELETE FROM told WHERE rowid = ?", (key,))
+            self.db.execute("DELETE FROM tag WHERE observation = ?", (key,))
+
+    def forget_turns(self, session: bytes, turns: Iterable[int]) -> None:
+        """Remove what was said of turns that are no longer there: nothing is remembered without its evidence."""
+        for turn in turns:
+            rows = self._rows("SELECT key FROM observation WHERE session = ? AND turn = ?", (session, turn))
+            self._remove(key for (key,) in rows)
+            self.db.execute("DELETE FROM observed WHERE session = ? AND turn = ?", (session, turn))
+
+    def forget_session(self, session: bytes) -> None:
+        """Remove everything about a session that is gone, or that nobody may see any more."""
+        self._remove(key for (key,) in self._rows("SELECT key FROM observation WHERE session = ?", (session,)))
+        for table in ("observed", "looked", "extracted"):
+            self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+
+    def look_again(self) -> None:
+        """The rules have changed: every turn is to be looked at again. What they said stays until then."""
+        with self.transaction():
+            self.db.execute("UPDATE observed SET mark = -1")
+            self.db.execute("DELETE FROM looked")
+
+    # ---- what a model has read
+
+    def extracted(self, model: str) -> dict[tuple[bytes, int], int]:
+        """The turns that a model has read, with their marks."""
+        rows = self._rows("SELECT session, turn, mark FROM extracted WHERE model = ?", (model,))
+        return {(session, turn): mark for session, turn, mark in rows}
+
+    def forget_made(self, place: Place, made_by: str) -> None:
+        """Remove what a model said of a turn, under whatever name its client gave it: it has read the turn again."""
+        rows = [row for row in self.of_turn(place) if row.made_by == made_by or row.made_by.startswith(f"{made_by} (")]
+        self._remove(row.key for row in rows)
+
+    def put_extracted(self, place: Place, mark: int, model: str, tokens: int) -> None:
+        self.db.execute(
+            "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?)", (place.session, place.turn, mark, model, tokens)
+        )
+
+    # ---- questions
+
+    def count(self) -> int:
+        return int(self._rows("SELECT count(*) FROM observation")[0][0])
+
+    def last_key(self) -> int:
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'observation'")
+        return rows[0][0] if rows else 0
+
+    def by_ids(self, ids: Sequence[bytes]) -> dict[bytes, ObservationRow]:
+        return {row.id: row for row in self._in("id", ids)}
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, ObservationRow]:
+        return {row.key: row for row in self._in("key", keys)}
+
+    def _in(self, column: str, values: Sequence[Any]) -> list[ObservationRow]:
+        rows: list[Any] = []
+        for start in range(0, len(values), SOME):
+            part = values[start : start + SOME]
+            rows += self._rows(f"SELECT {COLUMNS} FROM observation WHERE {column} IN ({','.join('?' * len(part))})", part)
+        return [_row(row) for row in rows]
+
+    def above(self, key: int, limit: int) -> list[ObservationRow]:
+        """What an index has not seen, in order."""
+        rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE key > ? ORDER BY key LIMIT ?", (key, limit))
+        return [_row(row) for row in rows]
+
+    def all_keys(self) -> list[int]:
+        return [key for (key,) in self._rows("SELECT key FROM observation")]
+
+    def keys(self, filters: Filters) -> list[int]:
+        """Every observation that the filters let through."""
+        where, values = _where(filters)
+        return [key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where} ORDER BY key", values)]
+
+    def newest(self, filters: Filters, limit: int) -> list[ObservationRow]:
+        where, values = _where(filters)
+        rows = self._rows(
+            f"SELECT {COLUMNS} FROM observation WHERE {where} ORDER BY at DESC, key DESC LIMIT ?", [*values, limit]
+        )
+        return [_row(row) for row in rows]
+
+    def titles(self, session: bytes, limit: int) -> list[str]:
+        """What the observations of a session are called, in the order of its turns."""
+        rows = self._rows("SELECT title FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit))
+        return [title for (title,) in rows]
+
+    def matching(self, match: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
+        """(key, score) of observations by their words, best first. `match` is in the engine's language."""
+        where, values = _where(filters)
+        rows = self._rows(
+            f"""
+            SELECT observation.key, -bm25(told, {", ".join(map(str, WEIGHTS))}) AS score
+              FROM told JOIN observation ON observation.key = told.rowid
+             WHERE told MATCH ? AND {where}
+             ORDER BY score DESC, observation.at DESC, observation.key
+             LIMIT ?""",
+            [match, *values, limit],
+        )
+        return [(key, score) for key, score in rows]
+
+
+def _is_same(row: ObservationRow, observation: Observation, place: Place) -> bool:
+    new = (*msgspec.structs.astuple(place), *msgspec.structs.astuple(observation))
+    old = [getattr(row, name) for name in (*Place.__struct_fields__, *Observation.__struct_fields__)]
+    return list(new) == [tuple(value) if isinstance(value, list) else value for value in old]
+
+
+def _tags(observation: Observation) -> list[tuple[str, str, str]]:
+    files = (*observation.files_modified, *observation.files_read)
+    tags = [("concept", concept.casefold(), concept) for concept in observation.concepts]
+    return tags + [("file", base_name(path), path) for path in files]
+
+
+def base_name(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
+
+
+def _where(filters: Filters) -> tuple[str, list[Any]]:
+    parts, values = ["1"], list[Any]()
+    for test, value in (("at >= ?", filters.since), ("at < ?", filters.until)):
+        if value is not None:
+            parts.append(test)
+            values.append(value)
+    for column, allowed in (("project", filters.projects), ("type", filters.types)):
+        if allowed:
+            parts.append(f"{column} COLLATE NOCASE IN ({','.join('?' * len(allowed))})")
+            values += allowed
+    if filters.concepts:
+        marks = ",".join("?" * len(filters.concepts))
+        parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'concept' AND name IN ({marks}))")
+        values += [concept.casefold() for concept in filters.concepts]
+    if filters.files:
+        tests = " OR ".join(["(name = ? AND (value = ? OR value LIKE ? ESCAPE '\\'))"] * len(filters.files))
+        parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'file' AND ({tests}))")
+        for path in filters.files:
+            tail = path.removeprefix("./").lstrip("/")
+            escaped = tail.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            values += [base_name(path), tail, f"%/{escaped}"]
+    return " AND ".join(parts), values
+
+
+def _row(row: Any) -> ObservationRow:
+    values = dict(zip(FIELDS, row, strict=True))
+    for name in LISTS:
+        values[name] = msgspec.json.decode(values[name])
+    raw = values["evidence"]
+    values["evidence"] = [raw[start : start + EVENT_BYTES] for start in range(0, len(raw), EVENT_BYTES)]
+    return ObservationRow(**values)

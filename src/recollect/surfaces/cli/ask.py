@@ -1,0 +1,35 @@
+"""recollect ask"""
+
+import os
+
+import click
+import msgspec
+
+from recollect.operations import Clock
+from recollect.operations.ask import answer
+from recollect.operations.memory import notes
+from recollect.surfaces.cli._draw import plain
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+
+
+@click.command("ask")
+@click.argument("question", nargs=-1, required=True)
+@click.option("--project", help="Only sessions of this project.")
+@click.option("--extract", is_flag=True, help="Answer with what was found, also where a model is configured.")
+@json_option
+@realm_options
+def command(question: tuple[str, ...], project: str | None, extract: bool, as_json: bool, **realm: object) -> None:
+    """Answer a question from past sessions, with sources: searches, opens details and reads by itself.
+
+    \b
+    recollect ask "why did we move to JWT?"
+    recollect ask how was the flaky upload test fixed --project webapp
+
+    Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
+    """
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    given = answer(opened, " ".join(question), Clock.now(), os.environ, project, by_model=not extract)
+    given.warnings += notes(opened)
+    for warning in given.warnings:
+        click.echo(f"! {warning}", err=True)
+    click.echo(msgspec.json.encode(given).decode() if as_json else plain(given.answer))
