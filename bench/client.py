@@ -57,6 +57,7 @@ class Answer:
     ms: float
     content: dict[str, Any]
     failed: bool
+    text: str = ""
 
 
 class Client:
@@ -96,7 +97,8 @@ class Client:
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         ms = (time.perf_counter() - asked) * 1000
         content = result.get("structuredContent") or {}
-        return Answer(ms, content, failed=bool(result.get("isError")) or "error" in content)
+        text = "".join(block.get("text", "") for block in result.get("content", ()))
+        return Answer(ms, content, failed=bool(result.get("isError")) or "error" in content, text=text)
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         self.requests += 1

@@ -17,6 +17,7 @@ from pathlib import Path
 import agents
 import freshness
 import latency
+import meaning
 import peers
 import product
 import report
@@ -58,6 +59,8 @@ def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measur
         *stage("no-op sync", events, lambda: product.no_op_sync(here, events)),
         *stage("MCP start", events, lambda: product.mcp_start(here, events, plan.repetitions)),
         *stage("search", events, lambda: latency.latencies(here, events, asked, warm_up)),
+        *stage("distil", events, lambda: meaning.distilled(here, events)),
+        *stage("meaning", events, lambda: meaning.latencies(here, events, plan.queries)),
         *stage("append", events, lambda: freshness.append_to_searchable(here, events, plan.repetitions)),
     ]
     if not plan.peers:

@@ -22,7 +22,7 @@ from recollect.observe import RULES, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import Memory, ObservationRow, Place, Words
+from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, Words
 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
@@ -32,9 +32,13 @@ EMBEDDED = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RE
 TURNS = 32  # per step and transaction: some tens of milliseconds
 EVENTS = 512  # per step
 HEAD, TAIL = 1_200, 600  # characters of a tool's output that are embedded: how it begins, and how it ended
+OUTPUT, SPEECH = (
+    (6_000, 4_000),
+    (24_000, 8_000),
+)  # characters, first and last, that rules see of a tool's output and of speech
 SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
 AROUND = 6_000  # characters of all of them together
-LEVEL, FAULT, MODEL, VERSION = "level", "embedding_fault", "embedding", "rules"  # names in the memory's meta
+VERSION, SEEN = "rules", "seen"  # in the memory's meta: by which rules, and up to which event all was looked at
 
 
 class Progress(Struct):
@@ -110,8 +114,9 @@ class Distiller:
             self.memory.put_meta(VERSION, str(RULES))
         touched = self._touched()
         yield from self._observe(touched)
+        state = _state(archive, self.memory, self.settings)  # what is recorded from here on counts as new
         if (yield from self._embed(touched)):
-            self.memory.put_meta(LEVEL, _state(archive, self.memory, self.settings))
+            self.memory.put_meta(LEVEL, state)
 
     # ---- observations
 
@@ -121,7 +126,7 @@ class Distiller:
         for gone in self.memory.sessions() - {session.id for session in sessions if session.event_count}:
             with self.memory.transaction():
                 self.memory.forget_session(gone)
-        seen = int(self.memory.meta("seen") or 0)
+        seen = int(self.memory.meta(SEEN) or 0)
         rewritten = set(self.reader.sessions_above(seen)) if seen else set()
         return {
             session.id: session
@@ -135,7 +140,7 @@ class Distiller:
         for place, session in enumerate(live):
             yield Progress("observations", place, len(live))
             yield from self._observe_session(session, Progress("observations", place, len(live)))
-        self.memory.put_meta("seen", str(last))
+        self.memory.put_meta(SEEN, str(last))
 
     def _observe_session(self, session: SessionRow, progress: Progress) -> Iterator[Progress]:
         known = self.memory.observed(session.id)
@@ -169,6 +174,7 @@ class Distiller:
                 yield from self._embed_observations(model)
         except Unavailable as reason:
             self.memory.put_meta(FAULT, str(reason))
+            self.memory.put_meta(LEVEL, "")
             return False
         self.memory.put_meta(FAULT, "")
         return True
@@ -225,7 +231,7 @@ def event_of(row: EventRow) -> Event:
         kind=row.kind,
         at=row.at,
         line=row.line,
-        text="" if is_call else row.text(),
+        text="" if is_call else _bounded(row),
         arguments=row.arguments() if is_call else None,
         tool=row.tool,
         model=row.model,
@@ -234,6 +240,13 @@ def event_of(row: EventRow) -> Event:
         failed=row.failed,
         own=row.own,
     )
+
+
+def _bounded(row: EventRow) -> str:
+    """As much of a text as rules look at, so that a turn of many long ones is not held in memory whole."""
+    text = row.text()
+    head, tail = OUTPUT if row.kind is Kind.TOOL_RESPONSE else SPEECH
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
 def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: str | None = None) -> Place:

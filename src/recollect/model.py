@@ -230,7 +230,7 @@ def observation_type(word: str) -> str:
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """What is worth remembering of a turn, with the events that prove it. Its type is of `TYPES` or a word of an agent's own."""
+    """What is worth remembering of a turn, with the events that prove it. Its type is of `TYPES`, or an agent's own word."""
 
     type: str
     title: str

@@ -20,7 +20,7 @@ from recollect.search import Meaning, Mode
 from recollect.settings import Settings
 from recollect.store import OutOfDate, Reader, Writer, archive_of
 from recollect.store.lock import exclusive, is_held
-from recollect.store.memory import Memory
+from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
 
 DEFAULT = "main"  # where imported history lives
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -194,12 +194,16 @@ class Realm:
 
     def meaning_warnings(self) -> list[str]:
         """Why questions are answered by words alone, where they should not be."""
-        return [f"Searching by words only: {self._model}"] if isinstance(self._model, Unavailable) else []
+        reason: object = self._model if isinstance(self._model, Unavailable) else None
+        if reason is None and self.settings.search.mode != "text" and memory_of(self.folder).exists():
+            with self.remembering() as memory:
+                reason = memory.meta(FAULT)
+        return [f"Searching by words only: {reason}"] if reason else []
 
     def memory_warnings(self, reader: Reader) -> list[str]:
         """What a searcher should know about the state of the memory."""
         with self.remembering() as memory:
-            fault, level = memory.meta("embedding_fault"), memory.meta("level") or ""
+            fault, level = memory.meta(FAULT), memory.meta(LEVEL) or ""
         behind = reader.last_key() > 0 and not level.startswith(reader.state())
         warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.meaning_warnings()
         return [*warnings, "The memory is still being made of what was read last."] if behind and not fault else warnings

@@ -197,7 +197,8 @@ class VectorWriter:
 
 def _map(folder: Path, name: str, head: Head, mode: str = "r") -> Column:
     shape = (head.rows, head.dimensions) if name == "value" else (head.rows,)
-    return np.memmap(folder / name, head.types()[name], mode, shape=shape)  # type: ignore[call-overload,no-any-return]
+    mapped = np.memmap(folder / name, head.types()[name], mode, shape=shape)  # type: ignore[call-overload]
+    return np.asarray(mapped)  # still mapped; but a memmap is slow to ask for single values
 
 
 def codes(vectors: Vectors) -> npt.NDArray[np.uint64]:
@@ -236,7 +237,9 @@ class VectorIndex:
         places = self._by_code(question, passing)
         likeness = self._likeness(question, places)
         order = np.lexsort((self._columns["key"][places], -likeness))[:limit]
-        return [self._near(float(likeness[spot]), int(places[spot])) for spot in order if likeness[spot] >= floor]
+        order = order[likeness[order] >= floor]
+        columns = (self._columns[name][places[order]].tolist() for name in Near.__struct_fields__[1:])
+        return [Near(*row) for row in zip(likeness[order].tolist(), *columns, strict=True)]
 
     def likeness_of(self, question: Vectors, keys: Sequence[int]) -> dict[int, float]:
         """How like a question certain rows are, by their keys. Keys grow from row to row, so they are found by halving."""
@@ -249,9 +252,6 @@ class VectorIndex:
         there[there] &= column[places[there]] == wanted[there]
         found = self._likeness(question, places[there])
         return dict(zip(wanted[there].tolist(), found.tolist(), strict=True))
-
-    def _near(self, likeness: float, place: int) -> Near:
-        return Near(likeness, *(int(self._columns[name][place]) for name in ("key", "session", "turn", "seq", "at", "kind")))
 
     def _passing(self, only: Only) -> npt.NDArray[np.bool_]:
         kind = self._columns["kind"]

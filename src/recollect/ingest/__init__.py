@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import BadSettings
-from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, named
+from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, is_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
 from recollect.ingest.logfile import changed
@@ -66,11 +66,25 @@ class Intake:
         if paths is not None:
             report = Report()
             return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
+        self._forget_excluded()
         found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
         logs = [item for item in found if isinstance(item, Log)]
         recent = time.time_ns() - RECENT_NS
         self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled and log.stamp.mtime_ns > recent}
         return self._sync(found, on_progress)
+
+    def _forget_excluded(self) -> None:
+        """Keep nothing of sessions that were excluded since they were read, though their logs are as they were."""
+        has_marker.cache_clear()
+        excluded = [
+            (session, path)
+            for session, cwd, path, project in self.archive.places()
+            if is_excluded(cwd, Path(path), project, self.settings)
+        ]
+        if excluded:
+            with self.archive.transaction():
+                for session, path in excluded:
+                    self.archive.forget(session, path)
 
     def _recognised(self, found: Iterable[tuple[Path, Log | Problem]], report: Report) -> Iterator[Log | Problem]:
         """Take down what each named file was taken for, and which are of no agent that we know."""

@@ -137,6 +137,8 @@ def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Sett
         return True
     if cwd is not None and any(fnmatch(cwd, glob) or fnmatch(f"{cwd}/", glob) for glob in settings.exclude):
         return True
+    if any(fnmatch(str(path), glob) for glob in settings.exclude):
+        return True
     folders = [path.parent, *((Path(cwd), *Path(cwd).parents) if cwd else ())]
     return any(has_marker(folder) for folder in folders)
 

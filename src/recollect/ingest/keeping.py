@@ -36,7 +36,19 @@ COMMIT_EVENTS = 20_000  # events per transaction over many small files
 
 
 class Excluded(Exception):
-    """The person asked us not to read this log."""
+    """The person asked us not to read what is in this folder or project."""
+
+
+class Private(Excluded):
+    """The person said in the session itself that it is not to be kept, nor what its sub-agents did."""
+
+
+def leave_out(archive: Writer, session: bytes, path: str, reason: Excluded) -> None:
+    """Keep nothing of a session, nor of what was kept of it before."""
+    if isinstance(reason, Private):
+        archive.make_private(session)
+    else:
+        archive.forget(session, path)
 
 
 class Grouped:
@@ -107,9 +119,12 @@ class Keeper:
     def _admit(self, entries: list[Entry], report: Report) -> None:
         """Secrets out, problems noted. Raises `Excluded` where the person does not want the log to be read."""
         self._check_exclusion(entries)
+        for parent in {entry.parent for entry in entries if isinstance(entry, About)}:
+            if parent and self.archive.is_private(session_id(self.source.name, parent)):
+                raise Private
         told = [_told(entry) for entry in entries]
         if any(PRIVATE in text.lower() for text in told):
-            raise Excluded
+            raise Private
         if self.settings.redact:
             for place in suspects(told):
                 entries[place] = self._without_secrets(entries[place])
@@ -239,6 +254,7 @@ class Keeper:
             learn(state, told)
         session = session_of(state, self.source.name, path_text(self.log.path), self.source.title)
         session.project = project_of(state.cwd) if state.cwd else None
+        self.archive.make_public(identity)
         return session
 
     def _store_about(self, state: State) -> None:

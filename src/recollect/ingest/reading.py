@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, tally_of
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out, tally_of
 from recollect.ingest.logfile import Progress, Relation, compare, edges, is_same_log
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
@@ -62,8 +62,8 @@ class LogReader:
             self._read(transaction, report, on_progress)
         except FileNotFoundError:
             return
-        except Excluded:
-            self._leave_out()
+        except Excluded as reason:
+            self._leave_out(reason)
         except OSError as reason:
             report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
 
@@ -161,10 +161,10 @@ class LogReader:
         self._store_cursor(self.cursor, *size)
         transaction.add(events + 1)
 
-    def _leave_out(self) -> None:
+    def _leave_out(self, reason: Excluded) -> None:
         """Keep nothing of an excluded log but that it was looked at."""
         path = path_text(self.log.path)
-        self.archive.empty_session(session_id(self.source.name, self.memory.session), path)
+        leave_out(self.archive, session_id(self.source.name, self.memory.session), path, reason)
         self.archive.drop_problems(path)
         self.progress = None
         self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: excluded log": 1}))

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import UNDATED, Excluded, Grouped, Keeper, tally_of
+from recollect.ingest.keeping import UNDATED, Excluded, Grouped, Keeper, leave_out, tally_of
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
@@ -86,8 +86,8 @@ class SnapshotReader:
         tally = dict(tally_of(entries))
         try:
             events = self.keeper.replace(entries, report)
-        except Excluded:
-            self.archive.empty_session(session_id(self.source.name, session), path_text(self.log.path))
+        except Excluded as reason:
+            leave_out(self.archive, session_id(self.source.name, session), path_text(self.log.path), reason)
             events, tally = 0, {"noise: excluded session": 1}
         whole = not any(isinstance(entry, Problem) for entry in entries)  # else it is to be read, and named, again
         if session == UNNAMED and session in self.kept:  # each piece of a log may have such entries

@@ -1,6 +1,7 @@
 """Concepts: short tags that characterise a turn, from names in code, known technologies and words that recur."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from recollect.observe._prose import plain
@@ -10,7 +11,7 @@ MOST = 8
 LOOKED_AT = 1_600  # characters of each text: tags come from what is said first
 TICKED = re.compile(r"`([A-Za-z_@.\-][\w.@:/\-]{1,38}[\w)])`")
 SPARE = re.compile(r"[A-Za-z][\w.-]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2,6}|[^\W\d_a-zA-Z]{4,}")
-WORD = re.compile(r"\b[A-Za-z][a-z-]{2,20}[a-z]\b")
+WORD = re.compile(r"\b(?:[A-Za-z][a-z-]{2,20}[a-z]|[A-Z][A-Z0-9]{2,8})\b")
 KNOWN = frozenset(
     """python javascript typescript rust golang java kotlin swift ruby rails php elixir haskell scala bash react vue svelte
     angular nextjs next.js expo electron tailwind css html node nodejs deno bun npm pnpm yarn django flask fastapi
@@ -53,21 +54,42 @@ COMMON = frozenset(
 )
 
 
+STOP = frozenset(
+    """adjust adopt agreed always apply bring build bump choose chose chosen clean cleanup configure consider convert cover debug
+    decide decided decision decrease delete deploy describe disable drop enable enhance examine expand explain explore
+    expose extend extract find fix generate going henceforth improve increase inline install integrate introduce
+    investigate lean lower merge migrate modify move never newest noted opted pick picked pin please port prefer prevent
+    put raise recommend recommendation recommended reduce refactor rename reorganize replace resolve restructure
+    revert review rewrite run settled setup simplify speed split stick suggest switch tidy today try understood unify
+    upgrade verify wire yesterday also able e.g i.e etc for the and not you our its use was has had but are can did see
+    say how why who all any per via let new now one two""".split()
+)
+
+
+SAYS_NOTHING = (COMMON | STOP) - KNOWN
+
+
 def concepts_of(texts: Iterable[str], files: Iterable[str], title: str) -> tuple[str, ...]:
     """The tags, the most characteristic first."""
     weights: dict[str, float] = {}
-    words: dict[str, int] = {}
+    words: Counter[str] = Counter()
     for text in texts:
-        head = URL.sub("", plain(text[:LOOKED_AT]))
+        head = plain(text[:LOOKED_AT])
+        head = URL.sub("", head) if "://" in head else head
         _weigh_names(head, weights)
-        for word in map(str.lower, WORD.findall(head)):
-            words[word] = words.get(word, 0) + 1
+        words.update(WORD.findall(head))
     for path in list(files)[:6]:
         stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
-        if len(stem) > 2 and stem.lower() not in COMMON:
+        if len(stem) > 2 and not is_common(stem):
             weights[stem] = weights.get(stem, 0) + 2
     _weigh_words(words, title.lower(), weights)
     return _best(weights, title)
+
+
+def is_common(word: str) -> bool:
+    """Whether a word says nothing of this turn: a stop word, or a verb that only asks for something."""
+    low = word.lower()
+    return low in COMMON or low in STOP
 
 
 def _weigh_names(text: str, weights: dict[str, float]) -> None:
@@ -80,11 +102,19 @@ def _weigh_names(text: str, weights: dict[str, float]) -> None:
         weights[name] = weights.get(name, 0) + 1
 
 
-def _weigh_words(words: dict[str, int], title: str, weights: dict[str, float]) -> None:
-    for word, count in words.items():
+def _weigh_words(words: Counter[str], title: str, weights: dict[str, float]) -> None:
+    """A known technology counts at once, another word if it recurs; one in capitals only if it is known."""
+    counts: dict[str, int] = {}
+    for word in words.keys() - SAYS_NOTHING:
+        low = word.lower()
+        if not word.isupper():
+            counts[low] = counts.get(low, 0) + words[word]
+        elif low in KNOWN:
+            weights[word] = weights.get(word, 0) + 1 + min(words[word], 4) * 0.5
+    for word, count in counts.items():
         if word in KNOWN:
             weights[word] = weights.get(word, 0) + 1.5 + min(count, 4) * 0.5
-        elif word not in COMMON and count >= (2 if word in title else 3):
+        elif count >= (2 if word in title else 3) and word not in SAYS_NOTHING:
             weights[word] = weights.get(word, 0) + min(count, 5) * 0.4 + (0.8 if word in title else 0)
 
 
@@ -95,12 +125,12 @@ def _best(weights: dict[str, float], title: str) -> tuple[str, ...]:
     for name in ranked:
         name = name.strip(".-:/@_()")
         key = name.lower().replace("_", "").replace("-", "")
-        if len(name) >= 2 and name.lower() not in COMMON and key not in chosen and key.rstrip("s") not in chosen:
+        if len(name) >= 2 and not is_common(name) and key not in chosen and key.rstrip("s") not in chosen:
             chosen[key] = name
         if len(chosen) == MOST:
             break
     if len(chosen) < 2:
-        for word in SPARE.findall(title)[:12]:
-            if word.lower() not in COMMON and len(chosen) < 3:
+        for word in (spare.strip(".-") for spare in SPARE.findall(title)[:12]):
+            if not is_common(word) and len(chosen) < 3:
                 chosen.setdefault(word.lower(), word[:40])
     return tuple(chosen.values())[:MOST]

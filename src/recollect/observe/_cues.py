@@ -44,6 +44,10 @@ INTENTION = either(
     r"would you like|do you want|want me to|shall I|should I|let me know|feel free",
     r"please (?:provide|let|confirm|share|run|try))",
 )
+OFFER = either(
+    r"(?:I(?:'ll| will| can| could|'m going to|'ve (?:noted|recorded|saved))|let me|would you|do you|want me|shall I|should I|feel free|"
+    r"please |I (?:noted|will follow|understand)|if you(?:'d| would)? like|happy to)\b",
+)
 PLANNED = re.compile(
     r"(?:I'll|I will|let me|let's|we'll|we need to|we can) (?:now |also |first )?(?P<deed>"
     r"(?:add|fix|update|implement|create|remove|rename|refactor|change|move|replace|extract|split|simplify|modify|convert|"
@@ -52,11 +56,11 @@ PLANNED = re.compile(
     re.I | re.S,
 )
 OPENER = re.compile(
-    r"(?:(?:fixed(?=!)|updated(?=[!.] )|good|yeah|yup|perfect|great|excellent|done|certainly|sure|absolutely|okay|ok|yes|"
+    r"(?:(?:fixed(?=!|: (?:the|a|an) [^.]{3,60} (?:was|were|is|are) )|updated(?=[!.] )|good|yeah|yup|perfect|great|excellent|done|certainly|sure|absolutely|okay|ok|yes|"
     r"yep|no problem|good (?:question|catch|idea|point|news)|great (?:question|idea|point|catch)|"
     r"you(?:'re| are) (?:absolutely |totally |completely )?(?:right|correct)(?: about [^.!]{1,60}| that)?|got it|alright|"
     r"all right|of course|I see|ah|aha|oh|nice|awesome|all (?:done|set)|understood|summary|tl;?dr|thanks|thank you|"
-    r"fair(?: point)?|correct|right|confirmed|success|sorry|my apologies|I apologize[^.!]{0,60}|apologies|exactly|indeed|"
+    r"fair(?: point)?|agreed|noted|makes sense|correct|right|confirmed|success|sorry|my apologies|I apologize[^.!]{0,60}|apologies|exactly|indeed|"
     r"sounds good|will do|(?:final |short )?answer|result|outcome|verdict|conclusion|finished|completed|complete|hm+|wow|"
     r"hello|hi|short version|in short|bottom line|green|clean now)(?:[!.,:;]+|\s?[—–]+|\s-+)(?:\s+|$))+",
     re.I,
@@ -91,6 +95,7 @@ HOLLOW = either(
     r"(?:key |main )?(?:changes|points|findings|notes?)(?: made)?:|after (?:reviewing|looking|examining)",
     r"(?:in )?summary|to (?:summarize|recap)|is there anything|how can I",
 )
+REASON_WORDS = (" because ", " due to ", " since ")
 DEICTIC = re.compile(r"(?:it|its|it's|this|that|that's|these|those|they|they're|there|both|he|she|same|here|such)\b", re.I)
 
 CAUSE_WORDS = tuple(
@@ -109,67 +114,44 @@ CAUSE = re.compile(
     r"^(?:the )?(?:issue|problem|bug|cause|reason|root cause|why)\s*:\s*\S|原因是|根本原因|问题在于|是因为|由于",
     re.I,
 )
+EXPLAINED = re.compile(
+    r"\b(?:because|due to|as a result of|caused by|blocked by)\b|"
+    r"\bsince (?!yesterday|last|then|\d|v\d|version|the (?:upgrade|release|update|last|change|migration)|this (?:morning|week)|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)|\b(?:is|are|was|were|gets?|got) (?:still |simply |just )?(?:missing|disabled|"
+    r"expired|misconfigured|outdated|out of date|not (?:set|configured|installed|called|closed|released|awaited)|never \w+ed)\b",
+    re.I,
+)
+OWN_DEED = re.compile(
+    r"(?:I|we|you|let|this|that|these|(?:the|my) (?:fix|change|new|most|domain|task|feedback|plan|test)|now|to|if|here|since|and|"
+    r"\w+:)\b",
+    re.I,
+)
 HEDGED = either(
     r"\b(?:maybe|perhaps|might be|could be|may (?:be|fail)|possibly|I think|I suspect|not sure|wait|hmm+|whether|isn't)\b",
     r"\b(?:if the (?:issue|problem)|let me|let's|I need|is not (?:here|the)|is (?:now )?(?:fixed|resolved|solved))\b",
     r"\bmy (?:\w+ )?(?:calls?|reads?|edits?|search|changes?|script)\b",  # the agent's own stumbling
 )
-DECISION_WORDS = tuple(
-    (
-        "decid|chose|opted|go with|going with|went with|instead of|rather than|prefer|let's use|we'll use|we will use|"
-        "we should use|stick with|settled|agreed|picked|decision|决定|采用|改用|选择"
-    ).split("|")
+PATTERN_WORDS = tuple("pattern|convention|always|never|every |each |all |practice|rule|idiom|约定|规范".split("|"))
+PATTERN = either(
+    # said to be one
+    r".{0,40}\b(?:the|our|this|standard|usual|project|house) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)(?: here| in (?:this|the|our)"
+    r" [^.]{2,30}| for [^.]{2,40})?(?: is:| is that| is to| is always| are:|:)",
+    r".{0,40}\b(?:pattern|convention|idiom|rule)s? we (?:use|follow)\b|(?:.{0,60}, )?by convention\b|.{0,30}\bas a rule\b",
+    r"(?:[\w-]+ ){0,2}conventions?(?: is| are|:) (?:that|to)\b|(?:the )?best practice (?:is|here)|.{0,20}\brule of thumb\b",
+    r"(?:(?:in|for) [^,.]{3,40}, )?we (?:always|never) (?!(?:return|see|get|have|had)\b)[a-z]+ \w",
+    r".{0,30}(?:约定|规范)(?:是|为|要求|：)",
 )
-DECISION = re.compile(
-    r"\b(?:I|we|I've|we've|have|has|was|were) (?:have |'ve )?(?:decided|chose|chosen|opted|agreed|settled)\b|"
-    r"\bdecision\s*:|\b(?:go(?:ing)?|went|stick(?:ing)?) with\b|\blet's (?:use|go with|keep|stick)\b|"
-    r"\bwe(?:'ll| will| should) (?:use|keep|go with|stick with)\b|"
-    r"\b(?:chose|choose|picked|prefer(?:red)?|favou?r(?:ed)?) [^.]{2,60} (?:over|to|instead of|rather than|because)\b|"
-    r"\b(?:use|uses|using|used|keep|keeps|kept|make|made|added|stored?|returns?|returned|put|switch(?:ed)?|moved|replaced|"
-    r"calls?|called|passe?[sd]?|shows?|checks?|runs?) [^.]{2,90} (?:instead of|rather than)\b|决定|我们采用|改用|选择了",
-    re.I,
+OBLIGED = either(
+    r"(?:(?!like\b|there\b|it\b)[A-Z`][\w` -]{2,50} (?:should|must) (?:always|never) [a-z]+\b|(?:always|never) (?!in\b|on\b|at\b|\w+(?:s|ed|ing) )[a-z]+ \w+",
+    r"(?:every|each|all) (?!(?:the )?(?:tests?|checks?|changes?|steps?|tasks?)\b)[^.,;:?]{3,50} "
+    r"(?:must|should|needs? to|has to|have to|goes through|go through)\b)",
 )
-CHOOSING = re.compile(
-    r"(?:I|we|I've|we've|we'll|decision|use[sd]?|using|keep|kept|chose|prefer|going|go|stick)\b|我们|决定|改用",
-    re.I,
-)
-RECOMMENDED = re.compile(
-    r"\b(?:I|we)(?:'d| would)? (?:strongly )?(?:recommend|suggest|go with|prefer|lean)|"
-    r"\b(?:my |the )?recommendation(?: is| would be|:)|\bbe(?:st|tter) (?:option|choice|approach|fit)\b|建议|推荐",
-    re.I,
-)
-DIRECTIVE = either(
-    r"(?:(?:no|and|but|also|please|ok|okay|well|hm+|so|actually|yes|yeah|alright)[,. ]+){0,3}(?:(?:when|in|for|"
-    r"if) [^,.]{3,60}, )?(?:"
-    r"(?:don't|do not|never) (?!(?:commit|push|edit|change|modify|run|do|write|implement|touch|worry|start|forget|think|"
-    r"know|see|have|"
-    r"understand|believe|care|stop|wait|be|get|work|like|seem|remember|mind|use the|want|make changes|make any)\b)[a-z]+ \w",
-    r"always\b|never\b|prefer\b|avoid\b|let's (?:use|go with|keep|stick|not|call|make|have)\b|stick (?:to|with)\b|go with\b",
-    r"use .{2,80}(?:,? not\b|,? instead\b| instead of\b| rather than\b|,? don't\b)",
-    r"(?:instead|rather),? (?:use|make|have|do|just|of)\b",
-    r"(?:we|it|they) (?:should(?:n't)? |must(?:n't)? |should not |must not |never |always )",
-    r"I (?:don't want|would prefer|prefer|want (?:it|them|this|that|the) )",
-    r"make sure (?:that |to )?(?:it|we|every|all|the|never|always)\b",
-    r"(?:the|all|each|every) [^.]{2,50} (?:should|must)(?: not| always| never| only)? (?:use|be|have|return|call|live|"
-    r"stay|come)\b",
-    r"[^.?]{2,120}\b(?:should|use|want|must|like|prefer)\b[^.?]{1,120}(?:, not\b|\bnot just\b|\binstead of\b|"
-    r"\brather than\b)",
-    r"[^.?]{2,60}\b(?:(?:explicitly |really )?don't want|(?:only|would only) want)\b)",
-)
-TRANSIENT = re.compile(
-    r"\b(?:commit|push|yet|for now|right now|wait|stop|run it|this time|for a moment|worry|forget|sure if|see|look|check|"
-    r"explain|tell me|able to|have to|still|working|understand|edits?|answer|format|respond|response|reply|report|output|"
-    r"this test)\b",
-    re.I,
-)
-PATTERN_WORDS = tuple("""pattern convention always never every each must should practice rule idiom 约定 规范""".split())
-PATTERN = re.compile(
-    r"\bthe (?:usual |common |existing |same |general |standard |established |right |correct |recommended )?(?:pattern|"
-    r"convention|idiom|rule) (?:here )?(?:is|are|we use)\b|\bby convention\b|\bconventions? (?:is|are|of|for|that)\b|"
-    r"\b(?:should|must) (?:always|never)\b|^(?:always|never) [a-z]+ \w+|"
-    r"\b(?:every|each|all) [^.,]{3,40} (?:must|should|needs? to|has to|have to)\b|\bbest practice\b|\bas a rule\b|"
-    r"\brule of thumb\b|约定|规范",
-    re.I,
+RULE = either(
+    r"(?:(?:in|for|on) [^,.]{3,40}, )?(?:remember,? |note that |fyi,? |and |so )*(?:we (?:always|never|usually|generally) "
+    r"(?!(?:see|get|have|had)\b)[a-z]+ \w",
+    r"(?:the|our|this) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)s?(?: (?:here|we (?:use|follow)|in (?:this|the|our) [^.]{2,30}|"
+    r"for [^.]{2,40}))?(?: is| are|:) (?!right\b|there\b|in\b|already\b|wrong\b|broken\b|not\b|too\b|a bit\b)",
+    r"by convention\b|as a rule\b|(?:the )?(?:pattern|convention)s? we (?:use|follow)\b)",
 )
 
 
@@ -218,33 +200,37 @@ def is_intention(sentence: str) -> bool:
     return INTENTION.match(sentence) is not None
 
 
+def is_offer(sentence: str) -> bool:
+    """Whether a sentence only promises, offers or asks for leave: nothing of it is known to have come true."""
+    return OFFER.match(sentence) is not None
+
+
 def is_hollow(sentence: str) -> bool:
-    return HOLLOW.match(sentence) is not None
+    """Whether a sentence says that it is done or that something follows, and no more; what gives a reason says more."""
+    return HOLLOW.match(sentence) is not None and not has(REASON_WORDS, sentence)
 
 
 def is_cause(sentence: str) -> bool:
     return has(CAUSE_WORDS, sentence.lower()) and CAUSE.search(sentence) is not None and HEDGED.search(sentence) is None
 
 
-def is_decision(sentence: str) -> bool:
-    """A choice that was made: told in the first person or as a deed, not as how something else behaves."""
-    if not has(DECISION_WORDS, sentence.lower()) or not DECISION.search(sentence):
+def explains(sentence: str) -> bool:
+    """Whether a sentence explains trouble, said where there is some: it gives a reason that is not the agent's own."""
+    return EXPLAINED.search(sentence) is not None and not OWN_DEED.match(sentence) and HEDGED.search(sentence) is None
+
+
+def is_pattern(sentence: str, *, acted: bool) -> bool:
+    """Whether a sentence tells how things are always done here; beside edits "all X must" is what those edits were for."""
+    if not has(PATTERN_WORDS, sentence.lower()):
         return False
-    return reported(sentence) is not None or CHOOSING.match(sentence) is not None
+    return PATTERN.match(sentence) is not None or (not acted and OBLIGED.match(sentence) is not None)
 
 
-def is_pattern(sentence: str) -> bool:
-    return has(PATTERN_WORDS, sentence.lower()) and PATTERN.search(sentence) is not None
-
-
-def is_directive(sentence: str) -> bool:
-    """What a person lays down for good: not a step of the moment, not a question."""
-    return (
-        15 <= len(sentence) <= 300
-        and not sentence.rstrip().endswith("?")
-        and DIRECTIVE.match(sentence) is not None
-        and TRANSIENT.search(sentence) is None
-    )
+def is_rule(sentence: str, *, acted: bool) -> bool:
+    """Whether a person lays down how things are always done: not a question, not what is to be done now."""
+    if not 15 <= len(sentence) <= 300 or sentence[-1] in "?？" or not has(PATTERN_WORDS, sentence.lower()):
+        return False
+    return RULE.match(sentence) is not None or (not acted and OBLIGED.match(sentence) is not None)
 
 
 def capital(text: str) -> str:

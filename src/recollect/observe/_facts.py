@@ -1,16 +1,22 @@
 """Facts and the story: what is kept of a turn beside its title, each line taken from an event."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from recollect.observe import _commands, _cues, _types
+from recollect.observe._concepts import SAYS_NOTHING
 from recollect.observe._prose import cut, unmarked
-from recollect.observe._sentences import names_in
+from recollect.observe._sentences import SHORTEST, is_sentence, names_in
 from recollect.observe._turn import Run, Turn
 
 FACT, FACTS = 200, 6
 FEW = 3  # facts: where less was said, what was changed is told as well
 NARRATIVE = 900
 SUBTITLE = 160
+WORD = re.compile(r"[^\W_][\w.+-]*\w|\w")
+LONGER = 40  # characters by which a text that says more is longer, so that nobody need count its words
+INTRODUCTION = 40  # characters in which what introduces a fact ends
+INTRODUCED = re.compile(r"(?:Committed|Pull request): ")
 ASKED, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the story
 
 
@@ -23,6 +29,8 @@ def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
         found.append(error)
     if kind in {"discovery", "diagnosis", "general"} and not turn.changed:
         found += turn.told[:5]
+    elif kind == "bug-fix" and not turn.causes:
+        found += [*turn.done[:3], *(text for text in turn.told[:3] if text not in turn.done)][:4]
     else:
         found += turn.done[:4] or turn.told[:3]
     found += _of_runs(turn)
@@ -32,16 +40,32 @@ def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
         found.append(f"Pull request: {turn.pull_request.subject}")
     if len(found) < FEW and turn.changed:
         found.append(f"Changed {', '.join(turn.changed[:5])}")
-    return _distinct(found, title)
+    return distinct(found or _answered(turn), title, turn.wish.low)
 
 
-def _distinct(found: list[str], title: str) -> list[str]:
+def _answered(turn: Turn) -> list[str]:
+    """Where nothing stands alone: what was answered all the same."""
+    return [text for text in turn.sentences[:4] if len(text) >= SHORTEST and is_sentence(text) and not _cues.is_hollow(text)]
+
+
+def distinct(found: Iterable[str], title: str, asked: str = "") -> list[str]:
+    """Those that say more than the title, the prompt (in small letters) and the ones before, in their order."""
     kept: list[str] = []
     for fact in found:
         fact = cut(unmarked(fact), FACT)
-        if fact and fact.rstrip(".") != title and fact not in kept:
+        if fact and fact not in kept and says_more(fact, title) and fact.rstrip(" .!").lower() not in asked:
             kept.append(fact)
     return kept[:FACTS]
+
+
+def says_more(fact: str, known: str, words: int = 1) -> bool:
+    """Whether a fact holds that many words that are not known yet; how it is introduced does not count."""
+    if ": " in fact[:INTRODUCTION]:
+        fact = _types.CONVENTIONAL.sub(r"\g<rest>", INTRODUCED.sub("", fact))
+    if len(fact) > len(known) + words * LONGER:
+        return True
+    new = set(WORD.findall(fact.lower())) - set(WORD.findall(known.lower())) - SAYS_NOTHING
+    return len(new) >= words
 
 
 def error_of(turn: Turn) -> str:
@@ -104,6 +128,8 @@ def narrative_of(turn: Turn, kind: str, subject: str) -> str:
         lines.append(f"Done: {cut(done, DONE)}" if turn.changed or turn.commits else f"Answered: {cut(done, DONE)}")
     if ended := _ended(turn):
         lines.append(f"Result: {cut(ended, RESULT)}")
+    if commit := _types.chief_commit(turn):
+        lines.append(f"Committed: {cut(commit, RESULT)}")
     return cut("\n".join(lines), NARRATIVE)
 
 
@@ -133,7 +159,7 @@ def _ended(turn: Turn) -> str:
 
 
 def unnamed(turn: Turn, kept: str) -> str:
-    """A fact that holds the exact names of the request which nothing else holds, so that a search for one finds it."""
+    """The exact names in the request that nothing else holds, so that a search for one finds the turn."""
     low = kept.lower()
     missing = [name for name in names_in(turn.request[:1_500]) if name.lower() not in low and len(name) <= 60][:6]
-    return cut(f"The request names {', '.join(missing)}", FACT) if missing else ""
+    return f"Named: {', '.join(missing)}" if missing else ""

@@ -32,11 +32,13 @@ FAILURE_SIGNS = (
 )
 RAISED = re.compile(r"^(?:E   +)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Exit|Failure)\b.*$", re.MULTILINE)
 ERROR = re.compile(
-    r"^.*(?:\b[A-Z]\w*(?:Error|Exception)\b: ?\S|\berror(?:\[E\d+\]| TS\d+)?: ?\S|\bpanic: |\bfatal: |^E   +\S|"
-    r"\bERR_[A-Z_]+|\bcannot find \S|\bundefined: \S|No such file|[Cc]ommand not found|--- FAIL: \S|^FAIL(?:ED)?[:\t ]+\S|"
-    r"✗ |✕ |not ok \d|Permission denied|\bERROR\b.{0,12}\S).*$",
+    r"^.*(?:\b(?:[A-Z]\w*)?(?:Error|Exception)\b: ?\S|\berror(?:\[E\d+\]| TS\d+)?: ?\S|\bpanic: |\bfatal: |^E   +\S|"
+    r"\bERR_[A-Z_]+|\bcannot find \S|\bundefined: \S|No such file|[Cc]ommand not found|Permission denied).*$",
     re.MULTILINE,
 )
+FAILURE = re.compile(
+    r"^.*(?:--- FAIL: \S|^FAIL(?:ED)?[:\t ]+\S|✗ |✕ |not ok \d|\bERROR\b.{0,12}\S).*$", re.MULTILINE
+)  # names what failed and not why
 NUMBERED = re.compile(r"^\s*(?:\d+[:|→]\s?)+")
 PYTEST = re.compile(r"\b(\d+) (passed|failed|errors?|skipped|passing|failing)\b")
 JSON_LINES = re.compile(r"\\n")
@@ -78,7 +80,7 @@ def error_in(text: str) -> str:
         raised = RAISED.findall(text)
         if raised:
             return _line(str(raised[-1]))
-    found = ERROR.search(text)
+    found = ERROR.search(text) or FAILURE.search(text)
     return _line(found[0]) if found else ""
 
 

@@ -10,13 +10,14 @@ from recollect.model import Event, Kind
 from recollect.observe import _cues
 from recollect.observe._deeds import take_call, take_notice
 from recollect.observe._prose import bounded, plain, prose
-from recollect.observe._requests import Wish, is_trivial
+from recollect.observe._requests import Wish, complains, is_trivial
 from recollect.observe._sentences import THOUGHTS, causes_in, opened, reports, telling
 from recollect.observe._turn import Turn, Words
 
 MOST_PROMPTS = 12  # of one turn that are looked at: the first that says something is the request
 WISHED = 1_500  # characters of a prompt that tell what it wants
 LOOK_BACK = 6  # answers before the last among which the one that sums up is sought
+EXPLAINING = 4  # sentences of an answer to a complaint among which its cause is expected
 LEADING = 3  # sentences of an answer among which its sum is expected
 LOCAL = frozenset(
     """add agents architect-mode bug clear commands commit compact config context copy cost diff doctor drop ex exit export
@@ -98,6 +99,7 @@ def _take_answer(turn: Turn) -> None:
         sums_up = bool(told) if last else len(told) >= 3 or any(len(sentence) > 40 for sentence in told)
         if sums_up or (turn.answer is None and sentences):
             turn.answer, turn.said, turn.told, turn.done = words.event, said, told, reports(sentences)
+            turn.sentences, turn.low = sentences, "\n".join(sentences).lower()
             turn.leads = any(map(_cues.reported, sentences[:LEADING]))
         if sums_up:
             return
@@ -107,8 +109,10 @@ def _take_answer(turn: Turn) -> None:
 
 def _take_causes(turn: Turn) -> None:
     """The sentences that name a cause: of the answer; where a fault was reported, of what was said and thought before."""
-    hinted = _cues.has(_cues.CAUSE_WORDS, "\n".join(turn.told).lower())
+    hinted = _cues.has(_cues.CAUSE_WORDS, turn.low)
     found = [sentence for sentence in turn.told if _cues.is_cause(sentence)] if hinted else []
+    if not found and complains(turn.request):
+        found = [sentence for sentence in turn.told[:EXPLAINING] if sentence not in turn.done and _cues.explains(sentence)]
     if not found and turn.wish.reports_a_problem():
         found = [sentence for words in turn.answers[-LOOK_BACK:] for sentence in causes_in(words.text)]
         found = found or [sentence for event in turn.thoughts[-THOUGHTS:] for sentence in causes_in(event.text)][-2:]

@@ -14,6 +14,10 @@ PROBLEM_WORDS = frozenset(
     unexpected unexpectedly missing mistake vulnerability
     vulnerable bad wtf odd strange weird never stale corrupt corrupted""".split()
 )
+TROUBLE_WORDS = PROBLEM_WORDS | frozenset(
+    """slow slower sluggish laggy freezes frozen froze timeout timeouts blank blocked denied refused rejected lost duplicated
+    disappears disappeared vanished vanishes unable unresponsive ignored unreachable""".split()
+)
 PROBLEM_SIGNS = tuple(
     (
         "n't work|not work|n't show|n't load|n't run|n't start|n't compile|n't build|can't|cannot|no longer|not being|"
@@ -45,16 +49,22 @@ REFACTOR_WORDS = frozenset(
 REFACTOR_SIGNS = ("clean up", "dead code", "get rid of", "factor out", "重构", "重命名", "简化", "拆分", "清理")
 RUN_WORDS = frozenset("run rerun execute".split())
 TEST_WORDS = frozenset("test tests suite specs benchmark benchmarks checks".split())
-CHOICE_WORDS = frozenset(
-    "which should better best recommend option options alternative alternatives prefer approach approaches versus vs".split()
-)
-CHOICE_SIGNS = ("pros and cons", "what do you think", "what would you", "do you think", "哪个", "建议", "方案")
+STANDING_WORDS = frozenset("pass passes passing green check verify status".split())
+RULE_WORDS = frozenset("convention conventions pattern patterns style usually rule rules standard idiom practice".split())
+RULE_SIGNS = ("how do we", "how should", "how do i", "how do the", "how are", "do we always", "supposed to", "约定", "规范")
 QUESTION = re.compile(
     r"(?:(?:so|and|but|ok|okay|hm+|wait|also|btw|well|hey|hi|please|now)[,. ]+)*(?:what|why|how|when|where|which|who|is|"
     r"are|does|do|did|can|could|would|should|has|have|was|were|explain|describe|tell|show|find|list|search|look|read|"
     r"review|analy[sz]e|check|investigate|explore|compare|research|summari[sz]e|identify|examine|study|understand|walk|"
     r"help me understand|give me|any|isn't|aren't|don't we|doesn't|won't|am i)\b|"
     r".{0,40}(?:是不是|是否|什么|怎么|如何|哪里|哪个|为什么|为何|多少)|(?:查看|看看|看一下|分析|解释|说明|检查|搜索)",
+    re.I,
+)
+OPENING = 300  # characters in which a complaint says what is wrong; further down stand logs and rules
+WORK = re.compile(
+    r"\W*(?:you are|(?:(?:can|could|would) (?:you|we) |please |now |let's |I (?:want|need) (?:you )?to )*(?:review|suggest|recommend|write|"
+    r"identify|give|list|implement|add|create|summari[sz]e|compare|plan|design|update|refactor|rename|document|read|port|"
+    r"make|address|analy[sz]e the|commit|please fix the following))\b",
     re.I,
 )
 GREETING = re.compile(r"\W*(?:(?:hi|hello|hey|hallo|thanks|thank you|thx|ty|how are you|ping|test|你好|谢谢)\b\W*)++", re.I)
@@ -84,6 +94,10 @@ class Wish:
     def reports_a_problem(self) -> bool:
         return self._asks(PROBLEM_WORDS, PROBLEM_SIGNS)
 
+    def is_troubled(self) -> bool:
+        """Whether something is not as it should be, be it no fault: slow, lost, refused."""
+        return self._asks(TROUBLE_WORDS, PROBLEM_SIGNS)
+
     def wants_a_fix(self) -> bool:
         return self._asks(FIX_WORDS, FIX_SIGNS)
 
@@ -102,12 +116,20 @@ class Wish:
     def wants_a_run(self) -> bool:
         return (not self.words.isdisjoint(RUN_WORDS) and not self.words.isdisjoint(TEST_WORDS)) or "测试" in self.low
 
-    def asks_for_a_choice(self) -> bool:
-        return self._asks(CHOICE_WORDS, CHOICE_SIGNS)
+    def asks_how_it_stands(self) -> bool:
+        return not self.words.isdisjoint(STANDING_WORDS)
+
+    def asks_for_a_rule(self) -> bool:
+        return self._asks(RULE_WORDS, RULE_SIGNS)
 
 
 def is_question(text: str) -> bool:
     return text.endswith(("?", "？", "吗", "呢")) or QUESTION.match(text) is not None
+
+
+def complains(request: str) -> bool:
+    """Whether a request opens with what is wrong, and does not ask for a piece of work."""
+    return WORK.match(request) is None and Wish(request[:OPENING]).is_troubled()
 
 
 def is_greeting(text: str) -> bool:

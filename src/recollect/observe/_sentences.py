@@ -12,6 +12,7 @@ NAME = re.compile(
     r"(?<![\\\w])_*[A-Za-z](?:[a-z0-9-]*+(?:[A-Z_][\w.]*\w(?:\(\))?|/[\w./-]*\w|\(\))|[a-z0-9-]++\.[a-z]{1,4}\b(?![.\w])|"
     r"[A-Z]{0,3}-?\d{3,}[\w-]*)|--[a-z][\w-]+"
 )
+ABBREVIATED = {"e.g", "i.e", "vs.", "and/or", "he/she", "either/or", "n/a"}
 URL = re.compile(r"\bhttps?://\S+")
 
 
@@ -22,6 +23,11 @@ def opened(sentences: Iterable[str]) -> list[str]:
 def telling(sentences: Iterable[str]) -> list[str]:
     """Of opened sentences those that stand alone: no intention, no question, no lead-in, no empty praise."""
     return [sentence.rstrip(" :：") for sentence in sentences if stands_alone(sentence)]
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text is more than a name or a lead-in, and no question."""
+    return text[-1] not in "?？:：" and (text.count(" ") >= 3 or not text.isascii())
 
 
 def stands_alone(text: str) -> bool:
@@ -55,4 +61,4 @@ def causes_in(text: str) -> list[str]:
 def names_in(text: str) -> list[str]:
     """The exact names in a text that a person would search for: identifiers, error codes, paths, options."""
     found = dict.fromkeys(NAME.findall(URL.sub("", text) if "://" in text else text))
-    return [name for name in found if not (name.isalpha() and name.isupper())]
+    return [name for name in found if not (name.isalpha() and name.isupper()) and name.lower() not in ABBREVIATED]

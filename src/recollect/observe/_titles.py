@@ -10,14 +10,44 @@ from recollect.observe._subjects import GENERIC, points_away, request_title, unl
 from recollect.observe._turn import Turn
 
 TITLE = 80  # characters: a line of a list
+BONUS = 0.6  # for a title that names something exactly: the most that a title can gain
 SHORTEST = 10  # characters of a title that says something
 BOUNDARY = re.compile(
     r"(?:,? (?:because|so that|which|so|since|while|where|and then|when)\b|[;:：，；。](?!\S{0,2}/)| [—–-] |, |"
     r"(?<=\w\w)[.?!] )(?!\s*(?:but|not|unless|except|only|however|never|yet)\b)"
 )
 WEAK_BOUNDARY = re.compile(r" (?=(?:that|with|for|in|on|at|to|by|from|as|via|after|before|during|using)\b)")
-KIND = re.compile(r"(?:the )?(?:problem|issue|root cause(?: found)?|cause|fix|solution|answer|finding)\s*[:—–]\s*", re.I)
-FRAGMENTS = frozenset("→-+*=>|)]}.,;:&%@#")  # what begins with one was cut out of something else
+KIND = re.compile(
+    r"(?:the )?(?:problem|issue|root cause(?: found)?|cause|fix|solution|answer|finding)\s*[:—–]\s*|"
+    r"the (?:\w+ )?(?:problem|issue|bug|root cause|cause|reason)(?: here)? (?:is|was) that (?=\w)(?!I\b)",
+    re.I,
+)
+LEAD = re.compile(
+    r"I have [^.]{3,80}?(?:,| and) (?:I|we)(?: also)?(?:'d like| want| need| would like) to |sure[,!.] +(?:but )?|"
+    r"(?:you're|you are) (?:absolutely |totally )?right(?: (?:that|about|to (?:be concerned|ask|worry)(?: about| that)?))?[,.!:]?\s*"
+    r"(?:[—–-]\s*)?|it (?:looks|seems|appears) (?:like|that|as if) |let(?:'s|s| us) |I(?:'ve| have)(?: just| also| now| already)?"
+    r"(?: noticed| found| seen| realized)?(?: that)? |(?:I|we)(?:'d| would)? (?:strongly )?recommend (?!against)(?:that (?:we|you) |to )?",
+    re.I,
+)
+AGAINST = re.compile(
+    r"(?:I|we)(?:'d| would)? (?:strongly )?(?:recommend|advise|suggest|decided?) against (?=\w+ing\b)", re.I
+)
+EXEMPLIFIED = re.compile(r"^[^,]*, (?:e\.g|i\.e|for example|for instance|such as|like)\b[^,]*$", re.I)
+CONDITION = re.compile(
+    r"(?:if|when|while|since|because|although|as|once|unless|instead of|rather than|after|before)\b", re.I
+)
+PASSES = re.compile(
+    r"(?:,| and)+ (?:now )?(?:all |the |\d+ )*(?:tests?|checks?|suite|build|lint)(?: now)? (?:all )?(?:pass|is green|are green|succeed).*$"
+)
+PLEA = re.compile(
+    r"(?:[,.;!—–-]|\band\b|\bso\b|\s)+(?:(?:please|pls|can you|could you|would you|can we)(?: please)? (?:fix|solve|resolve|repair|look"
+    r"|check|debug|investigate|help)\b.{0,30}|(?:fix|solve|resolve|repair|debug) (?:it|this|that|them)\b.{0,12})[.!?]*$",
+    re.I,
+)
+ARTICLE = re.compile(r"(?:the|a|an|our|my|this|when|some|all)\b", re.I)
+BECAUSE = re.compile(r",? (?:because(?: of)?|due to|since|caused by) (?P<cause>.+)$", re.I)
+CLAUSE = 24  # characters of a cause that can be a title of its own
+FRAGMENTS = frozenset("<→-+*=>|)]}.,;:&%@#")  # what begins with one was cut out of something else
 QUOTES = ("'", '"')
 ASIDE = re.compile(r"\s*\([^()]*\)")
 POINTED = re.compile(r"\w+ (?:it|this|that|them|these|those|both)\b|[\w.]+: \S{1,12}$|\S+: #?\w+ \(", re.IGNORECASE)
@@ -28,6 +58,8 @@ def title_of(turn: Turn, kind: str, subject: str) -> str:
     """The best candidate, as a title is written."""
     best, chosen = -99.0, ""
     for prior, text in _candidates(turn, kind, subject):
+        if prior + BONUS <= best:
+            continue
         title = written(text)
         worth = prior + _worth(title, text)
         if title and worth > best:
@@ -49,20 +81,42 @@ def _candidates(turn: Turn, kind: str, subject: str) -> Iterator[tuple[float, st
     if plan := next((text for text in map(unlabelled, turn.plan.headings) if text and not GENERIC.fullmatch(text)), ""):
         yield (7, plan) if acted else (9, f"Plan: {plan}")
     if kind == "diagnosis":
-        yield from ((7.5 - place, cause) for place, cause in enumerate(turn.causes[:2]))
+        yield from ((7.5 - place, cause) for place, cause in enumerate(_causes(turn)))
+        yield from ((5.6, cause) for cause in turn.causes[:1])
     sums_up = (7.5 if acted else 6.2) if turn.leads else (5.2 if acted else 3)
     yield from ((sums_up - place * 0.6, text) for place, text in enumerate(turn.done[:4]))
-    yield from _from_prompt(turn, subject, acted=acted)
+    yield from _from_prompt(turn, kind, subject, acted=acted)
     yield from _from_answer(turn, acted=acted)
 
 
-def _from_prompt(turn: Turn, subject: str, *, acted: bool) -> Iterator[tuple[float, str]]:
+def _causes(turn: Turn) -> list[str]:
+    """The causes as titles. Where nothing else was said the cause is the fact, and its clause alone the title, if that will do."""
+    if len(turn.told) > 1 or not turn.causes:
+        return turn.causes[:2]
+    found = BECAUSE.search(turn.causes[0])
+    return [found["cause"]] if found and len(found["cause"]) >= CLAUSE and found["cause"].count(" ") > 2 else []
+
+
+def _mending(subject: str) -> str:
+    """A complaint as what was mended: "the login fails, please fix it" is "Fixed: the login fails"."""
+    plea = PLEA.search(subject)
+    title = request_title(subject)
+    if not plea or plea.start() < SHORTEST or _types.of_title(title):
+        return title
+    symptom = subject[: plea.start()].rstrip(" ,.;")
+    return f"Fixed: {symptom[:1].lower() + symptom[1:] if ARTICLE.match(symptom) else symptom}"
+
+
+def _from_prompt(turn: Turn, kind: str, subject: str, *, acted: bool) -> Iterator[tuple[float, str]]:
     if subject:
         away = points_away(subject) and not NAME.search(subject)
         headed = any(heading.endswith(subject) for heading in turn.asked.headings)
         named = headed or subject in turn.asked.sentences[1:]  # after a lead-in comes the issue's own title
         planned = subject not in turn.asked.sentences[:1] and named and len(turn.request) > 400
-        yield (7.6 if planned else 6 if acted else 6.5) - (2.5 if away else 0), request_title(subject)
+        yield (
+            (7.6 if planned else 6 if acted else 6.5) - (2.5 if away else 0),
+            _mending(subject) if kind == "bug-fix" else request_title(subject),
+        )
 
 
 def _from_answer(turn: Turn, *, acted: bool) -> Iterator[tuple[float, str]]:
@@ -86,13 +140,15 @@ def _worth(title: str, text: str) -> float:
     if len(text) > 200 or title.endswith("…"):
         worth -= 0.7
     if NAME.search(title):
-        worth += 0.6
+        worth += BONUS
     if title.isascii() and title.count(" ") < 2:
         worth -= 2
     if _cues.DEICTIC.match(title):
         worth -= 2.5
     elif POINTED.match(title):
         worth -= 1.5
+    if CONDITION.match(title) and EXEMPLIFIED.search(title):
+        worth -= 3
     if "://" in title:
         worth -= 2.5
     if "→" in title:
@@ -105,21 +161,26 @@ def _worth(title: str, text: str) -> float:
 
 
 def commit_title(subject: str) -> str:
-    """A commit's subject in plain words: its scope is kept, its kind is the type's business."""
+    """A commit's subject in plain words: its kind is the type's business, its scope is among the concepts."""
     subject = TRAILER.sub("", subject)
     found = _types.CONVENTIONAL.match(subject)
     if found and found["kind"] in {*_types.OF_COMMIT, "docs", "doc", "revert", "release"}:
         rest = found["rest"]
-        scope = found["scope"]
-        return f"{scope}: {rest}" if scope and scope.lower() not in rest.lower() else rest[:1].upper() + rest[1:]
+        word = rest.split(" ", 1)[0]
+        return rest[:1].upper() + rest[1:] if word.replace("-", "").isalpha() and word.islower() else rest
     return subject
 
 
 def written(text: str) -> str:
     """A text as a title: plain, whole clauses, no full stop, not longer than a line."""
     text = unmarked(text.replace("\\n", " "))
-    if kind := KIND.match(text):
-        text = text[kind.end() :]
+    if " against " in text:
+        text = AGAINST.sub("Avoid ", text)
+    for lead in (LEAD, KIND):
+        if (found := lead.match(text)) and len(text) - found.end() >= SHORTEST:
+            text = text[found.end() :]
+    if "pass" in text or "green" in text:
+        text = PASSES.sub("", text) or text
     text = text.strip(" .").rstrip(" .:,;!。：，；！—–-")
     text = text.replace('"""', "").rstrip()
     if text[:1] in QUOTES and text[-1:] == text[:1] and text.count(text[0]) == 2:
@@ -136,6 +197,8 @@ def written(text: str) -> str:
 
 def _clause(text: str, boundary: re.Pattern[str], shortest: int) -> str:
     """The longest beginning of a text that ends where a clause does and fits, if one does."""
+    if CONDITION.match(text):  # its first clause alone would say nothing
+        shortest = max(shortest, text.find(", ") + shortest // 2)
     ends = [found.start() for found in boundary.finditer(text, shortest, TITLE + 2) if found.start() <= TITLE]
     return text[: ends[-1]].rstrip(" .,;:—–-") if ends else ""
 

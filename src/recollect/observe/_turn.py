@@ -43,6 +43,8 @@ class Turn(Struct):
     answer: Event | None = None
     answers: list[Words] = []
     said: Prose = NOTHING
+    sentences: list[str] = []  # of the answer, each without its polite opening
+    low: str = ""  # the same in small letters: the cheap look comes before the expression that decides
     leads: bool = False  # whether the answer opens with a report, which then sums up the rest
     told: list[str] = []  # of what was said, the sentences that stand alone
     done: list[str] = []  # and those that report something done

@@ -4,7 +4,7 @@ import re
 
 from recollect.model import observation_type
 from recollect.observe import _commands
-from recollect.observe._requests import Wish, is_question
+from recollect.observe._requests import Wish, complains, is_question
 from recollect.observe._subjects import request_title
 from recollect.observe._turn import Turn
 
@@ -56,6 +56,25 @@ FORMAL = re.compile(r"(?:style|chore|wip|lint|format|fmt|merge|fixup|squash)\b",
 PROSE_FILE = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:readme|changelog|license|contributing)[^/]*$", re.I)
 
 
+SETTING = re.compile(
+    r"(?:set|change|increase|decrease|raise|lower|bump|update|upgrade|configure|enable|disable|turn (?:on|off)|pin|switch|add|"
+    r"remove|put)\b.*\b(?:in|to|from|via|into|of|for) (?:the |our |my )?(?:[\w./-]+/)?(?P<file>[\w.-]*\w|[\w-]+ (?:config(?:uration)?|"
+    r"settings?|environment variables?|env vars?)(?: file)?)[.!?]?$",
+    re.I,
+)
+WRITING_TESTS = re.compile(
+    r"(?:add|write|create|extend|implement|improve|generate|increase) (?:[\w-]+ ){0,4}(?:tests?|specs?|test cases?|coverage)\b",
+    re.I,
+)
+SETTINGS = re.compile(r"(?:config(?:uration)?|settings?|environment variables?|env vars?|env|ci)(?: file)?$", re.I)
+
+
+def _sets_something(request: str) -> bool:
+    """Whether a request is to set something in a file that configures: "set the timeout to 30s in config.yaml"."""
+    found = SETTING.match(request) if len(request) <= 200 else None
+    return found is not None and (SETTINGS.search(found["file"]) or CONFIG_FILE.search(found["file"])) is not None
+
+
 def type_of(turn: Turn, subject: str) -> str:
     """The type of the turn as a whole."""
     if turn.changed or turn.commits:
@@ -72,6 +91,8 @@ def _of_change(turn: Turn, subject: str) -> str:
     if turn.changed and all(CONFIG_FILE.search(path) for path in turn.changed):
         return "config"
     if turn.changed and all(TEST_FILE.search(path) for path in turn.changed):
+        if WRITING_TESTS.match(request_title(subject)):
+            return "test"
         mends = turn.wish.reports_a_problem() and of_title(request_title(subject)) != "feature"
         return "bug-fix" if mends else "test"
     if _mended(turn, subject, wish):
@@ -82,6 +103,8 @@ def _of_change(turn: Turn, subject: str) -> str:
 def _of_request(turn: Turn, subject: str, wish: Wish) -> str:
     """What was asked for, then what is said to have been done; a change that neither tells is a general one."""
     asked = of_title(request_title(subject))
+    if _sets_something(request_title(subject)):
+        return "config"
     if asked in {"refactor", "config"}:
         return asked
     if wish.wants_it_tidier():
@@ -113,16 +136,24 @@ def _mended(turn: Turn, subject: str, wish: Wish) -> bool:
 
 def _of_talk(turn: Turn, subject: str) -> str:
     wish = Wish(subject)
-    if wish.wants_a_run() and any(_commands.is_test(run.check) for run in turn.runs):
+    tested = any(_commands.is_test(run.check) for run in turn.runs)
+    if tested and (wish.wants_a_run() or (wish.names_tests() and wish.asks_how_it_stands())):
         return "test"
+    if _sets_something(request_title(subject)):
+        return "config"
     why = wish.asks_why()
-    troubled = turn.wish.reports_a_problem() or (
-        why and any(Wish(sentence).reports_a_problem() for sentence in turn.told[:2])
+    troubled = (
+        turn.wish.reports_a_problem()
+        or complains(turn.request)
+        or (why and any(Wish(sentence).reports_a_problem() for sentence in turn.told[:2]))
     )
     if (why and (turn.causes or troubled)) or (turn.causes and troubled):
         return "diagnosis"
     if asked := of_title(request_title(subject)):
-        return asked if turn.done and turn.calls and asked != "refactor" else "general"
+        if asked == "feature" and wish.names_tests() and WRITING_TESTS.match(request_title(subject)):
+            asked = "test"
+        same = bool(turn.done) and of_title(turn.done[0]) in {asked, "feature"}
+        return asked if turn.done and ((turn.calls and asked != "refactor") or (same and not turn.calls)) else "general"
     asks = is_question(subject) or turn.request.startswith("/")
     if not asks and turn.leads and turn.calls and turn.done and (told := of_title(turn.done[0])):
         return told
@@ -152,6 +183,11 @@ def of_verb(verb: str) -> str:
         if stem in OF_VERB:
             return OF_VERB[stem]
     return OF_VERB.get(verb[:-3], "") if verb.endswith(("pped", "tted")) else ""
+
+
+def scope_of(commit: str) -> str:
+    found = CONVENTIONAL.match(commit)
+    return (found["scope"] or "") if found else ""
 
 
 def _is_conventional(title: str) -> bool:

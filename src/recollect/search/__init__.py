@@ -7,6 +7,7 @@ text only, and what is quoted must occur.
 
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import tantivy
@@ -212,7 +213,15 @@ def _title_shares(
     if not whole:
         return {}
     titles = reader.titles({candidate.session for candidate in candidates})
-    return {session: sum(worth.get(word, 0.0) for word in {*words(title)}) / whole for session, title in titles.items()}
+    return {
+        session: sum(worth[word] for word in worth.keys() & _title_words(title)) / whole for session, title in titles.items()
+    }
+
+
+@lru_cache(maxsize=16_384)
+def _title_words(title: str) -> frozenset[str]:
+    """The words of a title. Asked of the same few hundred titles by every question, hence remembered."""
+    return frozenset(words(title))
 
 
 def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[Found]:

@@ -32,6 +32,7 @@ class Ranking(Struct, frozen=True, kw_only=True):
 
 RANKING = Ranking()
 BEST_OF_SESSION = 3  # matches that speak for a session
+NOTHING = (0.0, 0.0)
 SATURATION = 30.0  # the sum that becomes a score of 0.5
 
 
@@ -59,27 +60,35 @@ def help_each_other(candidates: Sequence[Candidate], ranking: Ranking) -> None:
 
     Words speak louder than meaning here: a likeness is vague enough without being handed on.
     """
-    turns: dict[tuple[int, int], list[float]] = defaultdict(list)
+    worth = [candidate.parts.get("words") or candidate.total() for candidate in candidates]
+    turns: dict[tuple[int, int], tuple[float, float]] = {}
     sessions: dict[int, list[float]] = defaultdict(list)
-    worth = [candidate.parts.get("words", candidate.total()) for candidate in candidates]
     for candidate, own in zip(candidates, worth, strict=True):
-        turns[candidate.session, candidate.turn].append(own)
+        place = (candidate.session, candidate.turn)
+        turns[place] = _two_best(turns.get(place, NOTHING), own)
         sessions[candidate.session].append(own)
-    for scores in (*turns.values(), *sessions.values()):
-        scores.sort(reverse=True)
+    together = {session: sum(sorted(scores)[-BEST_OF_SESSION:]) for session, scores in sessions.items()}
+    steps = [(step, part) for far, part in enumerate(ranking.beside, 1) for step in (-far, far)]
     for candidate, own in zip(candidates, worth, strict=True):
         session, turn = candidate.session, candidate.turn
-        _add(candidate, "turn", ranking.turn * _best_other(turns[session, turn], own))
-        steps = [(step, part) for far, part in enumerate(ranking.beside, 1) for step in (-far, far)]
-        _add(
-            candidate, "beside", sum(part * _best_other(turns.get((session, turn + step), ()), own) for step, part in steps)
-        )
-        _add(candidate, "session", ranking.session * sum(sessions[session][:BEST_OF_SESSION]))
+        _add(candidate, "session", ranking.session * together[session])
+        if len(sessions[session]) > 1:
+            _add(candidate, "turn", ranking.turn * _other(turns[session, turn], own))
+            beside = [part * _other(turns.get((session, turn + step), NOTHING), own) for step, part in steps]
+            _add(candidate, "beside", sum(beside))
 
 
-def _best_other(scores: Sequence[float], own: float) -> float:
+def _two_best(best: tuple[float, float], score: float) -> tuple[float, float]:
+    """The two highest scores of a turn that are not the same."""
+    first, second = best
+    if score > first:
+        return score, first
+    return (first, score) if second < score < first else best
+
+
+def _other(best: tuple[float, float], own: float) -> float:
     """What is worth exactly as much says, as good as always, exactly the same: nobody speaks for a twin."""
-    return next((score for score in scores if score != own), 0.0)
+    return best[0] if best[0] != own else best[1]
 
 
 def help_what_was_said(candidates: Iterable[Candidate], kinds: Container[int], ranking: Ranking) -> None:

@@ -19,6 +19,7 @@ from recollect.store._rows import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
 AGENT = "agent"
+LEVEL, FAULT = "level", "embedding_fault"  # in meta: for which state all is done; why not everything has a vector
 ID_BYTES = 8
 EVENT_BYTES = 16
 SOME = 500  # keys per question, below SQLite's limit of parameters
@@ -300,11 +301,13 @@ def _is_same(row: ObservationRow, observation: Observation, place: Place) -> boo
 def _tags(observation: Observation) -> list[tuple[str, str, str]]:
     files = (*observation.files_modified, *observation.files_read)
     tags = [("concept", concept.casefold(), concept) for concept in observation.concepts]
-    return tags + [("file", base_name(path), path) for path in files]
+    return tags + [("file", *_folded(path)) for path in files]
 
 
-def base_name(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].casefold()
+def _folded(path: str) -> tuple[str, str]:
+    """The last part of a path and the whole of it, as paths are compared: whatever the system, whatever the case."""
+    whole = path.replace("\\", "/").rstrip("/").casefold()
+    return whole.rpartition("/")[2], whole
 
 
 def _where(filters: Filters) -> tuple[str, list[Any]]:
@@ -325,9 +328,10 @@ def _where(filters: Filters) -> tuple[str, list[Any]]:
         tests = " OR ".join(["(name = ? AND (value = ? OR value LIKE ? ESCAPE '\\'))"] * len(filters.files))
         parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'file' AND ({tests}))")
         for path in filters.files:
-            tail = path.removeprefix("./").lstrip("/")
-            escaped = tail.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            values += [base_name(path), tail, f"%/{escaped}"]
+            name, whole = _folded(path)
+            tail = whole.removeprefix("./").lstrip("/")
+            escaped = tail.replace("%", "\\%").replace("_", "\\_")
+            values += [name, tail, f"%/{escaped}"]
     return " AND ".join(parts), values
 
 

@@ -46,6 +46,7 @@ class Writer:
         """Load what is kept in memory: few rows, asked for with every event. To be done again after a rollback."""
         self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
         self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
+        self._private: set[bytes] = {session for (session,) in self.db.execute("SELECT session FROM private")}
         self._told: dict[bytes, dict[str, About]] = {}
         for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
             self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=About)
@@ -109,6 +110,8 @@ class Writer:
         """Forget how far every log was read, so that the next sync reads them all again."""
         with self.transaction():
             self.db.execute("DELETE FROM cursor")
+            self.db.execute("DELETE FROM private")
+            self._private.clear()
 
     # ---- events
 
@@ -288,7 +291,49 @@ class Writer:
             self.db.execute("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE session = ?", (key,))
             self.db.execute("DELETE FROM event WHERE session = ?", (key,))
             self.db.execute("DELETE FROM turn WHERE session = ?", (key,))
-            self.db.execute("UPDATE session SET title_rank = 0, event_count = 0, turn_count = 0 WHERE key = ?", (key,))
+            self.db.execute(
+                "UPDATE session SET title = '', title_rank = 0, event_count = 0, turn_count = 0 WHERE key = ?", (key,)
+            )
+
+    # ---- what may not be kept
+
+    def forget(self, session: bytes, path: str) -> None:
+        """Keep nothing of a session, nor of what is said of it."""
+        self.db.execute("DELETE FROM about WHERE session = ?", (session,))
+        self._told.pop(session, None)
+        self.db.execute(
+            """
+            DELETE FROM named
+             WHERE event IN (SELECT event.id FROM event JOIN session ON session.key = event.session WHERE session.id = ?)""",
+            (session,),
+        )
+        self.empty_session(session, path)
+
+    def make_private(self, session: bytes) -> None:
+        """Keep nothing of a session, nor of the sub-agents below it, now or later."""
+        below = self.db.execute(
+            """
+            WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT link.child FROM link JOIN family ON link.parent = family.id)
+            SELECT family.id, coalesce(session.path, '') FROM family LEFT JOIN session ON session.id = family.id""",
+            (session,),
+        ).fetchall()
+        for identity, path in below:
+            self._private.add(identity)
+            self.db.execute("INSERT OR IGNORE INTO private VALUES (?)", (identity,))
+            self.forget(identity, path)
+
+    def is_private(self, session: bytes) -> bool:
+        return session in self._private
+
+    def make_public(self, session: bytes) -> None:
+        """A session that was read without anything in it that forbids to keep it."""
+        if session in self._private:
+            self._private.discard(session)
+            self.db.execute("DELETE FROM private WHERE session = ?", (session,))
+
+    def places(self) -> list[tuple[bytes, str | None, str, str | None]]:
+        """(id, working folder, log, project) of every session that has something in it."""
+        return self.db.execute("SELECT id, cwd, path, project FROM session WHERE event_count > 0").fetchall()
 
     def put_link(self, child: bytes, parent: bytes, call: str | None) -> None:
         self.db.execute(

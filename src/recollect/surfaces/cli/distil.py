@@ -6,7 +6,7 @@ import sys
 import click
 
 from recollect.distil import Progress, distil
-from recollect.store.memory import Memory
+from recollect.store.memory import FAULT, LEVEL, Memory
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
 
 NICE = 10  # how much we let others go before us
@@ -29,7 +29,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
     if again:
         memory = Memory(opened.folder, writable=True)
         memory.look_again()
-        memory.put_meta("level", "")
+        memory.put_meta(LEVEL, "")
         memory.close()
     with opened.reading():  # makes the archive where there is none
         pass
@@ -43,7 +43,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         return
     with opened.remembering() as memory:
         click.echo(f"{memory.count():,} observations.")
-        if fault := memory.meta("embedding_fault"):
+        if fault := memory.meta(FAULT):
             click.echo(f"! Without vectors: {fault}", err=True)
 
 

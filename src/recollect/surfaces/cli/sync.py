@@ -24,9 +24,10 @@ SHARE = 0.04  # of the time that a large one took; a process of its own does the
 
 @click.command("sync")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--no-distil", is_flag=True, help="Only read; leave observations and vectors to a later run.")
 @json_option
 @realm_options
-def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
+def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: object) -> None:
     """Read what agents wrote since the last time: all logs on this machine, or the given files and folders.
 
     \b
@@ -53,7 +54,8 @@ def command(paths: tuple[Path, ...], as_json: bool, **realm: object) -> None:
         _show_recognised(report.recognised)
         click.echo(sentence(report))
     sys.stdout.flush()
-    remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
+    if not no_distil:
+        remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
     if chosen and not report.files:
         sys.exit(1)
 

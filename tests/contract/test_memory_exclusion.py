@@ -1,0 +1,218 @@
+"""What may not be remembered is in no index of any family, whenever and however it was said so."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recollect.distil import distil
+from recollect.store import Reader, archive_of
+from recollect.store.memory import Memory as Stored
+from tests.conftest import Person
+from tests.contract.test_memory_client import Memory, Record, opened, speaker, tell
+from tests.contract.test_memory_read import EXPORT, conversation, export
+from tests.logs import Claude, append, write
+
+MARKER = "DO NOT INDEX THIS CHAT"
+WORD = "quicksilver"  # said in the private session and nowhere else
+
+
+def private(log: Claude) -> list[Record]:
+    return [
+        log.prompt(f"Where is the {WORD} stored, and why did we decide against glass?"),
+        log.calls("Bash", "b1", command=f"grep -r {WORD} ."),
+        log.result("b1", f"cellar/notes.md: the {WORD} is in iron flasks"),
+        log.says(f"The {WORD} is in iron flasks, because glass breaks. I decided to keep it that way."),
+    ]
+
+
+def public(log: Claude) -> list[Record]:
+    return [log.prompt("Which flasks do we have in iron?"), log.says("Twelve, because iron does not break.")]
+
+
+def write_both(person: Person) -> Path:
+    """A session that will be private and one that is not; the log of the first."""
+    tell(person, 2, "loft", "2026-02-01", public(speaker(2, "loft")))
+    return write_private(person, 1)
+
+
+def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
+    """Every way in which something of the private session can still be come by; those that work."""
+    path = str(log)
+    ways: dict[str, Callable[[], bool]] = {
+        "search_sessions": lambda: WORD in json.dumps(memory.hits(WORD, n_hits=50)),
+        "list_sessions": lambda: len(memory.sessions()) != 1,
+        "read": lambda: not memory.said("read", {"path": path})[1],
+        "conversations": lambda: bool(memory.found([WORD, "iron"], mode="text")),
+        "conversations by meaning": lambda: path in json.dumps(memory.found(["iron flasks", "glass"], mode="vector")),
+        **{f"search by {mode}": lambda mode=mode: _searched(memory, path, mode) for mode in ("text", "vector", "both")},
+        **{f"get_observations {one}": lambda one=one: not memory.said("get_observations", {"ids": [one]})[1] for one in ids},
+    }
+    return [name for name, works in ways.items() if works()]
+
+
+def _searched(memory: Memory, path: str, mode: str) -> bool:
+    questions = (WORD, "iron flasks", "why was glass decided against")
+    return any(path == row["path"] for words in questions for row in memory.found(words, mode=mode, limit=50))
+
+
+def leftovers(person: Person) -> list[str]:
+    """Files of the state folder in which the word can be read."""
+    return [str(path) for path in person.state.rglob("*") if path.is_file() and WORD.encode() in path.read_bytes()]
+
+
+def test_the_traces_are_found_where_nothing_is_private(person: Person) -> None:
+    """Else none of the tests below could fail."""
+    log = write_both(person)
+    person.run("sync")
+    with opened(person) as memory:
+        identity = memory.found(WORD)[0]["id"]
+        assert len(traces(memory, log, identity)) == 9
+        assert leftovers(person)
+
+
+# ---- said before anything was read
+
+
+def test_a_session_that_holds_the_marker_is_in_no_index(person: Person) -> None:
+    """C30: in any case, anywhere in a prompt."""
+    logs = [write_private(person, number) for number in range(3, 7)]
+    for log, marker in zip(logs, [MARKER, MARKER.lower(), "Do not Index this Chat", f"please:{MARKER}!"], strict=True):
+        append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(marker))
+    assert_private(person, *logs)
+
+
+def test_a_session_that_is_excluded_is_in_no_index(person: Person, tmp_path: Path) -> None:
+    """C30: by a file in its folder, above it, or beside its log; by a setting for its folder or its log."""
+    folders = [tmp_path / name / "cellar" for name in ("in", "above", "beside", "setting", "log")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    logs = [write_private(person, number, str(folder), folder.parent.name) for number, folder in enumerate(folders, 3)]
+    (folders[0] / ".no-recollect").touch()
+    (folders[1].parent / ".no-recollect").touch()
+    (logs[2].parent / ".no-recollect").touch()
+    person.state.mkdir(mode=0o700)
+    (person.state / "settings.toml").write_text(f'exclude = ["{folders[3].parent}/*", "*/-work-log/*"]\n')
+    assert_private(person, *logs)
+
+
+def write_private(person: Person, number: int, cwd: str = "/work/cellar", place: str = "cellar") -> Path:
+    secret = Claude(speaker(number, "cellar").session, cwd=cwd)
+    return write(person.claude_log(secret.session, f"-work-{place}"), private(secret))
+
+
+def assert_private(person: Person, *logs: Path) -> None:
+    """Of a home with these logs and one that may be read, only that one is found."""
+    tell(person, 2, "loft", "2026-02-01", public(speaker(2, "loft")))
+    person.run("sync")
+    with opened(person) as memory:
+        assert {str(log): traces(memory, log) for log in logs} == {str(log): [] for log in logs}
+        assert memory.found("iron flasks"), "the other session is there"
+    assert leftovers(person) == []
+
+
+# ---- said later
+
+
+def remember(person: Person, *paths: Path) -> None:
+    """What `recollect sync` does, in this process."""
+    person.sync(*paths)
+    assert distil(person.realm, person.settings(), person.env, lambda: False)
+
+
+def test_a_marker_that_is_written_later_takes_everything_back(person: Person) -> None:
+    """C30: of what was read, distilled and recorded before, for a server that has been running all the while too."""
+    log = write_both(person)
+    remember(person)
+    with opened(person) as memory:
+        event = memory.evidence(f"Where is the {WORD}")
+        recorded = memory.record(type="decision", title=f"Keep {WORD} in iron", evidence_ids=[event])
+        made = [row["id"] for row in memory.found(WORD, limit=50)]
+        assert len(made) > 1
+        assert recorded in made
+        append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("Oh, and do not index this chat"))
+        person.run("sync")
+        assert traces(memory, log, *made) == []
+        assert memory.refusal("record_observation", type="test", title="Late", evidence_ids=[event]).startswith(
+            "evidence not"
+        )
+        assert memory.found("iron flasks")
+        with opened(person) as other:
+            assert traces(other, log, *made) == []
+        with closing(Stored(person.realm)) as stored:
+            assert [row.title for row in stored.above(0, 1_000) if row.path == str(log)] == []
+        again = Claude(log.stem, cwd="/work/cellar", start=90)
+        append(log, again.prompt(f"More of the {WORD}"), again.says("No more."))
+        person.run("sync")
+        assert traces(memory, log, *made) == []
+
+
+def test_a_marker_takes_everything_back_before_anything_is_distilled(person: Person) -> None:
+    """C30: distilling may be late, or busy elsewhere; what is private is gone with the sync that reads so."""
+    log = write_both(person)
+    remember(person)
+    with opened(person) as memory:
+        made = [row["id"] for row in memory.found(WORD, limit=50)]
+        append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
+        person.sync()
+        assert traces(memory, log, *made) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "written"),
+    [("beside the log", True), ("beside the log", False), ("setting", False)],
+    ids=["beside a log that grows", "beside a log that stays", "setting, for a log that stays"],
+)
+def test_an_exclusion_that_comes_later_takes_everything_back(person: Person, how: str, written: bool) -> None:
+    """C30: also where nothing was written to the log since it was read."""
+    log = write_both(person)
+    remember(person)
+    if how == "setting":
+        (person.state / "settings.toml").write_text('exclude = ["/work/cellar"]\n')
+    else:
+        (log.parent / ".no-recollect").touch()
+    if written:
+        append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt("One more thing"))
+    person.run("sync")
+    with opened(person) as memory:
+        assert traces(memory, log) == []
+        assert memory.found("iron flasks")
+
+
+def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None:
+    """C30: what a sub-agent was told and found out is part of the chat."""
+    log = write_both(person)
+    aside = {"isSidechain": True, "agentId": "a1"}
+    agent = Claude(log.stem, cwd="/work/cellar", start=500)
+    errand = [agent.prompt(f"Weigh the {WORD}", **aside), agent.says(f"The {WORD} weighs a ton.", **aside)]
+    write(log.with_suffix("") / "subagents" / "agent-a1.jsonl", errand)
+    remember(person)
+    append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
+    person.run("sync")
+    with opened(person) as memory:
+        assert traces(memory, log) == []
+
+
+def test_nothing_of_a_session_stays_on_disk_that_became_private(person: Person) -> None:
+    log = write_both(person)
+    remember(person)
+    append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
+    person.sync()
+    with closing(Reader(archive_of(person.realm))) as reader:
+        assert WORD not in " ".join(session.title for session in reader.all_sessions())
+
+
+def test_one_private_conversation_of_an_export_leaves_the_others(person: Person, tmp_path: Path) -> None:
+    """C30: a session is excluded, not the log that it shares with others."""
+    hidden = conversation(4, "Cellar", f"Where is the {WORD}? {MARKER}", f"The {WORD} is in iron flasks.")
+    path = export(tmp_path, [*EXPORT, hidden])
+    remember(person, path)
+    with opened(person) as memory:
+        assert [row["title"] for row in memory.found(WORD, mode="text")] == []
+        assert memory.hits(WORD) == []
+        assert len(memory.sessions()) == 3
+        assert WORD not in memory.text("read", path=str(path))
+        assert memory.refusal("read", path=f"{path}#{hidden['uuid']}") == "File not found"
+        assert memory.found("rye sourdough")

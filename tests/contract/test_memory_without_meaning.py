@@ -1,0 +1,177 @@
+"""When the model or its vectors are missing, damaged or late, search goes on by words and says so. Nothing raises."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
+from tests.conftest import Person
+from tests.contract.test_memory_client import OBSERVATION, SESSIONS, Memory, opened, speaker, tell
+from tests.e2e.processes import until
+
+search = OPERATIONS["search"]
+LONG = "how long do people stay signed in"
+DEADLINE = "the request took longer than its deadline"
+
+
+def settle(person: Person) -> Person:
+    for number, project, day, story in SESSIONS:
+        tell(person, number, project, day, story(speaker(number, project)))
+    person.state.mkdir(mode=0o700)
+    return person
+
+
+def choose(person: Person, **embedding: str) -> None:
+    lines = [f'{name} = "{value}"' for name, value in embedding.items()]
+    (person.state / "settings.toml").write_text("\n".join(["[embedding]", *lines, ""]))
+
+
+FAULTS = {
+    "no weights": {"model": "onnx", "path": "NOWHERE"},
+    "damaged weights": {"model": "onnx", "path": "DAMAGED"},
+    "a service that is down": {"model": "endpoint", "url": "http://127.0.0.1:9/v1", "name": "x"},
+}
+
+
+@pytest.fixture(scope="module", params=FAULTS)
+def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A home whose model does not work, from the first sync on."""
+    folder = tmp_path_factory.mktemp("memory")
+    damaged = folder / "damaged"
+    damaged.mkdir()
+    for name in ("model.onnx", "tokenizer.json"):
+        (damaged / name).write_text("not what it says")
+    person = settle(Person(folder))
+    paths = {"NOWHERE": str(folder / "nowhere"), "DAMAGED": str(damaged)}
+    choose(person, **{name: paths.get(value, value) for name, value in FAULTS[request.param].items()})
+    person.run("sync")
+    with opened(person) as client:
+        yield client
+
+
+@pytest.mark.parametrize("mode", ["text", "vector", "both"])
+def test_without_a_model_questions_are_answered_by_words_with_a_warning(memory: Memory, mode: str) -> None:
+    text = memory.text("search", query="JWT access tokens", mode=mode)
+    assert text.startswith("## Search Results (")
+    assert text.rpartition("\n\n> ")[2].startswith(("Not everything can be found by meaning: ", "Searching by words only: "))
+    assert memory.text("search", query=["jwt", "token"], mode=mode).startswith("## Search Results (1 conversation)")
+    answer = json.loads(memory.text("search", query="JWT access tokens", mode=mode, response_format="json"))
+    assert list(answer) == ["results", "total", "warnings"]
+    assert len(answer["warnings"]) == 1
+    assert all(0 < row["score"] <= 1 for row in answer["results"])
+
+
+def test_without_a_model_everything_else_works(memory: Memory) -> None:
+    identity = memory.record(type="test", title="Sextant", evidence_ids=[memory.evidence("Which seeds need")])
+    assert memory.titles("sextant")[:1] == ["Sextant"]
+    assert "Sextant" in memory.text("get_observations", ids=[identity])
+    assert memory.text("read", path=memory.found("sextant")[0]["path"])
+    assert memory.hits("tokens")
+
+
+def test_without_a_model_commands_succeed_and_warn(memory: Memory) -> None:
+    for command in (("distil",), ("observations", LONG), ("ask", LONG)):
+        done = memory.person.run(*command)
+        assert done.stdout
+        assert done.stderr.startswith("! "), command
+        assert "Traceback" not in done.stderr
+    assert memory.person.json("ask", LONG)["warnings"]
+    assert memory.person.run("sync").returncode == 0
+
+
+def test_without_a_model_the_history_is_searched_by_words_with_a_warning(memory: Memory) -> None:
+    done = memory.person.run("search", LONG)
+    assert "Add JWT authentication" in done.stdout
+    assert done.stderr.startswith("! Searching by words only: ")
+
+
+# ---- vectors
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """A home in which everything works, for tests that leave it as it was."""
+    person = settle(Person(tmp_path_factory.mktemp("whole")))
+    person.run("sync")
+    return person
+
+
+def vector_files(person: Person) -> list[Path]:
+    return sorted(path for path in person.realm.glob("vectors-*/*") if path.is_file())
+
+
+DAMAGES = {
+    "gone": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(b"\xff" * max(1, path.stat().st_size - 1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_vectors_never_raise_and_words_find_what_they_found(person: Person, damage: str) -> None:
+    """Each file of the vectors in turn, in this process: an error would come out as it is."""
+    whole = {path: path.read_bytes() for path in vector_files(person)}
+    names = sorted({path.name for path in whole})
+    assert "head.json" in names
+    for name in names:
+        for path in (path for path in whole if path.name == name):
+            DAMAGES[damage](path)
+        reply = search.run(Realm(person.settings()), {"query": "JWT access tokens", "response_format": "json"}, Clock.now())
+        for path, content in whole.items():
+            path.write_bytes(content)
+        assert not reply.is_error, (name, reply.text)
+        assert json.loads(reply.text)["total"], name
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_vectors_are_made_anew(person: Person, damage: str) -> None:
+    for path in vector_files(person):
+        DAMAGES[damage](path)
+    assert person.run("distil", "--again").stdout.endswith(" observations.\n")
+    with opened(person) as client:
+        assert client.found("authentication of people signing in", mode="vector")
+        assert client.found(["access tokens", "server sessions"], mode="vector")
+
+
+def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> None:
+    """The vectors of one model are not asked by another; with the old one back they are used again."""
+    person = settle(Person(tmp_path))
+    person.run("sync")
+    choose(person, model="endpoint", url="http://127.0.0.1:9/v1", name="x")
+    with opened(person) as client:
+        assert client.text("search", query="JWT access tokens").startswith("## Search Results (")
+        person.run("distil")
+        assert client.text("search", query="JWT access tokens").startswith("## Search Results (")
+    (person.state / "settings.toml").unlink()
+    person.run("distil")
+    with opened(person) as client:
+        text = client.text("search", query="authentication of people signing in", mode="vector")
+        assert OBSERVATION.search(text)
+        assert "\n> " not in text
+
+
+def test_a_memory_that_lags_behind_says_so_and_catches_up(tmp_path: Path) -> None:
+    person = settle(Person(tmp_path))
+    person.sync()
+    with opened(person) as client:
+        text = client.text("search", query="JWT access tokens")
+        assert text == "No observations found\n\n> The memory is still being made of what was read last."
+        assert client.text("search", query=["jwt", "token"], mode="text").startswith("## Search Results (1 conversation)")
+        person.run("distil")
+        text = until(lambda: client.text("search", query="JWT access tokens"))
+        assert text.startswith("## Search Results (")
+        assert "\n> " not in text
+
+
+# ---- time
+
+
+def test_a_request_whose_time_is_up_is_an_error_in_words(person: Person) -> None:
+    with opened(person, RECOLLECT_DEADLINE_MS="0") as client:
+        assert client.refusal("search", query="lantern") == DEADLINE
+        assert client.refusal("search", query=["jwt", "token"]) == DEADLINE
+        assert client.refusal("read", path=str(person.claude_log(speaker(1, "api").session, "-work-api"))) == DEADLINE
+        assert client.refusal("search", query="x") == "Query must be at least 2 characters"

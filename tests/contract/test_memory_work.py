@@ -1,0 +1,93 @@
+"""C33, as work and not as time: what a question costs does not grow with what is remembered."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from recollect.distil import distil, words_of
+from recollect.model import Observation
+from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
+from recollect.store.memory import AGENT, Memory, Place
+from tests.conftest import Person
+from tests.contract.test_memory_client import OBSERVATION, speaker, tell
+
+FEW, MANY = 60, 1_200
+MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one for each of ten results
+
+
+def settle(person: Person, observations: int) -> Realm:
+    """A realm with one session and so many observations of it."""
+    said = speaker(1, "mill")
+    path = tell(person, 1, "mill", "2026-01-10", [said.prompt("Grind the barley"), said.says("Ground.")])
+    person.sync()
+    with closing(Memory(person.realm, writable=True)) as memory, memory.transaction():
+        realm = Realm(person.settings())
+        with realm.reading() as reader:
+            (session,) = reader.all_sessions()
+        for number in range(observations):
+            place = Place(
+                session=session.id, turn=number, project=f"mill-{number % 3}", path=str(path), first_line=1, last_line=2
+            )
+            observation = Observation(
+                type="decision" if number % 2 else "pattern", title=f"Barley sack {number} weighs what it weighs",
+                evidence=(number.to_bytes(16, "big"),), at=1_768_000_000_000 + number, concepts=("barley",),
+                files_modified=(f"sacks/{number % 50}.txt",),
+            )  # fmt: skip
+            memory.record(place, AGENT, observation, words_of(observation, ""))
+    assert distil(person.realm, person.settings(), person.env, lambda: False)
+    return Realm(person.settings())
+
+
+@pytest.fixture(scope="module")
+def realms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Realm]]:
+    yield {count: settle(Person(tmp_path_factory.mktemp("mill")), count) for count in (FEW, MANY)}
+
+
+def asked(realm: Realm, tool: str, **arguments: Any) -> tuple[str, int]:
+    """An answer, and how many statements of SQL it took once everything was open."""
+    OPERATIONS[tool].run(realm, arguments, Clock.now())
+    statements: list[str] = []
+    with realm.reading() as reader, realm.remembering() as memory:
+        for connection in (reader.db, memory.db):
+            connection.set_trace_callback(statements.append)
+        reply = OPERATIONS[tool].run(realm, arguments, Clock.now())
+        for connection in (reader.db, memory.db):
+            connection.set_trace_callback(None)
+    assert not reply.is_error, reply.text
+    return reply.text, sum(not statement.startswith("-- ") for statement in statements)  # the engine's own begin so
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "barley"},
+        {"query": "what does a sack of barley weigh", "mode": "vector"},
+        {"query": "barley", "mode": "text", "types": ["decision"], "files": ["7.txt"], "concepts": ["Barley"]},
+        {"query": "barley", "projects": ["mill-1"], "after": "2026-01-01", "before": "2026-02-01"},
+    ],
+    ids=str,
+)
+def test_a_search_takes_as_many_statements_however_much_is_remembered(
+    realms: dict[int, Realm], arguments: dict[str, Any]
+) -> None:
+    cost = {}
+    for count, realm in realms.items():
+        text, cost[count] = asked(realm, "search", **arguments)
+        assert OBSERVATION.search(text), "else nothing was measured"
+    assert 0 < cost[MANY] <= MOST_STATEMENTS
+    assert abs(cost[MANY] - cost[FEW]) <= 10, "a result more or less"
+
+
+def test_details_are_looked_up_by_id_and_by_nothing_else(realms: dict[int, Realm]) -> None:
+    realm = realms[MANY]
+    ids = OBSERVATION.findall(asked(realm, "search", query="barley", limit=20)[0])
+    assert len(ids) == 20
+    text, cost = asked(realm, "get_observations", ids=ids)
+    assert text.startswith("Retrieved 20 observations:")
+    assert cost <= 1 + len(ids)
+    with realm.remembering() as memory:
+        plan = memory.db.execute("EXPLAIN QUERY PLAN SELECT * FROM observation WHERE id IN (?, ?)", (b"", b"")).fetchall()
+    assert all("USING INDEX" in step[-1] for step in plan)

@@ -1,0 +1,220 @@
+"""`recollect observations` and `recollect distil`: what was learnt, for people and for scripts."""
+
+import json
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.store.lock import DISTILLING, exclusive
+from recollect.store.memory import Memory as Stored
+from tests.conftest import Person
+from tests.contract.test_memory_client import OBSERVATION, furnished, opened, speaker, tell
+from tests.e2e.processes import running
+from tests.logs import append
+
+ROW = {
+    "id", "session", "turn", "made_by", "type", "at", "project", "path", "first_line", "last_line", "title", "subtitle",
+    "narrative", "facts", "concepts", "files_read", "files_modified", "evidence",
+}  # fmt: skip
+UNKNOWN = "obs-0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """The home of the memory's contract, with its recorded observations."""
+    with furnished(tmp_path_factory.mktemp("memory")) as memory:
+        return memory.person
+
+
+def lanterns(person: Person, *options: str) -> set[str]:
+    rows = person.json("observations", "--limit", "1000", *options)
+    return {row["title"].removeprefix("Lantern ") for row in rows if row["title"].startswith("Lantern ")}
+
+
+# ---- lists
+
+
+def test_the_newest_observations_come_first(person: Person) -> None:
+    rows = person.json("observations", "--limit", "1000")
+    assert [row["at"] for row in rows] == sorted((row["at"] for row in rows), reverse=True)
+    assert {*map(frozenset, rows)} == {frozenset(ROW)}
+    assert len({row["id"] for row in rows}) == len(rows) > 10
+    shown = person.run("observations", "--limit", "1000").stdout
+    assert OBSERVATION.findall(shown) == [row["id"] for row in rows]
+    assert shown.endswith(f"{len(rows)} observations. In full: recollect observations ID\n")
+    assert OBSERVATION.findall(person.run("observations", "-n", "3").stdout) == [row["id"] for row in rows[:3]]
+
+
+def test_what_a_row_names_opens(person: Person) -> None:
+    row = next(row for row in person.json("observations") if len(row["evidence"]) > 1)
+    for identity in (row["session"], row["turn"], *row["evidence"]):
+        assert "error" not in person.json("open", identity)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--type", "decision"], {"hull", "mast"}),
+        (["-t", "decision", "-t", "bugfix"], {"hull", "mast", "keel"}),
+        (["--project", "api"], {"hull", "keel"}),
+        (["--concept", "jwt"], {"hull", "keel"}),
+        (["--file", "auth.ts"], {"hull", "sail"}),
+        (["--file", "uth.ts"], set()),
+        (["--since", "2026-01-20"], {"clock", "seed"}),
+        (["--until", "2026-01-20T00:00Z", "--project", "watch"], {"brass"}),
+        (["--type", "decision", "--project", "shop"], {"mast"}),
+    ],
+    ids=str,
+)
+def test_filters_narrow_a_list(person: Person, options: list[str], expected: set[str]) -> None:
+    assert lanterns(person, *options) == expected
+
+
+# ---- questions
+
+
+def test_a_question_finds_the_best_observations_first(person: Person) -> None:
+    rows = person.json("observations", "lantern", "hull")
+    assert rows[0]["title"] == "Lantern hull"
+    assert {*rows[0]} == ROW | {"score"}
+    scores = [row["score"] for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert OBSERVATION.findall(person.run("observations", "lantern hull").stdout) == [row["id"] for row in rows]
+    assert lanterns(person, "lantern", "--type", "pattern") == {"sail"}
+
+
+# ---- in full
+
+
+def test_ids_open_observations_in_full_and_in_their_order(person: Person) -> None:
+    ids = [row["id"] for row in person.json("observations", "--limit", "4")][::-1]
+    shown = person.run("observations", *ids).stdout
+    assert shown.startswith("Retrieved 4 observations:\n\n## [")
+    assert OBSERVATION.findall(shown) == ids
+    assert [row["id"] for row in person.json("observations", *ids)] == ids
+
+
+def test_an_unknown_id_is_named(person: Person) -> None:
+    done = person.run("observations", UNKNOWN, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"recollect: Invalid observation ID: {UNKNOWN}\n")
+    done = person.run("observations", UNKNOWN, "--json", check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["message"] == f"Invalid observation ID: {UNKNOWN}"
+    assert person.run("observations", "obs-nonsense", check=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "options", [["--limit", "0"], ["--limit", "1001"], ["--since", "nonsense"], ["--nonsense"]], ids=str
+)
+def test_a_bad_option_is_a_usage_error(person: Person, options: list[str]) -> None:
+    assert person.run("observations", *options, check=False).returncode == 2
+
+
+def test_nothing_found_is_a_success_in_words(person: Person) -> None:
+    assert person.run("observations", "xyzzyquux").stdout == "No observations found.\n"
+    assert person.run("observations", "--type", "weather").stdout == "No observations found.\n"
+    assert person.json("observations", "xyzzyquux") == []
+
+
+def test_no_observations_yet_says_how_they_come_about(tmp_path: Path) -> None:
+    nobody = Person(tmp_path)
+    hint = "No observations found yet. `recollect sync` makes them of what your agents wrote.\n"
+    assert nobody.run("observations").stdout == hint
+    assert nobody.json("observations") == []
+
+
+# ---- distilling
+
+
+def state(person: Person) -> list[Any]:
+    """Everything that is remembered, and when anything of it was last written."""
+    with closing(Stored(person.realm)) as stored:
+        return [stored.above(0, 10_000), stored.last_key()]
+
+
+def written(person: Person) -> dict[str, int]:
+    """When each file of the memory was last written."""
+    files = [*person.realm.glob("vectors-*/*"), person.realm / "memory.db"]
+    return {str(path): path.stat().st_mtime_ns for path in files}
+
+
+def test_a_second_run_does_nothing(person: Person) -> None:
+    person.run("distil")
+    before = state(person), written(person)
+    assert person.run("distil").stdout == f"{len(before[0][0])} observations.\n"
+    person.run("sync")
+    assert (state(person), written(person)) == before
+
+
+def test_all_observations_can_be_made_again_and_are_the_same(person: Person) -> None:
+    before = state(person)
+    assert person.run("distil", "--again").stdout == f"{len(before[0])} observations.\n"
+    assert state(person) == before, "the same ids and keys, so that nobody's references break"
+
+
+def test_only_what_is_new_is_distilled(person: Person) -> None:
+    before = {row.id: row.key for row in state(person)[0]}
+    log = person.claude_log(speaker(4, "garden").session, "-work-garden")
+    said = speaker(4, "garden")
+    said.clock = 600
+    append(
+        log,
+        said.prompt("How deep do we plant the garlic cloves?"),
+        said.says("Five centimetres, because frost heaves them."),
+    )
+    person.run("sync")
+    after = {row.id: row.key for row in state(person)[0]}
+    assert before.items() <= after.items(), "what was there has kept its key"
+    assert len(after) > len(before)
+
+
+def test_whoever_comes_second_says_so_and_breaks_nothing(person: Person) -> None:
+    before = state(person)
+    with exclusive(person.realm, DISTILLING):
+        done = person.run("distil", "--again")
+        assert done.stdout == "Another process is distilling this realm already.\n"
+        assert person.run("distil", "--quiet").stdout == ""
+        assert state(person) == before
+        assert person.run("observations", "lantern").stdout
+    assert person.run("distil").stdout == f"{len(before[0])} observations.\n"
+    assert state(person) == before
+
+
+def test_two_at_once_break_nothing(person: Person) -> None:
+    before = state(person)
+    command = [sys.executable, "-m", "recollect", "distil", "--again"]
+    with running(person, "distil", "--again"), running(person, "distil", "--again", "--quiet"):
+        done = subprocess.run(command, env=person.env, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    person.run("distil")
+    assert state(person) == before
+    with opened(person) as client:
+        assert client.found("authentication of people signing in", mode="vector")
+
+
+def test_a_sync_without_a_log_makes_an_empty_memory(tmp_path: Path) -> None:
+    nobody = Person(tmp_path)
+    assert nobody.run("distil").stdout == "0 observations.\n"
+    nobody.run("sync")
+    assert nobody.run("distil", "--again").stdout == "0 observations.\n"
+
+
+def test_a_session_that_goes_on_keeps_what_was_learnt_and_adds_to_it(tmp_path: Path) -> None:
+    """A turn that is under way is not yet distilled; once it ends it is."""
+    person = Person(tmp_path)
+    said = speaker(1, "api")
+    log = tell(person, 1, "api", "2026-02-01", [said.prompt("Why do the gulls circle the quay?")])
+    person.run("sync")
+    assert person.json("observations") == []
+    append(log, said.says("They circle because the trawlers gut their catch there."))
+    person.run("sync")
+    first = [row["id"] for row in person.json("observations")]
+    assert first
+    append(log, said.prompt("And when do they leave?"), said.says("At dusk, since the trawlers are in by then."))
+    person.run("sync")
+    assert {*first} < {row["id"] for row in person.json("observations")}
