@@ -122,6 +122,7 @@ class Background(threading.Thread):
         self._stop_all = stop
         self._on_fault = on_fault
         self._work = threading.Event()
+        self._work.set()  # an earlier process may have left something undone
         self._reading = threading.Lock()
 
     def wake(self) -> None:

@@ -87,9 +87,14 @@ def test_what_means_the_same_is_closer_than_what_does_not(static: StaticModel, o
     assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
 
 
-def test_a_made_up_word_is_unknown(static: StaticModel) -> None:
-    assert question(static, "xyzzyplugh") is None
-    assert np.array_equal(question(static, "xyzzyplugh login"), question(static, "login"))
+@pytest.mark.parametrize("word", ["xyzzyplugh", "zqxjkvb", "qwertyuiop", "quail", "hoopoe"])
+def test_a_word_that_is_only_guessed_at_is_unknown(static: StaticModel, word: str) -> None:
+    assert not static.knows(word)
+
+
+@pytest.mark.parametrize("word", ["login", "Authentication", "webhook", "deadlock", "kubernetes", "refactoring"])
+def test_a_word_and_one_that_is_put_together_of_words_are_known(static: StaticModel, word: str) -> None:
+    assert static.knows(word)
 
 
 def test_a_rare_word_of_a_question_counts_for_more(static: StaticModel) -> None:

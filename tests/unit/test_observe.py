@@ -72,12 +72,11 @@ def test_a_cause_that_is_found_and_not_mended_is_a_diagnosis() -> None:
     turn = (
         Turn()
         .ask("why does the export crash on Mondays?")
-        .say("The problem is that the weekly rollup holds the lock until noon.")
+        .say("The problem is that the weekly rollup holds the lock until noon. It starts at eight in the morning.")
     )
-    assert (turn.chief().type, turn.chief().title) == (
-        "diagnosis",
-        "The problem is that the weekly rollup holds the lock until noon",
-    )
+    seen = turn.chief()
+    assert (seen.type, seen.title) == ("diagnosis", "The weekly rollup holds the lock until noon")
+    assert "It starts at eight in the morning." in seen.facts
 
 
 def test_a_turn_that_changes_tests_only_is_a_test() -> None:
@@ -177,7 +176,8 @@ def test_a_commit_names_the_turn_in_plain_words_and_tells_its_type() -> None:
         .run('git commit -m "fix(cart): round totals to cents (#12)"', "[main 1a2b3c4]")
         .say("Committed.")
     )
-    assert (turn.chief().type, turn.chief().title) == ("bug-fix", "cart: round totals to cents")
+    assert (turn.chief().type, turn.chief().title) == ("bug-fix", "Round totals to cents")
+    assert "cart" in turn.chief().concepts
 
 
 def test_a_pasted_plan_is_named_by_its_heading() -> None:
@@ -201,6 +201,64 @@ def test_titles_have_no_markdown_and_no_full_stop() -> None:
     assert turn.chief().title == "Added ExportJob to the nightly run"
 
 
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ("I recommend that we keep the nightly job.", "Keep the nightly job"),
+        ("You're right that the export drops umlauts in names.", "The export drops umlauts in names"),
+        ("It looks like the exporter drops umlauts in names.", "The exporter drops umlauts in names"),
+        ("I've noticed that the exporter drops umlauts.", "The exporter drops umlauts"),
+        ("I'd recommend against storing exports in git.", "Avoid storing exports in git"),
+    ],
+)
+def test_a_title_says_it_without_who_says_it(answer: str, title: str) -> None:
+    assert Turn().ask("/review").use("Read", {"file_path": "/a.py"}).say(answer).chief().title == title
+
+
+def test_a_condition_is_not_cut_off_from_what_it_is_for() -> None:
+    prompt = (
+        "if the basket holds more than one hundred articles of a kind, ask the warehouse before the price is shown to anyone"
+    )
+    assert ", ask the" in Turn().ask(prompt).edit("basket.py").say("Done.").chief().title
+
+
+# ---- facts and concepts
+
+
+def test_no_fact_only_repeats_the_prompt_or_the_title() -> None:
+    assert Turn().ask("Fix the login bug").say("Done.").chief().facts == ()
+    turn = (
+        Turn().ask("commit it").run('git commit -m "fix: round totals to cents (#12)"', "[main 1a2b3c4]").say("Committed.")
+    )
+    assert turn.chief().facts == ()
+    assert "Committed: fix: round totals" in turn.chief().narrative
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Fix the login bug", "Add the login page", "use the login form", "Please improve the login"]
+)
+def test_concepts_hold_no_stop_words_and_no_imperatives(prompt: str) -> None:
+    concepts = {concept.lower() for concept in Turn().ask(prompt).say("Done, see the diff.").chief().concepts}
+    assert "login" in concepts
+    assert not concepts & {"fix", "the", "add", "use", "please", "improve", "done", "see"}
+
+
+def test_known_technologies_are_concepts_in_capitals_too() -> None:
+    assert "JWT" in Turn().ask("JWT or sessions?").say("I recommend JWT because it is stateless.").chief().concepts
+
+
+def test_the_error_that_is_kept_says_why_rather_than_where() -> None:
+    output = "--- FAIL: TestTotals (0.00s)\n    panic: division by zero in Totals\nFAIL\tshop/cart\t0.1s"
+    turn = (
+        Turn()
+        .ask("totals are broken")
+        .run("go test ./...", output, exit_code=1)
+        .edit("cart.go")
+        .say("Guarded the division.")
+    )
+    assert "go test failed: panic: division by zero in Totals" in turn.chief().facts
+
+
 def test_a_choice_that_the_person_made_is_a_decision_even_without_a_prompt() -> None:
     turn = Turn().use("AskUserQuestion", {"questions": []}, 'User has answered: "Which queue should it use?"="SQLite"')
     assert [seen.title for seen in turn.observed() if seen.type == "decision"] == ["Which queue should it use: SQLite"]
@@ -220,8 +278,9 @@ def test_what_a_request_names_exactly_can_be_searched_for() -> None:
         .edit("stock.py")
         .say("Fixed it now.")
     )
-    kept = " ".join((turn.chief().title, turn.chief().narrative, *turn.chief().facts))
-    assert all(name in kept for name in ("E0382", "reserve_stock", "ERR_STOCK_LOCK"))
+    seen = turn.chief()
+    assert all(name in f"{seen.title}\n{seen.narrative}" for name in ("E0382", "reserve_stock", "ERR_STOCK_LOCK"))
+    assert not any("request names" in fact for fact in seen.facts)
 
 
 def test_the_rules_have_a_version() -> None:

@@ -19,8 +19,8 @@ def _holds(seen: Observation, events: list[Event]) -> None:
     assert seen.type in TYPES
     assert 1 <= len(seen.title) <= 80 and not seen.title.endswith(".") and "\n" not in seen.title
     assert len(seen.subtitle) <= 160 and len(seen.narrative) <= 900
-    assert 1 <= len(seen.facts) <= 6 and all(0 < len(fact) <= 200 for fact in seen.facts)
-    assert len(seen.concepts) <= 8
+    assert len(seen.facts) <= 6 and all(0 < len(fact) <= 200 and fact != seen.title for fact in seen.facts)
+    assert len(seen.concepts) <= 8 and not {concept.lower() for concept in seen.concepts} & {"the", "fix", "add", "use"}
     assert len(seen.files_read) <= 20 and len(seen.files_modified) <= 20
     assert 1 <= len(seen.evidence) <= 6 and set(seen.evidence) <= ids and len(set(seen.evidence)) == len(seen.evidence)
     assert seen.at in {event.at for event in events}

@@ -35,13 +35,30 @@ class Embedder(Protocol):
         """A row of length 1 for every text; of 0 for one that says nothing to this model."""
         ...
 
+    def knows(self, word: str) -> bool:
+        """Whether a word has a meaning to this model, rather than being guessed at from its letters."""
+        ...
+
     def embed_question(self, text: str, weight: Callable[[str], float]) -> "Vectors | None":
-        """One row for a question; None where the model knows none of its words. `weight` says how rare a word is."""
+        """One row for a question; None where it says nothing to this model. `weight` says how rare a word is."""
         ...
 
 
+_opened: dict[EmbeddingSettings, Embedder] = {}
+
+
 def open_embedder(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedder | None:
-    """The model of these settings; None where there is to be none. Heavy imports happen here and not before."""
+    """The model of these settings, opened once in a process; None where there is to be none."""
+    if settings not in _opened:
+        model = _open(settings, env)
+        if model is None:
+            return None
+        _opened[settings] = model
+    return _opened[settings]
+
+
+def _open(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedder | None:
+    """Heavy imports happen here and not before."""
     match settings.model:
         case "static":
             from recollect.embed._static import StaticModel

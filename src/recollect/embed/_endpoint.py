@@ -62,6 +62,9 @@ class EndpointModel:
             found[batch] = self._ask([valid[place] for place in batch])
         return found
 
+    def knows(self, word: str) -> bool:
+        return True  # it reads whole sentences, and its pieces are its own affair
+
     def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
         row: Matrix = self.embed([text])[0]
         return row if row.any() else None

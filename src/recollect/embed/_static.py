@@ -28,7 +28,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 LONGEST_WORD = 24  # letters: longer runs are encoded data
 TABLE = 1 << 15  # words remembered: 32 MB, and nearly all that a month of sessions says
 TOGETHER = 64  # texts whose words are learnt at once
-LETTERS = 4  # of a word for every further piece that it falls into; one in smaller pieces the model has never learnt
+LETTERS = 3.5  # on average, of the pieces of a word that was put together of others, such as `webhook`; `quail` is guesswork
 MOST_HEADER = 1 << 20  # bytes
 
 Matrix = npt.NDArray[np.float32]
@@ -72,7 +72,7 @@ class StaticModel:
 
     def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
         with self._learning:
-            words = [word for word in _words(text[:LONGEST]) if self._knows(word)]
+            words = _words(text[:LONGEST])
             self._learn(dict.fromkeys(words))
             words = [word for word in words if word in self._rows]
             if not words:
@@ -93,8 +93,10 @@ class StaticModel:
                 row = self._rows[word] = len(self._rows)
                 self._table[row] = self._pieces[encoding.ids].mean(axis=0, dtype=np.float32)
 
-    def _knows(self, word: str) -> bool:
-        return len(self._tokenizer.encode(word, add_special_tokens=False).ids) <= 1 + len(word) // LETTERS
+    def knows(self, word: str) -> bool:
+        """A word in one piece was learnt; one in several was not, unless these are long enough to mean something."""
+        pieces = len(self._tokenizer.encode(word.lower(), add_special_tokens=False).ids)
+        return pieces == 1 or len(word) >= LETTERS * pieces
 
 
 def _words(text: str) -> list[str]:

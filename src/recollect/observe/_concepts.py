@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from recollect.observe._prose import plain
 from recollect.observe._sentences import URL, names_in
 
 MOST = 8
-LOOKED_AT = 1_600  # characters of each text: tags come from what is said first
 TICKED = re.compile(r"`([A-Za-z_@.\-][\w.@:/\-]{1,38}[\w)])`")
-SPARE = re.compile(r"[A-Za-z][\w.-]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2,6}|[^\W\d_a-zA-Z]{4,}")
+SPARE = re.compile(r"[A-Za-z][\w.-]{3,}|\b[A-Z][A-Z0-9]{1,3}\b|[\u3040-\u9fff\uac00-\ud7af]{2,6}|[^\W\d_a-zA-Z]{4,}")
 WORD = re.compile(r"\b(?:[A-Za-z][a-z-]{2,20}[a-z]|[A-Z][A-Z0-9]{2,8})\b")
 KNOWN = frozenset(
     """python javascript typescript rust golang java kotlin swift ruby rails php elixir haskell scala bash react vue svelte
@@ -52,30 +50,30 @@ COMMON = frozenset(
     version very via want wants was we're well were what what's when where whether which while who whole why will
     with within without won't work worked working works would write writes written you you're your yourself zero""".split()
 )
-
-
 STOP = frozenset(
-    """adjust adopt agreed always apply bring build bump choose chose chosen clean cleanup configure consider convert cover debug
-    decide decided decision decrease delete deploy describe disable drop enable enhance examine expand explain explore
-    expose extend extract find fix generate going henceforth improve increase inline install integrate introduce
-    investigate lean lower merge migrate modify move never newest noted opted pick picked pin please port prefer prevent
-    put raise recommend recommendation recommended reduce refactor rename reorganize replace resolve restructure
-    revert review rewrite run settled setup simplify speed split stick suggest switch tidy today try understood unify
-    upgrade verify wire yesterday also able e.g i.e etc for the and not you our its use was has had but are can did see
-    say how why who all any per via let new now one two""".split()
+    """able add adjust adopt agreed all also always analyze and any apply are belong bring build bump but can check
+    choose chose chosen clean cleanup configure consider convert cover create debug decide decided decision decrease
+    delete deploy describe did disable drop e.g enable enhance ensure etc examine execute exist expand explain
+    explore expose extend extract find fix for generate going had has help henceforth how i.e identify implement
+    improve increase inline inspect install integrate introduce investigate its lean let lower make merge
+    migrate modify move never new newest not noted now one open opted our per pick picked pin please port prefer
+    prevent provide put raise ready recommend recommendation recommended reduce refactor remove rename reorganize
+    replace reply resolve restructure revert review rewrite run say see settled setup simplify speed split stick
+    submit successfully suggest summarize support switch takes tell the tidy today try two understand understood
+    unify update upgrade use verify via was who why wire yesterday you""".split()
+)  # verbs that only ask for something, and words that only lead to it
+AFTER_NOUN = frozenset(
+    "is are was were has have had does do did can cannot can't must should will not over for instead rather of in on".split()
 )
-
-
 SAYS_NOTHING = (COMMON | STOP) - KNOWN
 
 
 def concepts_of(texts: Iterable[str], files: Iterable[str], title: str) -> tuple[str, ...]:
-    """The tags, the most characteristic first."""
+    """The tags of texts without code and notes, the most characteristic first."""
     weights: dict[str, float] = {}
     words: Counter[str] = Counter()
     for text in texts:
-        head = plain(text[:LOOKED_AT])
-        head = URL.sub("", head) if "://" in head else head
+        head = URL.sub("", text) if "://" in text else text
         _weigh_names(head, weights)
         words.update(WORD.findall(head))
     for path in list(files)[:6]:
@@ -118,6 +116,13 @@ def _weigh_words(words: Counter[str], title: str, weights: dict[str, float]) -> 
             weights[word] = weights.get(word, 0) + min(count, 5) * 0.4 + (0.8 if word in title else 0)
 
 
+def _after_verb(title: str) -> str:
+    """A title without the verb that it begins with; what a verb or a preposition follows is none."""
+    first, _, rest = title.partition(" ")
+    begins = first.isalpha() and first.istitle() and first.lower() not in KNOWN
+    return rest if begins and rest.count(" ") and rest.split(" ", 1)[0] not in AFTER_NOUN else title
+
+
 def _best(weights: dict[str, float], title: str) -> tuple[str, ...]:
     low = title.lower()
     ranked = sorted(weights, key=lambda name: (-weights[name] - (1.5 if name.lower() in low else 0), name))
@@ -130,7 +135,7 @@ def _best(weights: dict[str, float], title: str) -> tuple[str, ...]:
         if len(chosen) == MOST:
             break
     if len(chosen) < 2:
-        for word in (spare.strip(".-") for spare in SPARE.findall(title)[:12]):
+        for word in (spare.strip(".-") for spare in SPARE.findall(_after_verb(title))[:12]):
             if not is_common(word) and len(chosen) < 3:
                 chosen.setdefault(word.lower(), word[:40])
     return tuple(chosen.values())[:MOST]

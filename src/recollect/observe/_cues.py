@@ -30,6 +30,9 @@ LABELLED = re.compile(r"[^:—–\n]{1,70}?(?:: | [—–-] )(?=[A-Z])")
 BECAME = re.compile(
     r"\b(?:now|has been|have been|is fixed|are fixed|no longer|was (?:added|fixed|removed|updated|merged))\b", re.I
 )
+WAS = re.compile(
+    r"\b(?:was|were|had|did(?:n't| not)|wasn't|weren't)\b(?! (?:added|fixed|updated|removed|merged|pushed|created|run)\b)"
+)
 INTENTION = either(
     r"(?:(?:now|first|next|then|and|so|okay|ok|alright|certainly|sure|also|good|great|perfect|"
     r"finally)[,!. ]+)*(?:let me\b|let's\b",
@@ -45,7 +48,8 @@ INTENTION = either(
     r"please (?:provide|let|confirm|share|run|try))",
 )
 OFFER = either(
-    r"(?:I(?:'ll| will| can| could|'m going to|'ve (?:noted|recorded|saved))|let me|would you|do you|want me|shall I|should I|feel free|"
+    r"(?:I(?:'ll| will| can| could|'m going to|'ve (?:noted|recorded|saved))|let me|would you|do you|want me|shall I|"
+    r"should I|feel free|"
     r"please |I (?:noted|will follow|understand)|if you(?:'d| would)? like|happy to)\b",
 )
 PLANNED = re.compile(
@@ -56,11 +60,13 @@ PLANNED = re.compile(
     re.I | re.S,
 )
 OPENER = re.compile(
-    r"(?:(?:fixed(?=!|: (?:the|a|an) [^.]{3,60} (?:was|were|is|are) )|updated(?=[!.] )|good|yeah|yup|perfect|great|excellent|done|certainly|sure|absolutely|okay|ok|yes|"
+    r"(?:(?:fixed(?=!|: (?:the|a|an) [^.]{3,60} (?:was|were|is|are) )|updated(?=[!.] )|good|yeah|yup|perfect|great|"
+    r"excellent|done|certainly|sure|absolutely|okay|ok|yes|"
     r"yep|no problem|good (?:question|catch|idea|point|news)|great (?:question|idea|point|catch)|"
     r"you(?:'re| are) (?:absolutely |totally |completely )?(?:right|correct)(?: about [^.!]{1,60}| that)?|got it|alright|"
     r"all right|of course|I see|ah|aha|oh|nice|awesome|all (?:done|set)|understood|summary|tl;?dr|thanks|thank you|"
-    r"fair(?: point)?|agreed|noted|makes sense|correct|right|confirmed|success|sorry|my apologies|I apologize[^.!]{0,60}|apologies|exactly|indeed|"
+    r"fair(?: point)?|agreed|noted|makes sense|correct|right|confirmed|success|sorry|my apologies|"
+    r"I apologize[^.!]{0,60}|apologies|exactly|indeed|"
     r"sounds good|will do|(?:final |short )?answer|result|outcome|verdict|conclusion|finished|completed|complete|hm+|wow|"
     r"hello|hi|short version|in short|bottom line|green|clean now)(?:[!.,:;]+|\s?[—–]+|\s-+)(?:\s+|$))+",
     re.I,
@@ -73,7 +79,7 @@ HOLLOW = either(
     # it is done, it passes, it is in place
     r"all (?:\d+ )?(?:tests?|checks?|files?|changes?|tasks?|steps?|done)\b.{0,50}(?:pass|green|clean|complete|done|set)",
     r"(?:the |all )?(?:tests?|build|lint(?:er|ing)?|type ?checks?|everything|it|\w+script)(?: still)? (?:now )?"
-    r"(?:pass|succeed|work|look|compile|is |are |builds)",
+    r"(?:pass|succeed|work|look(?!s like)|compile|is |are |builds)",
     r"(?:the )?fix(?:es)? works?\b|all clean\b|clean formatting|(?:build|lint|tests?)\b.{0,30}\bpass",
     r"(?:the |my )?(?:[\w-]+ ){0,2}(?:fix|change|work|task|implementation|plan|file|pr|patch|update|feature|worktree)s? "
     r"(?:is|are|has been|have been|looks?) (?:now )?"
@@ -115,14 +121,18 @@ CAUSE = re.compile(
     re.I,
 )
 EXPLAINED = re.compile(
-    r"\b(?:because|due to|as a result of|caused by|blocked by)\b|"
-    r"\bsince (?!yesterday|last|then|\d|v\d|version|the (?:upgrade|release|update|last|change|migration)|this (?:morning|week)|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)|\b(?:is|are|was|were|gets?|got) (?:still |simply |just )?(?:missing|disabled|"
-    r"expired|misconfigured|outdated|out of date|not (?:set|configured|installed|called|closed|released|awaited)|never \w+ed)\b",
+    r"\b(?:because|due to|as a result of|caused by|blocked by)\b|, so (?:the|every|all|no|nothing)\b|"
+    r"\bsince (?!yesterday|last|then|\d|v\d|version|the (?:upgrade|release|update|last|change|migration)|"
+    r"this (?:morning|week)|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)|\b(?:is|are|was|were|gets?|got) (?:still |simply |just )?(?:missing|"
+    r"disabled|"
+    r"expired|misconfigured|outdated|out of date|not (?:set|configured|installed|called|closed|released|awaited)|"
+    r"never \w+ed)\b",
     re.I,
 )
 OWN_DEED = re.compile(
-    r"(?:I|we|you|let|this|that|these|(?:the|my) (?:fix|change|new|most|domain|task|feedback|plan|test)|now|to|if|here|since|and|"
+    r"(?:I|we|you|let|this|that|these|(?:the|my) (?:fix|change|new|most|domain|task|feedback|plan|test)|now|to|if|here|"
+    r"since|and|"
     r"\w+:)\b",
     re.I,
 )
@@ -134,7 +144,8 @@ HEDGED = either(
 PATTERN_WORDS = tuple("pattern|convention|always|never|every |each |all |practice|rule|idiom|约定|规范".split("|"))
 PATTERN = either(
     # said to be one
-    r".{0,40}\b(?:the|our|this|standard|usual|project|house) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)(?: here| in (?:this|the|our)"
+    r".{0,40}\b(?:the|our|this|standard|usual|project|house) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)(?: here|"
+    r" in (?:this|the|our)"
     r" [^.]{2,30}| for [^.]{2,40})?(?: is:| is that| is to| is always| are:|:)",
     r".{0,40}\b(?:pattern|convention|idiom|rule)s? we (?:use|follow)\b|(?:.{0,60}, )?by convention\b|.{0,30}\bas a rule\b",
     r"(?:[\w-]+ ){0,2}conventions?(?: is| are|:) (?:that|to)\b|(?:the )?best practice (?:is|here)|.{0,20}\brule of thumb\b",
@@ -142,14 +153,18 @@ PATTERN = either(
     r".{0,30}(?:约定|规范)(?:是|为|要求|：)",
 )
 OBLIGED = either(
-    r"(?:(?!like\b|there\b|it\b)[A-Z`][\w` -]{2,50} (?:should|must) (?:always|never) [a-z]+\b|(?:always|never) (?!in\b|on\b|at\b|\w+(?:s|ed|ing) )[a-z]+ \w+",
+    r"(?:(?!like\b|there\b|it\b)[A-Z`][\w` -]{2,50}(?<! that)(?<! which) (?:should|must) (?:always|never) [a-z]+\b|"
+    r"(?:always|never) (?!in\b|"
+    r"on\b|at\b|\w+(?:s|ed|ing) )[a-z]+ \w+",
     r"(?:every|each|all) (?!(?:the )?(?:tests?|checks?|changes?|steps?|tasks?)\b)[^.,;:?]{3,50} "
     r"(?:must|should|needs? to|has to|have to|goes through|go through)\b)",
 )
+ALWAYS = re.compile(r"(?:always|never)\b", re.I)  # what a person begins so is an order, which is a decision
 RULE = either(
-    r"(?:(?:in|for|on) [^,.]{3,40}, )?(?:remember,? |note that |fyi,? |and |so )*(?:we (?:always|never|usually|generally) "
+    r"(?:(?:in|for|on) [^,.]{3,40}?,? )?(?:remember,? |note that |fyi,? |and |so )*(?:we (?:always|never|usually|generally) "
     r"(?!(?:see|get|have|had)\b)[a-z]+ \w",
-    r"(?:the|our|this) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)s?(?: (?:here|we (?:use|follow)|in (?:this|the|our) [^.]{2,30}|"
+    r"(?:the|our|this) (?:[\w-]+ ){0,3}(?:pattern|convention|idiom|rule)s?(?: (?:here|we (?:use|follow)|in (?:this|the|"
+    r"our) [^.]{2,30}|"
     r"for [^.]{2,40}))?(?: is| are|:) (?!right\b|there\b|in\b|already\b|wrong\b|broken\b|not\b|too\b|a bit\b)",
     r"by convention\b|as a rule\b|(?:the )?(?:pattern|convention)s? we (?:use|follow)\b)",
 )
@@ -158,6 +173,11 @@ RULE = either(
 def has(words: tuple[str, ...], low: str) -> bool:
     """The cheap look: whether any of the words is there at all."""
     return any(map(low.__contains__, words))
+
+
+def hints(words: tuple[str, ...], low: str) -> tuple[str, ...]:
+    """Which of the words a whole text holds: of its sentences only those are asked for."""
+    return tuple(filter(low.__contains__, words))
 
 
 def opened(sentence: str) -> str:
@@ -210,8 +230,8 @@ def is_hollow(sentence: str) -> bool:
     return HOLLOW.match(sentence) is not None and not has(REASON_WORDS, sentence)
 
 
-def is_cause(sentence: str) -> bool:
-    return has(CAUSE_WORDS, sentence.lower()) and CAUSE.search(sentence) is not None and HEDGED.search(sentence) is None
+def is_cause(sentence: str, words: tuple[str, ...] = CAUSE_WORDS) -> bool:
+    return has(words, sentence.lower()) and CAUSE.search(sentence) is not None and HEDGED.search(sentence) is None
 
 
 def explains(sentence: str) -> bool:
@@ -219,9 +239,9 @@ def explains(sentence: str) -> bool:
     return EXPLAINED.search(sentence) is not None and not OWN_DEED.match(sentence) and HEDGED.search(sentence) is None
 
 
-def is_pattern(sentence: str, *, acted: bool) -> bool:
+def is_pattern(sentence: str, words: tuple[str, ...], *, acted: bool) -> bool:
     """Whether a sentence tells how things are always done here; beside edits "all X must" is what those edits were for."""
-    if not has(PATTERN_WORDS, sentence.lower()):
+    if not has(words, sentence.lower()):
         return False
     return PATTERN.match(sentence) is not None or (not acted and OBLIGED.match(sentence) is not None)
 
@@ -230,10 +250,14 @@ def is_rule(sentence: str, *, acted: bool) -> bool:
     """Whether a person lays down how things are always done: not a question, not what is to be done now."""
     if not 15 <= len(sentence) <= 300 or sentence[-1] in "?？" or not has(PATTERN_WORDS, sentence.lower()):
         return False
-    return RULE.match(sentence) is not None or (not acted and OBLIGED.match(sentence) is not None)
+    return RULE.match(sentence) is not None or (
+        not acted and OBLIGED.match(sentence) is not None and not ALWAYS.match(sentence)
+    )
 
 
 def capital(text: str) -> str:
     """A text whose first letter is large, unless it begins with an identifier, a path or a scope ("cart: round totals")."""
+    if text[:1].isupper():
+        return text
     word = text.split(" ", 1)[0].replace("'", "").rstrip(",.;!?")
     return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from recollect.observe import _commands, _cues, _types
-from recollect.observe._concepts import SAYS_NOTHING
 from recollect.observe._prose import cut, unmarked
 from recollect.observe._sentences import SHORTEST, is_sentence, names_in
 from recollect.observe._turn import Run, Turn
@@ -14,8 +13,16 @@ FEW = 3  # facts: where less was said, what was changed is told as well
 NARRATIVE = 900
 SUBTITLE = 160
 WORD = re.compile(r"[^\W_][\w.+-]*\w|\w")
+EMPTY_WORDS = frozenset(
+    """a an the is are was were be been it its this that these those we i you they he she our my your us to of in on for and
+    or as at by from with so now then also just have has had will would should can let lets decided decision decide
+    settled agreed opted chose chosen picked go going went want recommend suggest issue problem cause reason root note
+    noted yes ok okay here there all both team final not t s ll ve d re m""".split()
+)  # what a choice, a cause or an answer is introduced with
+PROMISED = 50  # characters of a promise that tells what it is about
 LONGER = 40  # characters by which a text that says more is longer, so that nobody need count its words
 INTRODUCTION = 40  # characters in which what introduces a fact ends
+NUMBERED = re.compile(r"\s*\(#\d+\)$")
 INTRODUCED = re.compile(r"(?:Committed|Pull request): ")
 ASKED, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the story
 
@@ -24,13 +31,11 @@ def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
     """At most six, the most telling first; none says only what the title says."""
     found: list[str] = []
     if kind in {"bug-fix", "diagnosis"}:
-        found += turn.causes[:2]
+        found += turn.causes[:2] or _faults(turn)
     if error := error_of(turn):
         found.append(error)
     if kind in {"discovery", "diagnosis", "general"} and not turn.changed:
         found += turn.told[:5]
-    elif kind == "bug-fix" and not turn.causes:
-        found += [*turn.done[:3], *(text for text in turn.told[:3] if text not in turn.done)][:4]
     else:
         found += turn.done[:4] or turn.told[:3]
     found += _of_runs(turn)
@@ -43,9 +48,25 @@ def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
     return distinct(found or _answered(turn), title, turn.wish.low)
 
 
+def _faults(turn: Turn) -> list[str]:
+    """Where no cause is named as one: how it was before, if the answer says so early."""
+    early = [
+        text for text in turn.told[:3] if text not in turn.done and _cues.WAS.search(text) and not _cues.BECAME.search(text)
+    ]
+    return (
+        [text for text in early if not _cues.DEICTIC.match(text) and not _cues.OWN_DEED.match(text)][:1]
+        if turn.changed
+        else []
+    )
+
+
 def _answered(turn: Turn) -> list[str]:
     """Where nothing stands alone: what was answered all the same."""
-    return [text for text in turn.sentences[:4] if len(text) >= SHORTEST and is_sentence(text) and not _cues.is_hollow(text)]
+    return [text for text in turn.sentences[:4] if _is_told(text)]
+
+
+def _is_told(text: str) -> bool:
+    return len(text) >= (PROMISED if _cues.is_offer(text) else SHORTEST) and is_sentence(text) and not _cues.is_hollow(text)
 
 
 def distinct(found: Iterable[str], title: str, asked: str = "") -> list[str]:
@@ -61,10 +82,10 @@ def distinct(found: Iterable[str], title: str, asked: str = "") -> list[str]:
 def says_more(fact: str, known: str, words: int = 1) -> bool:
     """Whether a fact holds that many words that are not known yet; how it is introduced does not count."""
     if ": " in fact[:INTRODUCTION]:
-        fact = _types.CONVENTIONAL.sub(r"\g<rest>", INTRODUCED.sub("", fact))
+        fact = _types.CONVENTIONAL.sub(r"\g<rest>", NUMBERED.sub("", INTRODUCED.sub("", fact)))
     if len(fact) > len(known) + words * LONGER:
         return True
-    new = set(WORD.findall(fact.lower())) - set(WORD.findall(known.lower())) - SAYS_NOTHING
+    new = set(WORD.findall(fact.lower())) - set(WORD.findall(known.lower())) - EMPTY_WORDS
     return len(new) >= words
 
 
@@ -112,7 +133,8 @@ def subtitle_of(turn: Turn, kind: str, title: str) -> str:
     candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.done[:3], *turn.told[:3]]
     shown = title.rstrip("…").lower()
     for sentence in candidates:
-        if shown[:60] not in sentence.lower() and sentence.lower()[:60] not in shown:
+        low = sentence.lower()
+        if (shown[:60] not in low or len(low) > len(shown) + LONGER) and low[:60] not in shown:
             return cut(unmarked(sentence), SUBTITLE)
     return ""
 

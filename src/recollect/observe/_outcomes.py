@@ -5,8 +5,9 @@ import re
 from msgspec import Struct
 
 from recollect.model import Event
-from recollect.observe._prose import ANSI, SPACES, bounded
+from recollect.observe._prose import ANSI, SPACES
 
+NEWLINE = "\n"
 HEAD, TAIL = 1_000, 2_500  # characters: compilers put the error first, test runners put the sum last
 
 FAILED = re.compile(
@@ -58,7 +59,10 @@ class Outcome(Struct, frozen=True):
 
 def text_of(response: Event) -> str:
     """The part of an output that is looked at, its lines real lines."""
-    text = bounded(response.text, HEAD, TAIL)
+    text = response.text
+    if len(text) > HEAD + TAIL:
+        tail = text[-TAIL:]
+        text = f"{text[:HEAD]}\n{tail.split(NEWLINE, 1)[-1]}"
     if text.startswith(("{", "[")) and "\\n" in text:
         text = JSON_LINES.sub("\n", text)
     return ANSI.sub("", text) if "\x1b" in text else text

@@ -9,6 +9,7 @@ import re
 from msgspec import Struct
 
 HEAD, TAIL = 5_000, 2_500  # characters: a summary stands at the beginning or at the end of a long answer
+BEGINNING = 1_400  # characters: tags come from what is said first
 MOST_SENTENCES = 45  # what comes later than this is never chosen
 
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -37,11 +38,12 @@ SPACES = re.compile(r"\s+")
 
 
 class Prose(Struct, frozen=True):
-    """What was said. `heading_at` is the number of sentences before the first heading."""
+    """What was said. `heading_at` is the number of sentences before the first heading, `text` how it begins, as prose."""
 
     headings: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
     heading_at: int = 0
+    text: str = ""
 
 
 NOTHING = Prose()
@@ -76,6 +78,8 @@ def unmarked(text: str) -> str:
     text = text.replace("`", "").replace("**", "")
     if "*" in text or " _" in text or text.startswith("_"):
         text = EMPHASIS.sub("", text)
+    if text.isascii() and "  " not in text and "\n" not in text and "\t" not in text:
+        return text.strip()
     return " ".join(text.split())
 
 
@@ -84,7 +88,8 @@ def prose(text: str) -> Prose:
     headings: list[str] = []
     sentences: list[str] = []
     heading_at = 0
-    for line in plain(bounded(text)).split("\n"):
+    text = plain(bounded(text))
+    for line in text.split("\n"):
         line = line.strip()
         if not line or line[0] in "|❯➜" or line[:2] in {"$ ", "::"} or RULED.match(line):
             continue
@@ -95,7 +100,7 @@ def prose(text: str) -> Prose:
         sentences += line_sentences(line)
         if len(sentences) >= MOST_SENTENCES:
             break
-    return Prose(tuple(headings), tuple(sentences), heading_at)
+    return Prose(tuple(headings), tuple(sentences), heading_at, text[:BEGINNING])
 
 
 def line_sentences(line: str) -> list[str]:

@@ -109,8 +109,8 @@ def _take_answer(turn: Turn) -> None:
 
 def _take_causes(turn: Turn) -> None:
     """The sentences that name a cause: of the answer; where a fault was reported, of what was said and thought before."""
-    hinted = _cues.has(_cues.CAUSE_WORDS, turn.low)
-    found = [sentence for sentence in turn.told if _cues.is_cause(sentence)] if hinted else []
+    words = _cues.hints(_cues.CAUSE_WORDS, turn.low)
+    found = [sentence for sentence in turn.told if _cues.is_cause(sentence, words)] if words else []
     if not found and complains(turn.request):
         found = [sentence for sentence in turn.told[:EXPLAINING] if sentence not in turn.done and _cues.explains(sentence)]
     if not found and turn.wish.reports_a_problem():

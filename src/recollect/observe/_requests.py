@@ -24,6 +24,7 @@ PROBLEM_SIGNS = tuple(
         "error|exception|err_|报错|错误|修复|失败|崩溃|异常|不能|无法|有问题"
     ).split("|")
 )
+TROUBLE_SIGNS = (*PROBLEM_SIGNS, "time out", "times out", "timed out", "timing out")
 FIX_WORDS = frozenset(
     "fix fixes fixing resolve repair debug solve bug bugs regression crash crashes traceback broken".split()
 )
@@ -48,7 +49,7 @@ REFACTOR_WORDS = frozenset(
 )
 REFACTOR_SIGNS = ("clean up", "dead code", "get rid of", "factor out", "重构", "重命名", "简化", "拆分", "清理")
 RUN_WORDS = frozenset("run rerun execute".split())
-TEST_WORDS = frozenset("test tests suite specs benchmark benchmarks checks".split())
+TEST_WORDS = frozenset("test tests suite specs benchmark benchmarks checks pytest jest vitest rspec".split())
 STANDING_WORDS = frozenset("pass passes passing green check verify status".split())
 RULE_WORDS = frozenset("convention conventions pattern patterns style usually rule rules standard idiom practice".split())
 RULE_SIGNS = ("how do we", "how should", "how do i", "how do the", "how are", "do we always", "supposed to", "约定", "规范")
@@ -60,9 +61,11 @@ QUESTION = re.compile(
     r".{0,40}(?:是不是|是否|什么|怎么|如何|哪里|哪个|为什么|为何|多少)|(?:查看|看看|看一下|分析|解释|说明|检查|搜索)",
     re.I,
 )
+LACKING = (" nothing", "n't ", " is not ", " are not ", " does not ", " do not ", " is empty", " are empty", " is blank")
 OPENING = 300  # characters in which a complaint says what is wrong; further down stand logs and rules
 WORK = re.compile(
-    r"\W*(?:you are|(?:(?:can|could|would) (?:you|we) |please |now |let's |I (?:want|need) (?:you )?to )*(?:review|suggest|recommend|write|"
+    r"\W*(?:you are|(?:(?:can|could|would) (?:you|we) |please |now |let's |I (?:want|need) (?:you )?to )*(?:review|"
+    r"suggest|recommend|write|"
     r"identify|give|list|implement|add|create|summari[sz]e|compare|plan|design|update|refactor|rename|document|read|port|"
     r"make|address|analy[sz]e the|commit|please fix the following))\b",
     re.I,
@@ -96,7 +99,7 @@ class Wish:
 
     def is_troubled(self) -> bool:
         """Whether something is not as it should be, be it no fault: slow, lost, refused."""
-        return self._asks(TROUBLE_WORDS, PROBLEM_SIGNS)
+        return self._asks(TROUBLE_WORDS, TROUBLE_SIGNS)
 
     def wants_a_fix(self) -> bool:
         return self._asks(FIX_WORDS, FIX_SIGNS)
@@ -129,7 +132,10 @@ def is_question(text: str) -> bool:
 
 def complains(request: str) -> bool:
     """Whether a request opens with what is wrong, and does not ask for a piece of work."""
-    return WORK.match(request) is None and Wish(request[:OPENING]).is_troubled()
+    if WORK.match(request):
+        return False
+    opening = Wish(request[:OPENING])
+    return opening.is_troubled() or (any(map(opening.low.__contains__, LACKING)) and not is_question(request[:OPENING]))
 
 
 def is_greeting(text: str) -> bool:

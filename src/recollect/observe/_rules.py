@@ -22,7 +22,7 @@ from recollect.observe._facts import (
     unnamed,
 )
 from recollect.observe._files import MOST_FILES
-from recollect.observe._prose import cut, unmarked
+from recollect.observe._prose import BEGINNING, cut, unmarked
 from recollect.observe._requests import is_greeting, is_trivial
 from recollect.observe._sentences import LONGEST, SHORTEST, is_sentence
 from recollect.observe._settled import Settled, diagnosed_in, settled_in
@@ -74,12 +74,17 @@ def _chief(turn: Turn, subject: str) -> Observation:
         subtitle=subtitle_of(turn, kind, title),
         narrative=_named(turn, narrative, title, facts),
         facts=tuple(facts),
-        concepts=concepts_of((turn.request, turn.answer.text if turn.answer else "", error_of(turn)), _places(turn), title),
+        concepts=concepts_of((*_said(turn), error_of(turn)), _places(turn), title),
         files_read=tuple(turn.read[:MOST_FILES]),
         files_modified=tuple(turn.changed[:MOST_FILES]),
         evidence=tuple(event.id for event in evidence),
         at=evidence[0].at,
     )
+
+
+def _said(turn: Turn) -> tuple[str, str]:
+    """How the request and the answer begin."""
+    return turn.asked.text or turn.request[:BEGINNING], turn.said.text
 
 
 def _places(turn: Turn) -> list[str]:
@@ -129,7 +134,7 @@ def _settling(turn: Turn, settled: Settled, subject: str) -> Observation:
         subtitle=next((cut(fact, SUBTITLE) for fact in facts if fact.rstrip(".") != title), ""),
         narrative=_named(turn, "\n".join(lines), title, facts),
         facts=tuple(facts),
-        concepts=concepts_of((turn.request, turn.answer.text if turn.answer else ""), turn.changed, title),
+        concepts=concepts_of(_said(turn), turn.changed, title),
         files_read=tuple(turn.read[:MOST_FILES]),
         files_modified=tuple(turn.changed[:MOST_FILES]),
         evidence=tuple(evidence)[:MOST_EVIDENCE],

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from recollect.observe import _cues
 from recollect.observe._prose import bounded, line_sentences, plain
 
 SHORTEST, LONGEST = 20, 400  # characters of a sentence that can stand alone
+MOST_REPORTS = 8  # more deeds than are ever told
 THOUGHTS = 8  # the last thoughts of a turn, among which a cause is sought
 NAME = re.compile(
     r"(?<![\\\w])_*[A-Za-z](?:[a-z0-9-]*+(?:[A-Z_][\w.]*\w(?:\(\))?|/[\w./-]*\w|\(\))|[a-z0-9-]++\.[a-z]{1,4}\b(?![.\w])|"
@@ -44,8 +46,8 @@ def stands_alone(text: str) -> bool:
 def reports(sentences: Iterable[str]) -> list[str]:
     """Of opened sentences what the agent says that it did: "Added X"."""
     found = (_cues.reported(sentence) for sentence in sentences)
-    kept = [text for text in found if text and len(text) >= SHORTEST and text[-1] != "?" and not _cues.is_hollow(text)]
-    return [text.rstrip(" :：") for text in kept]
+    kept = (text for text in found if text and len(text) >= SHORTEST and text[-1] != "?" and not _cues.is_hollow(text))
+    return [text.rstrip(" :：") for text in islice(kept, MOST_REPORTS)]
 
 
 def causes_in(text: str) -> list[str]:

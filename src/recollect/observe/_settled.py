@@ -17,7 +17,7 @@ from recollect.observe._turn import Turn
 TYPED = 900  # characters: what is longer was pasted, and its rules are not the person's decisions
 EARLY = 3  # sentences of an answer among which what it settles is expected
 BRIEF = 12  # sentences: an answer of no more is about what it settles, wherever it says so
-STOPPED = re.compile(r"(?<=[a-z\d)][.!;]) +(?=[a-z])")
+STOPPED = re.compile(r"(?<=[a-z\d)][.!]) +(?=[a-z])")
 ASIDES = frozenset("thoughts agreed ok okay right makes sense sounds good what do you think".split())
 
 
@@ -55,14 +55,10 @@ def _decisions(turn: Turn, *, acted: bool) -> list[tuple[str, Event]]:
     found = list(turn.choices)
     if _cues.has(_choices.WORDS, turn.wish.low):
         found += [pair for pair in _typed(turn) if _choices.laid_down(pair[0], acted=acted)]
-    if turn.answer and _cues.has(_choices.TOLD_WORDS, turn.low):
+    if turn.answer and (words := _cues.hints(_choices.TOLD_WORDS, turn.low)):
         asked = not acted and _asks_to_choose(turn)
-        hinted = (
-            pair
-            for pair in zip(turn.sentences, turn.low.split("\n"), strict=True)
-            if _cues.has(_choices.TOLD_WORDS, pair[1])
-        )
-        found += [(text, turn.answer) for text, _ in hinted if _choices.chosen(text, acted=acted, asked=asked)]
+        hinted = (text for text, low in zip(turn.sentences, turn.low.split("\n"), strict=True) if _cues.has(words, low))
+        found += [(text, turn.answer) for text in hinted if _choices.chosen(text, acted=acted, asked=asked)]
     return found
 
 
@@ -70,8 +66,8 @@ def _patterns(turn: Turn, *, acted: bool) -> list[tuple[str, Event]]:
     found: list[tuple[str, Event]] = []
     if _cues.has(_cues.PATTERN_WORDS, turn.wish.low):
         found += [pair for pair in _typed(turn) if _cues.is_rule(pair[0], acted=acted)]
-    if turn.answer and _cues.has(_cues.PATTERN_WORDS, turn.low):
-        found += [(sentence, turn.answer) for sentence in turn.told if _cues.is_pattern(sentence, acted=acted)]
+    if turn.answer and (words := _cues.hints(_cues.PATTERN_WORDS, turn.low)):
+        found += [(text, turn.answer) for text in turn.told if _cues.is_pattern(text, words, acted=acted)]
     return [pair for pair in found if not _cues.DEICTIC.match(pair[0])]
 
 

@@ -32,8 +32,7 @@ ROLE = either(
     r"this session is being continued",
     r"I'm (?:researching|working on|building|developing|writing)\b|important:|note:",
     # pasted: tags, JSON, logs, diffs, links, screenshots
-    r"<|\{|\[[a-z]+:[\w-]+\]|[=#*+>~|-]{2,}|[+-]\d|https?://\S+$|['\"]/[^'\"]+['\"]\s*$|\S+\.(?:png|jpe?g|gif|webp)\b|\W*$|"
-    r".*\(\d+\.\d+s\)$",
+    r"<|\{|\[[a-z]+:[\w-]+\]|[=#*+>~|-]{2,}|[+-]\d|https?://\S+$|['\"]/[^'\"]+['\"]\s*$|\S+\.(?:png|jpe?g|gif|webp)\b|\W*$",
 )
 COURTESY = re.compile(
     r"(?:(?:looks good|but|hi|hey|hello|ok|okay|so|and|also|now|well|hm+|btw|alright|great|cool|nice|thanks|yes|yeah|no|"

@@ -19,14 +19,19 @@ BOUNDARY = re.compile(
 WEAK_BOUNDARY = re.compile(r" (?=(?:that|with|for|in|on|at|to|by|from|as|via|after|before|during|using)\b)")
 KIND = re.compile(
     r"(?:the )?(?:problem|issue|root cause(?: found)?|cause|fix|solution|answer|finding)\s*[:—–]\s*|"
-    r"the (?:\w+ )?(?:problem|issue|bug|root cause|cause|reason)(?: here)? (?:is|was) that (?=\w)(?!I\b)",
+    r"the (?:\w+ )?(?:problem|issue|bug|root cause|cause|reason)(?: here)? (?:is|was) that (?=\w)"
+    r"(?!(?:I|this|that|it|its|these|they|there|we)\b)",
     re.I,
 )
 LEAD = re.compile(
-    r"I have [^.]{3,80}?(?:,| and) (?:I|we)(?: also)?(?:'d like| want| need| would like) to |sure[,!.] +(?:but )?|"
-    r"(?:you're|you are) (?:absolutely |totally )?right(?: (?:that|about|to (?:be concerned|ask|worry)(?: about| that)?))?[,.!:]?\s*"
-    r"(?:[—–-]\s*)?|it (?:looks|seems|appears) (?:like|that|as if) |let(?:'s|s| us) |I(?:'ve| have)(?: just| also| now| already)?"
-    r"(?: noticed| found| seen| realized)?(?: that)? |(?:I|we)(?:'d| would)? (?:strongly )?recommend (?!against)(?:that (?:we|you) |to )?",
+    r"I have [^.]{3,80}?(?:,| and) (?:I|we)(?: also)?(?:'d like| want| need| would like) to |"
+    r"sure[,!.] +(?:but )?|"
+    r"(?:you're|you are) (?:absolutely |totally )?right(?: (?:that|about|to (?:be concerned|ask|worry)(?: about|"
+    r" that)?))?[,.!:]?\s*"
+    r"(?:[—–-]\s*)?|it (?:looks|seems|appears) (?:like|that|as if) |let(?:'s|s| us) |I(?:'ve| have)(?: just| also| now|"
+    r" already)?"
+    r"(?: noticed| found| seen| realized)?(?: that)? |(?:I|we)(?:'d|"
+    r" would)? (?:strongly )?recommend (?!against)(?:that (?:we|you) |to )?",
     re.I,
 )
 AGAINST = re.compile(
@@ -37,20 +42,26 @@ CONDITION = re.compile(
     r"(?:if|when|while|since|because|although|as|once|unless|instead of|rather than|after|before)\b", re.I
 )
 PASSES = re.compile(
-    r"(?:,| and)+ (?:now )?(?:all |the |\d+ )*(?:tests?|checks?|suite|build|lint)(?: now)? (?:all )?(?:pass|is green|are green|succeed).*$"
+    r"(?:,| and)+ (?:now )?(?:all |the |\d+ )*(?:tests?|checks?|suite|build|lint)(?: now)? (?:all )?(?:pass|is green|"
+    r"are green|succeed).*$"
 )
 PLEA = re.compile(
-    r"(?:[,.;!—–-]|\band\b|\bso\b|\s)+(?:(?:please|pls|can you|could you|would you|can we)(?: please)? (?:fix|solve|resolve|repair|look"
+    r"(?:[,.;!—–-]|\band\b|\bso\b|\s)+(?:(?:please|pls|can you|could you|would you|can we)(?: please)? (?:fix|solve|"
+    r"resolve|repair|look"
     r"|check|debug|investigate|help)\b.{0,30}|(?:fix|solve|resolve|repair|debug) (?:it|this|that|them)\b.{0,12})[.!?]*$",
     re.I,
 )
 ARTICLE = re.compile(r"(?:the|a|an|our|my|this|when|some|all)\b", re.I)
 BECAUSE = re.compile(r",? (?:because(?: of)?|due to|since|caused by) (?P<cause>.+)$", re.I)
-CLAUSE = 24  # characters of a cause that can be a title of its own
+TYPED = 400  # characters: a longer complaint is a pasted log, whose first line names no symptom
+CLAUSE = 30  # characters of a cause that can be a title of its own
 FRAGMENTS = frozenset("<→-+*=>|)]}.,;:&%@#")  # what begins with one was cut out of something else
+SIGNS = (("://", -2.5), ("→", -1.5))  # what does not belong into a title, and how much that costs
 QUOTES = ("'", '"')
 ASIDE = re.compile(r"\s*\([^()]*\)")
-POINTED = re.compile(r"\w+ (?:it|this|that|them|these|those|both)\b|[\w.]+: \S{1,12}$|\S+: #?\w+ \(", re.IGNORECASE)
+POINTED = re.compile(
+    r"because\b|\w+ (?:it|this|that|them|these|those|both)\b|[\w.]+: \S{1,12}$|\S+: #?\w+ \(", re.IGNORECASE
+)
 TRAILER = re.compile(r"\s*\(#\d+\)$")
 
 
@@ -90,8 +101,9 @@ def _candidates(turn: Turn, kind: str, subject: str) -> Iterator[tuple[float, st
 
 
 def _causes(turn: Turn) -> list[str]:
-    """The causes as titles. Where nothing else was said the cause is the fact, and its clause alone the title, if that will do."""
-    if len(turn.told) > 1 or not turn.causes:
+    """The causes as titles. Where nothing else was said the cause is the fact, and its clause alone the title, if "
+    "that will do."""
+    if len(turn.told) > 1 or not turn.causes or len(turn.request) > TYPED:
         return turn.causes[:2]
     found = BECAUSE.search(turn.causes[0])
     return [found["cause"]] if found and len(found["cause"]) >= CLAUSE and found["cause"].count(" ") > 2 else []
@@ -149,15 +161,9 @@ def _worth(title: str, text: str) -> float:
         worth -= 1.5
     if CONDITION.match(title) and EXEMPLIFIED.search(title):
         worth -= 3
-    if "://" in title:
-        worth -= 2.5
-    if "→" in title:
-        worth -= 1.5
-    if title[:1] in FRAGMENTS:
-        worth -= 4
     if _cues.is_hollow(title) or _cues.is_intention(title):
         worth -= 5
-    return worth
+    return worth + sum(cost for sign, cost in SIGNS if sign in title) - (4 if title[:1] in FRAGMENTS else 0)
 
 
 def commit_title(subject: str) -> str:

@@ -57,13 +57,16 @@ PROSE_FILE = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:readme|changelog|
 
 
 SETTING = re.compile(
-    r"(?:set|change|increase|decrease|raise|lower|bump|update|upgrade|configure|enable|disable|turn (?:on|off)|pin|switch|add|"
-    r"remove|put)\b.*\b(?:in|to|from|via|into|of|for) (?:the |our |my )?(?:[\w./-]+/)?(?P<file>[\w.-]*\w|[\w-]+ (?:config(?:uration)?|"
+    r"(?:set|change|increase|decrease|raise|lower|bump|update|upgrade|configure|enable|disable|turn (?:on|off)|pin|"
+    r"switch|add|"
+    r"remove|put)\b.*\b(?:in|to|from|via|into|of|for) (?:the |our |my )?(?:[\w./-]+/)?(?P<file>[\w.-]*\w|"
+    r"[\w-]+ (?:config(?:uration)?|"
     r"settings?|environment variables?|env vars?)(?: file)?)[.!?]?$",
     re.I,
 )
 WRITING_TESTS = re.compile(
-    r"(?:add|write|create|extend|implement|improve|generate|increase) (?:[\w-]+ ){0,4}(?:tests?|specs?|test cases?|coverage)\b",
+    r"(?:add|write|create|extend|implement|improve|generate|increase) (?:[\w-]+ ){0,4}(?:tests?|specs?|test cases?|"
+    r"coverage)\b",
     re.I,
 )
 SETTINGS = re.compile(r"(?:config(?:uration)?|settings?|environment variables?|env vars?|env|ci)(?: file)?$", re.I)
@@ -90,9 +93,9 @@ def _of_change(turn: Turn, subject: str) -> str:
     wish = Wish(subject)
     if turn.changed and all(CONFIG_FILE.search(path) for path in turn.changed):
         return "config"
+    if WRITING_TESTS.match(request_title(subject)) and any(TEST_FILE.search(path) for path in turn.changed):
+        return "test"
     if turn.changed and all(TEST_FILE.search(path) for path in turn.changed):
-        if WRITING_TESTS.match(request_title(subject)):
-            return "test"
         mends = turn.wish.reports_a_problem() and of_title(request_title(subject)) != "feature"
         return "bug-fix" if mends else "test"
     if _mended(turn, subject, wish):

@@ -36,10 +36,12 @@ from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 if TYPE_CHECKING:
     from recollect.embed import Embedder
-    from recollect.index.vectors import Only, VectorIndex, Vectors
+    from recollect.index.vectors import Near, Only, VectorIndex, Vectors
 
 __all__ = ["Asked", "Found", "Meaning", "Mode", "deadline_check", "parse", "search", "shown_text"]
 
+SEVERAL = 2  # words that the model knows, before it may add to what words have found
+TITLED = 200  # candidates whose sessions' titles are looked up: a title moves nobody further than that
 MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
 WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
 SAID = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
@@ -136,25 +138,37 @@ def _by_meaning(
     ranking: Ranking,
 ) -> None:
     """Say of every candidate how close it is to the question, and add those that share no word but are close enough."""
-    question = vector_of(meaning.model, searcher, asked)
+    question = vector_of(meaning.model, searcher, asked.meaning)
     if question is None:
         return
-    floor = meaning.model.floor
-    for near in meaning.vectors.nearest(question, _only(reader, scope), ranking.near, floor):
-        candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
+    known = known_words(meaning.model, asked)
+    if len(known) >= SEVERAL or not candidates:
+        only, floor = _only(reader, scope), meaning.model.floor
+        for near in nearest(meaning, vector_of(meaning.model, searcher, " ".join(known)), only, ranking.near, floor):
+            candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
     for key, likeness in meaning.vectors.likeness_of(question, list(candidates)).items():
         if likeness > 0:
             candidates[key].parts["meaning"] = ranking.meaning * likeness
 
 
-def vector_of(model: "Embedder", searcher: tantivy.Searcher | None, asked: Asked) -> "Vectors | None":
+def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: int, floor: float) -> "list[Near]":
+    """What is close to a question; nothing where it has no meaning to the model."""
+    return meaning.vectors.nearest(question, only, limit, floor) if question is not None else []
+
+
+def known_words(model: "Embedder", asked: Asked) -> list[str]:
+    """The words of a question that alone may find what shares none of them; all others match by text only."""
+    return [word for word in asked.meaning.split() if model.knows(word)]
+
+
+def vector_of(model: "Embedder", searcher: tantivy.Searcher | None, text: str) -> "Vectors | None":
     """What a question means, its rare words before its common ones; None where the model does not understand it."""
 
     def weight(word: str) -> float:
         known = words(word)
         return rarity(searcher, known[0]) if known and searcher is not None else 1.0
 
-    return model.embed_question(asked.meaning, weight) if asked.meaning else None
+    return model.embed_question(text, weight) if text else None
 
 
 def _only(reader: Reader, scope: Scope) -> "Only":
@@ -179,9 +193,10 @@ def _ranked(
 ) -> tuple[list[Found], bool]:
     help_each_other(candidates, ranking)
     help_what_was_said(candidates, SAID, ranking)
-    if ranking.title:
-        help_by_title(candidates, _title_shares(reader, searcher, candidates, asked), ranking)
     help_by_time(candidates, asked.windows, ranking)
+    if ranking.title:
+        best_so_far = in_order(candidates)[:TITLED]
+        help_by_title(best_so_far, _title_shares(reader, searcher, best_so_far, asked), ranking)
     ranked = _there(reader, in_order(candidates), limit)
     return _complete(reader, ranked[:limit]), len(ranked) > limit
 

@@ -18,22 +18,22 @@ class Ranking(Struct, frozen=True, kw_only=True):
     """How much each part counts."""
 
     presence: float = 1.0  # a word being there at all, beside how often it is there
-    said: float = 12.0  # for being said by a person or an agent: what a tool put out is long, and seldom the answer
+    said: float = 16.0  # for being said by a person or an agent: what a tool put out is long, and seldom the answer
     name: float = 1.3  # how much more a name counts than another word
-    meaning: float = 20.0  # times the likeness
+    meaning: float = 25.0  # times the likeness
     turn: float = 0.25  # of the best other match in the same turn
     beside: tuple[float, ...] = (0.2, 0.1)  # of the best match in the turns one and two away
     session: float = 0.2  # of the session's best matches together
     title: float = 6.0  # times the share of the question that the session's title has
     time: float = 20.0  # for lying in the time that the question speaks of
-    candidates: int = 800  # by words; the more, the more help is seen
+    candidates: int = 600  # by words; the more, the more help is seen
     near: int = 100  # by meaning
 
 
 RANKING = Ranking()
 BEST_OF_SESSION = 3  # matches that speak for a session
 NOTHING = (0.0, 0.0)
-SATURATION = 30.0  # the sum that becomes a score of 0.5
+SATURATION = 40.0  # the sum that becomes a score of 0.5
 
 
 class Candidate(Struct):

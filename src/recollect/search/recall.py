@@ -1,20 +1,16 @@
 """Finding in the memory: a question becomes observations; several concepts become the sessions that hold all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import tantivy
 from msgspec import Struct
 from tantivy import Occur, Query
 
 from recollect.index.text import Scope, TextIndex, best, in_sessions, phrase, term, within
-from recollect.search import Meaning, Mode, rarity, vector_of
+from recollect.search import MOST_TERMS, Meaning, Mode, known_words, nearest, rarity, vector_of
 from recollect.search.question import Asked, parse
 from recollect.search.ranking import score_of
 from recollect.store.memory import Filters, Memory, ObservationRow
-
-if TYPE_CHECKING:
-    from recollect.index.vectors import Vectors
 
 CANDIDATES = 200  # observations by words, and as many by meaning
 PRESENT = 1.0  # for sharing a word at all: where most observations have it, the engine gives next to nothing
@@ -53,20 +49,24 @@ def recall(
     """The observations that answer a question, best first. The searcher only tells how rare a word is."""
     parts: dict[int, dict[str, float]] = {}
     if mode != "vector":
-        for key, score in memory.matching(_match(asked), filters, CANDIDATES) if not asked.is_empty() else ():
+        for key, score in memory.matching(_match(asked, searcher), filters, CANDIDATES) if not asked.is_empty() else ():
             parts[key] = {"words": PRESENT + score}
-    if mode != "text" and meaning is not None and (question := vector_of(meaning.model, searcher, asked)) is not None:
-        _add_meaning(memory, meaning, question, filters, parts, meaning.model.floor * (ASKED_FOR if mode == "vector" else 1))
+    if mode != "text" and meaning is not None:
+        floor = meaning.model.floor * (ASKED_FOR if mode == "vector" else 1)
+        _add_meaning(memory, meaning, searcher, asked, filters, parts, floor)
     rows = memory.by_keys(list(parts))
     found = [Recalled(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
     found.sort(key=lambda one: (-one.score, -one.observation.at, one.observation.id))
     return _once_each(found)[:limit]
 
 
-def _match(asked: Asked) -> str:
+def _match(asked: Asked, searcher: tantivy.Searcher | None) -> str:
     """The question in the engine's language. Everything in it is words of ours, in quotes: letters and digits only."""
-    phrases = [_quoted(phrase) for phrase in asked.phrases]
-    others = [_quoted(whole) for whole in asked.wholes] + [_quoted((term,)) for term in asked.terms]
+    terms = asked.terms
+    if searcher is not None:
+        terms = tuple(sorted(terms, key=lambda word: -rarity(searcher, word)))
+    phrases = [_quoted(phrase) for phrase in asked.phrases[:MOST_TERMS]]
+    others = [_quoted(group) for group in (*asked.wholes[:MOST_TERMS], *((term,) for term in terms[:MOST_TERMS]))]
     if not phrases:
         return " OR ".join(others)
     must = " AND ".join(phrases)
@@ -80,15 +80,21 @@ def _quoted(group: Sequence[str]) -> str:
 def _add_meaning(
     memory: Memory,
     meaning: Meaning,
-    question: "Vectors",
+    searcher: tantivy.Searcher | None,
+    asked: Asked,
     filters: Filters,
     parts: dict[int, dict[str, float]],
     floor: float,
 ) -> None:
+    """Add what is close in meaning by the words that the model knows; say of all how close they are by all words."""
     from recollect.index.vectors import Only
 
+    question = vector_of(meaning.model, searcher, asked.meaning)
+    if question is None:
+        return
+    sure = vector_of(meaning.model, searcher, " ".join(known_words(meaning.model, asked)))
     only = Only() if filters.is_empty() else Only(keys=tuple(memory.keys(filters)))
-    for near in meaning.vectors.nearest(question, only, CANDIDATES, floor):
+    for near in nearest(meaning, sure, only, CANDIDATES, floor):
         parts.setdefault(near.key, {})
     for key, likeness in meaning.vectors.likeness_of(question, list(parts)).items():
         if likeness > 0:
@@ -167,11 +173,12 @@ def _holding(
             query = in_sessions(query, allowed)
         for hit in best(searcher, within(query, scope), EVENTS, check):
             take(hit.session, score_of(hit.score), hit.key)
-    if mode != "text" and meaning is not None and (question := vector_of(meaning.model, searcher, asked)) is not None:
+    if mode != "text" and meaning is not None:
         from recollect.index.vectors import Only
 
         only = Only(kinds=scope.kinds, sessions=None if allowed is None else tuple(allowed))
-        for near in meaning.vectors.nearest(question, only, EVENTS, meaning.model.floor):
+        sure = vector_of(meaning.model, searcher, " ".join(known_words(meaning.model, asked)))
+        for near in nearest(meaning, sure, only, EVENTS, meaning.model.floor):
             take(near.session, score_of(near.likeness * MEANING), near.key)
     return best_of
 
