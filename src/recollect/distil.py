@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import Busy, StoreFault
+from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
 from recollect.model import KIND_CODE, Event, Kind, Observation
 from recollect.observe import RULES, observe
@@ -27,7 +28,6 @@ from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
 
-OWN = 16  # added to the kind of an event that is traffic of our own tools, as in the text index
 EMBEDDED = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 TURNS = 32  # per step and transaction: some tens of milliseconds
 EVENTS = 512  # per step

@@ -41,44 +41,20 @@ def watch(
     While another process writes, wait to take over from it; while the disk is full, wait for room. What was read is
     distilled by a thread beside this one, which rests while logs are being read.
     """
-    memory = Background(realm, settings, env, stop, on_fault)
-    memory.start()
-
-    def synced(report: Report) -> None:
-        on_sync(report)
-        if report.files_read:
-            memory.wake()
-
-    try:
-        _watch(realm, settings, sources, env, stop, synced, on_fault, memory)
-    finally:
-        stop.set()
-        memory.wake()
-        memory.join()
-
-
-def _watch(
-    realm: Path,
-    settings: Settings,
-    sources: tuple[Source, ...],
-    env: Mapping[str, str],
-    stop: threading.Event,
-    on_sync: Callable[[Report], None],
-    on_fault: Callable[[StoreFault], None],
-    memory: "Background",
-) -> None:
-    while not stop.is_set():
-        try:
-            with Intake(realm, settings, sources, env) as intake:
-                with memory.resting():
-                    report = intake.sync()
-                on_sync(report)
-                _follow(intake, stop, on_sync, memory)
-        except Busy:
-            stop.wait(TAKE_OVER_S)
-        except StoreFault as fault:
-            on_fault(fault)
-            stop.wait(TAKE_OVER_S)
+    with Background(realm, settings, env, stop, on_fault) as memory:
+        told = memory.waking(on_sync)
+        while not stop.is_set():
+            try:
+                with Intake(realm, settings, sources, env) as intake:
+                    with memory.resting():
+                        report = intake.sync()
+                    told(report)
+                    _follow(intake, stop, told, memory)
+            except Busy:
+                stop.wait(TAKE_OVER_S)
+            except StoreFault as fault:
+                on_fault(fault)
+                stop.wait(TAKE_OVER_S)
 
 
 def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
@@ -125,8 +101,24 @@ class Background(threading.Thread):
         self._work.set()  # an earlier process may have left something undone
         self._reading = threading.Lock()
 
-    def wake(self) -> None:
+    def __enter__(self) -> "Background":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop_all.set()
         self._work.set()
+        self.join()
+
+    def waking(self, on_sync: Callable[[Report], None]) -> Callable[[Report], None]:
+        """Tell of a sync, and distil what it read."""
+
+        def told(report: Report) -> None:
+            on_sync(report)
+            if report.files_read:
+                self._work.set()
+
+        return told
 
     def resting(self) -> threading.Lock:
         """Held while logs are read."""

@@ -151,7 +151,8 @@ def test_a_reasoned_choice_stands_beside_other_work(prompt: str, answer: str) ->
     [
         ("make parse() return None", "Changed parse() to return None instead of raising."),
         ("fix the off by one in the pager", "Fixed the pager: the loop uses < instead of <= now."),
-        ("don't call confirm(), use prompt() with default=y", "Replaced confirm() with prompt()."),
+        ("don't use confirm(), use prompt() with default=y", "Replaced confirm() with prompt()."),
+        ("speed up the lookup", "Sped up the lookup. I used a dict rather than a list."),
         ("the export button should be blue", "Made the export button blue instead of grey."),
         ("let's make both a constant", "Added two constants to the registry."),
     ],
@@ -197,9 +198,21 @@ def test_an_answer_that_tells_the_convention_is_a_pattern() -> None:
     assert only(Turn().ask("what is the convention for error codes here?").say(answer)).type == "pattern"
 
 
-def test_what_edits_were_for_is_no_pattern() -> None:
-    turn = Turn().ask("all events should contain the version").edit("events.py").say("Added the version to every event.")
+@pytest.mark.parametrize(
+    "answer", ["Added the version to every event.", "Added it to the bus. Every event must carry a version now."]
+)
+def test_what_edits_were_for_is_no_pattern(answer: str) -> None:
+    turn = Turn().ask("all events should contain the version").edit("events.py").say(answer)
     assert "pattern" not in types(turn)
+
+
+def test_an_answer_that_only_confirms_what_was_laid_down_adds_nothing() -> None:
+    turn = (
+        Turn()
+        .ask("We decided to return typed errors from handlers")
+        .say("The convention is that handlers return typed errors.")
+    )
+    assert types(turn) == ["decision"]
 
 
 # ---- causes
@@ -268,6 +281,12 @@ def test_a_mended_check_keeps_the_telling_line_the_cause_and_the_counts() -> Non
     assert "npm test failed: Error: ERR_CARD_STALE card expired" in seen.facts
     assert "The card was charged before it was renewed." in seen.facts
     assert "npm test failed at first and passed in the end (7 passed)" in seen.facts
+
+
+def test_how_it_was_before_is_told_beside_what_was_done() -> None:
+    seen = mended("Fix the payment bug", "Fixed the renewal of stale cards. The card was charged before it was renewed.")
+    assert seen.title == "Fixed the renewal of stale cards"
+    assert "The card was charged before it was renewed." in seen.facts
 
 
 def test_a_complaint_with_a_plea_is_titled_by_what_was_mended() -> None:

@@ -16,13 +16,13 @@ from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query
 
 from recollect.errors import StoreFault
+from recollect.index.kinds import OWN
 from recollect.index.words import analyzer, prepared
 from recollect.model import KIND_CODE, Kind
 
 VERSION = 2  # of the fields and of what counts as a word; another one means another index
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
-OWN = 16  # added to the kind of an event that is traffic of our own tools
 SPOKEN = frozenset(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 ALL_SPOKEN = 64  # a second kind that all of these carry: nearly every search is for them, and one term filters faster
 SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search

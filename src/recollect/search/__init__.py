@@ -16,7 +16,8 @@ from tantivy import Occur, Query
 
 from recollect.assemble import call_text
 from recollect.errors import DeadlineExceeded
-from recollect.index.text import OWN, Scope, TextIndex, best, phrase, term, within
+from recollect.index.kinds import OWN
+from recollect.index.text import Scope, TextIndex, best, phrase, term, within
 from recollect.index.words import words
 from recollect.model import KIND_CODE, Kind
 from recollect.search.question import Asked, parse
@@ -144,7 +145,8 @@ def _by_meaning(
     known = known_words(meaning.model, asked)
     if len(known) >= SEVERAL or not candidates:
         only, floor = _only(reader, scope), meaning.model.floor
-        for near in nearest(meaning, vector_of(meaning.model, searcher, " ".join(known)), only, ranking.near, floor):
+        sure = question if " ".join(known) == asked.meaning else vector_of(meaning.model, searcher, " ".join(known))
+        for near in nearest(meaning, sure, only, ranking.near, floor):
             candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
     for key, likeness in meaning.vectors.likeness_of(question, list(candidates)).items():
         if likeness > 0:

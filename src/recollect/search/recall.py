@@ -92,7 +92,8 @@ def _add_meaning(
     question = vector_of(meaning.model, searcher, asked.meaning)
     if question is None:
         return
-    sure = vector_of(meaning.model, searcher, " ".join(known_words(meaning.model, asked)))
+    known = " ".join(known_words(meaning.model, asked))
+    sure = question if known == asked.meaning else vector_of(meaning.model, searcher, known)
     only = Only() if filters.is_empty() else Only(keys=tuple(memory.keys(filters)))
     for near in nearest(meaning, sure, only, CANDIDATES, floor):
         parts.setdefault(near.key, {})

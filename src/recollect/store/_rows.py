@@ -6,6 +6,8 @@ import msgspec
 
 from recollect.model import Turn
 
+FAILED, OWN = 1, 2  # flags of an event
+
 
 class EventCells(NamedTuple):
     """A row of the event table, without its key."""

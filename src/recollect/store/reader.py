@@ -6,93 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from recollect.errors import DeadlineExceeded
-from recollect.model import KINDS, Kind, Mode
-from recollect.store._body import arguments_of, head, unpacked
 from recollect.store._database import connect, fault
-from recollect.store.writer import FAILED, OWN
+from recollect.store.rows import (
+    EVENT,
+    EVENT_FROM,
+    SESSION,
+    TURN,
+    EventRow,
+    SessionRow,
+    TurnRow,
+    event_of,
+    session_of,
+    turn_of,
+)
 
 DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
 BY_LINES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs whose lines are lines; in others they count per session
 ANCHOR = "#"  # between the path of a log that holds several sessions and the native id of one
 SOME = 500  # keys per question, below SQLite's limit of parameters
-
-
-class SessionRow(Struct, kw_only=True):
-    key: int
-    id: bytes
-    source: str
-    native_id: str
-    path: str
-    title: str
-    started_at: int
-    updated_at: int
-    completed: bool
-    turn_count: int
-    event_count: int
-    mode: Mode
-    cwd: str | None
-    branch: str | None
-    project: str | None
-    model: str | None
-    usage: str
-    redactions: str
-
-
-class TurnRow(Struct, kw_only=True):
-    session: int
-    ordinal: int
-    started_at: int
-    updated_at: int
-    event_count: int
-    prompt: int | None
-    answer: int | None
-    terminal: int | None
-    stop: str | None
-    last: int
-    tools: list[str]
-    kinds: list[Kind]
-
-    def place(self, seq: int) -> int:
-        """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
-        return seq - (self.last - self.event_count)
-
-
-class EventRow(Struct, kw_only=True):
-    key: int
-    id: bytes
-    session: int
-    turn: int
-    seq: int
-    kind: Kind
-    at: int
-    line: int
-    failed: bool
-    own: bool
-    tool: str | None
-    model: str | None
-    answers: int | None
-    exit_code: int | None
-    body: str | bytes
-
-    def text(self) -> str:
-        """The whole text; of a tool call, its arguments as JSON."""
-        return unpacked(self.body)
-
-    def head(self, most: int) -> tuple[str, bool]:
-        return head(self.body, most)
-
-    def arguments(self) -> dict[str, Any]:
-        return arguments_of(self.body)
-
-
-SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
-TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds"
-EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
-           tool.text, model.text, event.answers, event.exit_code, event.body"""
-EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
 
 
 class Reader:
@@ -126,11 +59,11 @@ class Reader:
 
     def session(self, session: bytes) -> SessionRow | None:
         row = self._one(f"SELECT {SESSION} FROM session WHERE id = ? AND event_count > 0", (session,))
-        return _session(row) if row else None
+        return session_of(row) if row else None
 
     def sessions(self, keys: Iterable[int]) -> dict[int, SessionRow]:
         found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
-        return {row[0]: _session(row) for row in found}
+        return {row[0]: session_of(row) for row in found}
 
     def titles(self, keys: Iterable[int]) -> dict[int, str]:
         """What sessions are called, and which project they are of, as one text each."""
@@ -166,7 +99,7 @@ class Reader:
              ORDER BY (SELECT min(line) FROM event WHERE event.session = session.key), started_at, id""",
             (path, native_id),
         )
-        return [_session(row) for row in rows]
+        return [session_of(row) for row in rows]
 
     def last_line(self, path: str, sessions: Iterable[int]) -> int:
         """The number of the last line of a log that was read, or of the last event in it where it has no lines."""
@@ -189,7 +122,7 @@ class Reader:
 
     def all_sessions(self) -> list[SessionRow]:
         """Every session there is or was, the one that was written to last first."""
-        return [_session(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
+        return [session_of(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
 
     def neighbours(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
         """The sessions before and after this one, by when they began."""
@@ -247,7 +180,7 @@ class Reader:
              LIMIT :limit""",
             {"start": start, "end": end, "mode": mode, "at": at, "id": last, "limit": limit},
         )
-        return [_session(row) for row in rows]
+        return [session_of(row) for row in rows]
 
     def breadth(self, start: int, end: int, most: int) -> int:
         """How many sessions overlap a stretch of time, counted no further than `most`."""
@@ -263,11 +196,13 @@ class Reader:
     # ---- turns
 
     def turns(self, session: int) -> list[TurnRow]:
-        return [_turn(row) for row in self._rows(f"SELECT {TURN} FROM turn WHERE session = ? ORDER BY ordinal", (session,))]
+        return [
+            turn_of(row) for row in self._rows(f"SELECT {TURN} FROM turn WHERE session = ? ORDER BY ordinal", (session,))
+        ]
 
     def turn(self, session: int, ordinal: int) -> TurnRow | None:
         row = self._one(f"SELECT {TURN} FROM turn WHERE session = ? AND ordinal = ?", (session, ordinal))
-        return _turn(row) if row else None
+        return turn_of(row) if row else None
 
     def turns_of(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], TurnRow]:
         """Turns by (session, ordinal)."""
@@ -276,20 +211,20 @@ class Reader:
             f"SELECT {TURN} FROM turn WHERE (session, ordinal) IN (VALUES {','.join(['(?, ?)'] * len(wanted)) or '(0, 0)'})",
             [number for place in wanted for number in place],
         )
-        return {(row[0], row[1]): _turn(row) for row in rows}
+        return {(row[0], row[1]): turn_of(row) for row in rows}
 
     # ---- events
 
     def event(self, event: bytes) -> EventRow | None:
         row = self._one(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.id = ?", (event,))
-        return _event(row) if row else None
+        return event_of(row) if row else None
 
     def events_of_turn(self, session: int, turn: int) -> list[EventRow]:
         rows = self._rows(
             f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.session = ? AND event.turn = ? ORDER BY event.seq",
             (session, turn),
         )
-        return [_event(row) for row in rows]
+        return [event_of(row) for row in rows]
 
     def events_at(self, session: int, places: Iterable[tuple[int, int]]) -> dict[int, EventRow]:
         """Events of a session by (turn, seq), as turns name them."""
@@ -304,10 +239,10 @@ class Reader:
                  WHERE event.session = ? AND (event.turn, event.seq) IN (VALUES {",".join(["(?, ?)"] * len(part))})""",
                 (session, *values),
             )
-        return {event.seq: event for event in map(_event, rows)}
+        return {event.seq: event for event in map(event_of, rows)}
 
     def events(self, keys: Iterable[int]) -> dict[int, EventRow]:
-        return {row[0]: _event(row) for row in self._in(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.key IN", keys)}
+        return {row[0]: event_of(row) for row in self._in(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.key IN", keys)}
 
     def beside(self, event: EventRow) -> tuple[bytes | None, bytes | None]:
         """The events before and after one, inside its turn."""
@@ -330,7 +265,7 @@ class Reader:
             )
             if not rows:
                 return
-            yield [(_event(row[:-2]), row[-2], row[-1]) for row in rows]
+            yield [(event_of(row[:-2]), row[-2], row[-1]) for row in rows]
             key = rows[-1][0]
 
     def events_above(self, key: int, kinds: tuple[int, ...], chunk: int) -> Iterator[list[EventRow]]:
@@ -342,7 +277,7 @@ class Reader:
              ORDER BY event.key LIMIT ?""",
             (key, *kinds, chunk),
         ):
-            yield [_event(row) for row in rows]
+            yield [event_of(row) for row in rows]
             key = rows[-1][0]
 
     def keys_of(self, session: int) -> list[int]:
@@ -428,38 +363,3 @@ class Reader:
             part = wanted[start : start + SOME]
             rows += self._rows(f"{sql} ({','.join('?' * len(part))})", part)
         return rows
-
-
-def _session(row: Any) -> SessionRow:
-    return SessionRow(**dict(zip(SessionRow.__struct_fields__, row, strict=True)))
-
-
-def _turn(row: Any) -> TurnRow:
-    *fields, tools, kinds = row
-    names = TurnRow.__struct_fields__[:-2]
-    return TurnRow(
-        **dict(zip(names, fields, strict=True)),
-        tools=msgspec.json.decode(tools),
-        kinds=msgspec.json.decode(kinds, type=list[Kind]),
-    )
-
-
-def _event(row: Any) -> EventRow:
-    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, body = row
-    return EventRow(
-        key=key,
-        id=event,
-        session=session,
-        turn=turn,
-        seq=seq,
-        kind=KINDS[kind],
-        at=at,
-        line=line,
-        failed=bool(flags & FAILED),
-        own=bool(flags & OWN),
-        tool=tool,
-        model=model,
-        answers=answers,
-        exit_code=exit_code,
-        body=body,
-    )

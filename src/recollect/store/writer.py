@@ -12,9 +12,8 @@ from msgspec import Struct
 from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
 from recollect.store._body import packed, unpacked
 from recollect.store._database import connect, fault, transaction
-from recollect.store._rows import EventCells, as_json, turn_row
+from recollect.store._rows import FAILED, OWN, EventCells, as_json, turn_row
 
-FAILED, OWN = 1, 2  # flags of an event
 ASK = 500  # ids per question, below SQLite's limit of parameters
 
 

@@ -1,0 +1,120 @@
+"""Rows of the archive as readers give them out."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import KINDS, Kind, Mode
+from recollect.store._body import arguments_of, head, unpacked
+from recollect.store._rows import FAILED, OWN
+
+
+class SessionRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    source: str
+    native_id: str
+    path: str
+    title: str
+    started_at: int
+    updated_at: int
+    completed: bool
+    turn_count: int
+    event_count: int
+    mode: Mode
+    cwd: str | None
+    branch: str | None
+    project: str | None
+    model: str | None
+    usage: str
+    redactions: str
+
+
+class TurnRow(Struct, kw_only=True):
+    session: int
+    ordinal: int
+    started_at: int
+    updated_at: int
+    event_count: int
+    prompt: int | None
+    answer: int | None
+    terminal: int | None
+    stop: str | None
+    last: int
+    tools: list[str]
+    kinds: list[Kind]
+
+    def place(self, seq: int) -> int:
+        """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
+        return seq - (self.last - self.event_count)
+
+
+class EventRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    session: int
+    turn: int
+    seq: int
+    kind: Kind
+    at: int
+    line: int
+    failed: bool
+    own: bool
+    tool: str | None
+    model: str | None
+    answers: int | None
+    exit_code: int | None
+    body: str | bytes
+
+    def text(self) -> str:
+        """The whole text; of a tool call, its arguments as JSON."""
+        return unpacked(self.body)
+
+    def head(self, most: int) -> tuple[str, bool]:
+        return head(self.body, most)
+
+    def arguments(self) -> dict[str, Any]:
+        return arguments_of(self.body)
+
+
+SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
+TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds"
+EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
+           tool.text, model.text, event.answers, event.exit_code, event.body"""
+EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
+
+
+def session_of(row: Any) -> SessionRow:
+    return SessionRow(**dict(zip(SessionRow.__struct_fields__, row, strict=True)))
+
+
+def turn_of(row: Any) -> TurnRow:
+    *fields, tools, kinds = row
+    names = TurnRow.__struct_fields__[:-2]
+    return TurnRow(
+        **dict(zip(names, fields, strict=True)),
+        tools=msgspec.json.decode(tools),
+        kinds=msgspec.json.decode(kinds, type=list[Kind]),
+    )
+
+
+def event_of(row: Any) -> EventRow:
+    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, body = row
+    return EventRow(
+        key=key,
+        id=event,
+        session=session,
+        turn=turn,
+        seq=seq,
+        kind=KINDS[kind],
+        at=at,
+        line=line,
+        failed=bool(flags & FAILED),
+        own=bool(flags & OWN),
+        tool=tool,
+        model=model,
+        answers=answers,
+        exit_code=exit_code,
+        body=body,
+    )
