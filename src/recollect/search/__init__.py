@@ -87,7 +87,7 @@ def search(
     if mode != "text" and meaning is not None:
         check()
         _by_meaning(reader, meaning, searcher, asked, scope, candidates, ranking)
-    if mode == "vector":
+    if mode == "vector" and meaning is not None:
         candidates = {key: candidate for key, candidate in candidates.items() if "meaning" in candidate.parts}
         for candidate in candidates.values():
             candidate.parts = {"meaning": candidate.parts["meaning"]}

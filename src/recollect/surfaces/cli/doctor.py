@@ -54,14 +54,23 @@ def examine(realm: Realm) -> dict[str, Any]:
         with realm.reading() as reader:
             damage = reader.is_sound()
             problems, coverage, condition = reader.problems(), reader.coverage(), realm.condition(reader)
+            memory = realm.meaning_warnings()
     except StoreFault as fault:
-        return {"archive": str(fault), "index": "unknown", "problems": [], "lines": {}, "hints": [str(fault)]}
+        return {
+            "archive": str(fault),
+            "index": "unknown",
+            "memory": "unknown",
+            "problems": [],
+            "lines": {},
+            "hints": [str(fault)],
+        }
     hints = [HINTS[condition]] if condition in HINTS else []
     if damage:
         hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` makes it anew from logs and remains.")
     return {
         "archive": damage or "sound",
         "index": "sound" if condition in {Condition.LEVEL, Condition.EMPTY} else condition,
+        "memory": memory[0] if memory else "sound",
         "problems": [_problem(row) for row in problems],
         "lines": {name: {"lines": part["lines"], **part["tally"]} for name, part in coverage.items()},
         "hints": hints,
@@ -124,6 +133,7 @@ def _draw(found: dict[str, Any]) -> None:
         out.print(f"[green]{line}[/]")
     out.print(f"archive: {found['archive']}", markup=False)
     out.print(f"index: {found['index']}", markup=False)
+    out.print(f"memory: {found['memory']}", markup=False, soft_wrap=True)
     for name, lines in found["lines"].items():
         events = sum(count for kind, count in lines.items() if not kind.startswith(NO_EVENTS))
         noise = sum(count for kind, count in lines.items() if kind.startswith("noise"))

@@ -57,8 +57,9 @@ def command(
         found = recalled(opened, " ".join(words), filters, opened.settings.search.mode, limit)
         rows = [(one.observation, round(one.score, 4)) for one in found]
     else:
-        with opened.remembering() as memory:
-            rows = [(row, None) for row in memory.newest(filters, limit)]
+        with opened.reading() as reader, opened.remembering() as memory:
+            newest = memory.newest(filters, limit)
+            rows = [(row, None) for row in newest if reader.session(row.session) is not None]
     for note in notes(opened) if words else ():
         click.echo(f"! {note}", err=True)
     if as_json:
