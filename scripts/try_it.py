@@ -26,7 +26,7 @@ def _logs(env: dict[str, str]) -> "list[Path]":
 
 
 def _show(env: dict[str, str]) -> None:
-    for words in (["sync"], ["list", "-n", "5"], ["search", "tests fail", "-n", "3"], ["status"]):
+    for words in (["sync"], ["list", "-n", "5"], ["search", "tests fail", "-n", "3"], ["observations", "-n", "5"], ["status"]):
         print(f"\n$ recollect {' '.join(words)}", flush=True)
         subprocess.run([sys.executable, "-m", "recollect", *words], env=env, check=True)
     print("\nConnect an agent:  claude mcp add recollect -- recollect mcp")

@@ -72,7 +72,7 @@ def title_of(turn: Turn, kind: str, subject: str) -> str:
         if prior + BONUS <= best:
             continue
         title = written(text)
-        worth = prior + _worth(title, text)
+        worth = prior + _worth(title, text) - (4 if LEAD.match(title) else 0)
         if title and worth > best:
             best, chosen = worth, title
     return chosen or _of_deeds(turn).rstrip(" .")
