@@ -19,7 +19,7 @@ try: setup  ## index this machine's sessions, or a bundled sample, and show a fi
 	$(BIN)/python scripts/try_it.py
 
 test: setup  ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: setup  ## lint, types, layers
 	$(BIN)/ruff check .

@@ -17,14 +17,14 @@ from recollect.search.times import Window
 class Ranking(Struct, frozen=True, kw_only=True):
     """How much each part counts."""
 
-    presence: float = 1.0  # a word being there at all, beside how often it is there
+    presence: float = 0.7  # a word being there at all, beside how often it is there
     said: float = 16.0  # for being said by a person or an agent: what a tool put out is long, and seldom the answer
     name: float = 1.3  # how much more a name counts than another word
     meaning: float = 25.0  # times the likeness
-    turn: float = 0.25  # of the best other match in the same turn
+    turn: float = 0.15  # of the best other match in the same turn
     beside: tuple[float, ...] = (0.2, 0.1)  # of the best match in the turns one and two away
-    session: float = 0.2  # of the session's best matches together
-    title: float = 6.0  # times the share of the question that the session's title has
+    session: float = 0.15  # of the session's best matches together
+    title: float = 15.0  # times the share of the question that the session's title has
     time: float = 20.0  # for lying in the time that the question speaks of
     candidates: int = 600  # by words; the more, the more help is seen
     near: int = 100  # by meaning
