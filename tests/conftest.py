@@ -16,7 +16,7 @@ from recollect.sources import all_sources
 from tests.golden import in_utc
 
 in_utc()
-KEPT = {"COLUMNS", "LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
+KEPT = {"LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
 
 
 class Person:

@@ -32,10 +32,8 @@ EMBEDDED = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RE
 TURNS = 32  # per step and transaction: some tens of milliseconds
 EVENTS = 512  # per step
 HEAD, TAIL = 1_200, 600  # characters of a tool's output that are embedded: how it begins, and how it ended
-OUTPUT, SPEECH = (
-    (6_000, 4_000),
-    (24_000, 8_000),
-)  # characters, first and last, that rules see of a tool's output and of speech
+OUTPUT = (6_000, 4_000)  # characters, first and last, that rules see of a tool's output
+SPEECH = (24_000, 8_000)  # and of what was said
 SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
 AROUND = 6_000  # characters of all of them together
 VERSION, SEEN = "rules", "seen"  # in the memory's meta: by which rules, and up to which event all was looked at

@@ -137,7 +137,7 @@ def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
     assert [tool["name"] for tool in told["tools"]] == TOOLS
     for tool in told["tools"]:
         assert tool["inputSchema"]["properties"]
-        assert ("outputSchema" in tool) is (tool["name"] in HISTORY)
+        assert bool(tool.get("outputSchema")) is (tool["name"] in HISTORY)
         assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "record_observation")
 
 

@@ -421,7 +421,9 @@ def test_nothing_but_messages_is_written_to_standard_output(person: Person) -> N
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed(person: Person) -> None:
-    calls = [("tools/list", {}), ("tools/call", search()), ("tools/call", {"name": "list_sessions", "arguments": {}})]
+    """Meaning needs numbers; what looks like an identifier has none."""
+    listing = {"name": "list_sessions", "arguments": {}}
+    calls = [("tools/list", {}), ("tools/call", search("BOAT_1")), ("tools/call", listing)]
     said = [
         json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         for number, (method, params) in enumerate(calls)

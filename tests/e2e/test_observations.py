@@ -68,7 +68,7 @@ def test_what_a_row_names_opens(person: Person) -> None:
         (["--until", "2026-01-20T00:00Z", "--project", "watch"], {"brass"}),
         (["--type", "decision", "--project", "shop"], {"mast"}),
     ],
-    ids=str,
+    ids=lambda given: " ".join(sorted(given) if isinstance(given, set) else given),
 )
 def test_filters_narrow_a_list(person: Person, options: list[str], expected: set[str]) -> None:
     assert lanterns(person, *options) == expected

@@ -29,6 +29,7 @@ LONGEST_WORD = 24  # letters: longer runs are encoded data
 TABLE = 1 << 15  # words remembered: 32 MB, and nearly all that a month of sessions says
 TOGETHER = 64  # texts whose words are learnt at once
 LETTERS = 3.5  # on average, of the pieces of a word that was put together of others, such as `webhook`; `quail` is guesswork
+CRUMB = 4  # letters of a word for every further piece; what falls into smaller ones is no word of any language
 MOST_HEADER = 1 << 20  # bytes
 
 Matrix = npt.NDArray[np.float32]
@@ -73,6 +74,8 @@ class StaticModel:
     def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
         with self._learning:
             words = _words(text[:LONGEST])
+            if not any(map(self._may_know, words)):
+                return None
             self._learn(dict.fromkeys(words))
             words = [word for word in words if word in self._rows]
             if not words:
@@ -95,8 +98,15 @@ class StaticModel:
 
     def knows(self, word: str) -> bool:
         """A word in one piece was learnt; one in several was not, unless these are long enough to mean something."""
-        pieces = len(self._tokenizer.encode(word.lower(), add_special_tokens=False).ids)
+        pieces = self._count(word.lower())
         return pieces == 1 or len(word) >= LETTERS * pieces
+
+    def _may_know(self, word: str) -> bool:
+        """Whether a word is at least made of more than crumbs: `barley` is, `xyzzyplugh` is not."""
+        return self._count(word) <= 1 + len(word) // CRUMB
+
+    def _count(self, word: str) -> int:
+        return len(self._tokenizer.encode(word, add_special_tokens=False).ids)
 
 
 def _words(text: str) -> list[str]:

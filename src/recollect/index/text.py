@@ -16,6 +16,7 @@ from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query
 
 from recollect.errors import StoreFault
+from recollect.index.faults import unwritable
 from recollect.index.kinds import OWN
 from recollect.index.words import analyzer, prepared
 from recollect.model import KIND_CODE, Kind
@@ -156,7 +157,7 @@ class TextWriter:
             raise self._fault(reason) from reason
 
     def _fault(self, reason: Exception) -> StoreFault:
-        return StoreFault(f"The index {self.folder} could not be written, most likely for want of space: {reason}")
+        return unwritable("the index", self.folder, reason)
 
     def _add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:

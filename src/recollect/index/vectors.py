@@ -21,6 +21,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from recollect.errors import StoreFault
+from recollect.index.faults import unwritable
 
 VERSION = 1  # of the files; another one means another index
 HEAD = "head.json"
@@ -192,7 +193,7 @@ class VectorWriter:
         return _map(self.folder, name, self.head, mode)
 
     def _fault(self, reason: OSError) -> StoreFault:
-        return StoreFault(f"The vectors {self.folder} could not be written, most likely for want of space: {reason}")
+        return unwritable("the vectors", self.folder, reason)
 
 
 def _map(folder: Path, name: str, head: Head, mode: str = "r") -> Column:

@@ -53,7 +53,7 @@ def recall(
             parts[key] = {"words": PRESENT + score}
     if mode != "text" and meaning is not None:
         floor = meaning.model.floor * (ASKED_FOR if mode == "vector" else 1)
-        _add_meaning(memory, meaning, searcher, asked, filters, parts, floor)
+        _add_meaning(memory, meaning, searcher, asked, filters, parts, floor, alone=mode == "vector")
     rows = memory.by_keys(list(parts))
     found = [Recalled(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
     found.sort(key=lambda one: (-one.score, -one.observation.at, one.observation.id))
@@ -85,15 +85,21 @@ def _add_meaning(
     filters: Filters,
     parts: dict[int, dict[str, float]],
     floor: float,
+    *,
+    alone: bool,
 ) -> None:
-    """Add what is close in meaning by the words that the model knows; say of all how close they are by all words."""
+    """Add what is close in meaning by the words that the model knows, and say of all how close they are by all words.
+
+    Where meaning is all that is asked for, no other way finds the words that are guessed at: they count too.
+    """
     from recollect.index.vectors import Only
 
     question = vector_of(meaning.model, searcher, asked.meaning)
     if question is None:
         return
     known = " ".join(known_words(meaning.model, asked))
-    sure = question if known == asked.meaning else vector_of(meaning.model, searcher, known)
+    whole = known == asked.meaning or alone
+    sure = question if whole else vector_of(meaning.model, searcher, known)
     only = Only() if filters.is_empty() else Only(keys=tuple(memory.keys(filters)))
     for near in nearest(meaning, sure, only, CANDIDATES, floor):
         parts.setdefault(near.key, {})

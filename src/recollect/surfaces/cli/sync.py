@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from recollect.distil import distil
+from recollect.errors import StoreFault
 from recollect.ingest import Report, sync
 from recollect.realms import Realm
 from recollect.sources import all_sources
@@ -63,7 +64,12 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
 def remember(realm: Realm, seconds: float) -> None:
     """Make observations and vectors of what was read: here while it is quick, else in the background."""
     end = time.monotonic() + seconds
-    if not distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end):
+    try:
+        done = distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end)
+    except StoreFault as fault:  # all was read, and can be found by words; the next sync tries again
+        click.echo(f"! {fault}", err=True)
+        return
+    if not done:
         nowhere = subprocess.DEVNULL
         command = [sys.executable, "-m", "recollect", "distil", "--quiet", "--realm", realm.name]
         subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
