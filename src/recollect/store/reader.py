@@ -208,7 +208,9 @@ class Reader:
         """Turns by (session, ordinal)."""
         wanted = list(dict.fromkeys(places))
         rows = self._rows(
-            f"SELECT {TURN} FROM turn WHERE (session, ordinal) IN (VALUES {','.join(['(?, ?)'] * len(wanted)) or '(0, 0)'})",
+            f"""
+            WITH wanted (in_session, place) AS (VALUES {",".join(["(?, ?)"] * len(wanted)) or "(0, 0)"})
+            SELECT {TURN} FROM wanted CROSS JOIN turn ON turn.session = in_session AND turn.ordinal = place""",
             [number for place in wanted for number in place],
         )
         return {(row[0], row[1]): turn_of(row) for row in rows}
@@ -235,9 +237,11 @@ class Reader:
             values = [number for place in part for number in place]
             rows += self._rows(
                 f"""
-                SELECT {EVENT} FROM {EVENT_FROM}
-                 WHERE event.session = ? AND (event.turn, event.seq) IN (VALUES {",".join(["(?, ?)"] * len(part))})""",
-                (session, *values),
+                WITH wanted (in_turn, place) AS (VALUES {",".join(["(?, ?)"] * len(part))})
+                SELECT {EVENT}
+                  FROM wanted CROSS JOIN {EVENT_FROM}
+                 WHERE event.session = ? AND event.turn = in_turn AND event.seq = place""",
+                (*values, session),
             )
         return {event.seq: event for event in map(event_of, rows)}
 
