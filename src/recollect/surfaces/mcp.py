@@ -191,8 +191,7 @@ class McpServer:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
         if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):
             raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
-        text = prompt.text.format_map({gap: given[gap] for gap in prompt.arguments})
-        said = {"role": "user", "content": {"type": "text", "text": text}}
+        said = {"role": "user", "content": {"type": "text", "text": prompt.text(given)}}
         return {"description": prompt.description, "messages": [said]}
 
     def _progress(self, token: Any, done: int, message: str) -> None:
