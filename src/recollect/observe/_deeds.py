@@ -16,6 +16,7 @@ APPLIED = re.compile(r"^Applied edit to (.+)$", re.MULTILINE)
 COMMITTED = re.compile(r"^Commit [0-9a-f]{7,40} (.+)$", re.MULTILINE)
 CHANGED = re.compile(r"^Changed files:\n((?:.+\n?)++)", re.MULTILINE)
 CHOSEN = re.compile(r"\"([^\"\n]{5,300})\"\s*[=:]\s*\"([^\"\n]{1,300})\"")
+OFFERED = "(Recommended)"  # what a menu says of one of its entries
 GO_AHEAD = re.compile(r"\b(?:plan|proceed|continue|look good|ready|approve|go ahead|start)\b", re.I)
 ASKING = {"askuserquestion", "question", "askfollowupquestion", "askuser", "requestuserinput", "askquestion"}
 FINISHING = {"finish", "attemptcompletion", "taskcomplete", "complete", "submit", "donetool", "finalanswer", "exitplanmode"}
@@ -52,7 +53,7 @@ def take_call(turn: Turn, call: Event, response: Event | None, cwd: str | None) 
 
 
 def _choice(question: str, answer: str) -> str:
-    return f"{cut(question.strip().rstrip('? '), 40)}: {answer}"
+    return f"{cut(question.strip().rstrip('? '), 40)}: {answer.removesuffix(OFFERED).rstrip()}"
 
 
 def _may_patch(name: str) -> bool:
