@@ -26,6 +26,7 @@ from recollect.sources import Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of
 from recollect.store.lock import exclusive
 
+EXCLUSIONS_S = 300  # seconds between two looks for new markers in all folders: there may be thousands
 RECENT_NS = 86_400 * 10**9  # a day: what has been at rest for longer is not asked for every second
 
 __all__ = ["Intake", "OnProgress", "Report", "sync"]
@@ -42,6 +43,7 @@ class Intake:
         self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
         self.env = env
         self._polled: dict[Path, tuple[Log, Stamp]] = {}
+        self._exclusions_at = 0.0
         self._lock = exclusive(realm)
         self._lock.__enter__()
         try:
@@ -75,6 +77,9 @@ class Intake:
 
     def _forget_excluded(self) -> None:
         """Keep nothing of sessions that were excluded since they were read, though their logs are as they were."""
+        if time.monotonic() < self._exclusions_at:
+            return
+        self._exclusions_at = time.monotonic() + EXCLUSIONS_S
         has_marker.cache_clear()
         excluded = [
             (session, path)
