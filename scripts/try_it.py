@@ -25,8 +25,11 @@ def _logs(env: dict[str, str]) -> "list[Path]":
     return [found for source in all_sources() for _, found in source.find(env) if not isinstance(found, Problem)][:1]
 
 
+FIRST_STEPS = ("sync", "list -n 5", "search -n 3 tests fail", "observations -n 5", "status")
+
+
 def _show(env: dict[str, str]) -> None:
-    for words in (["sync"], ["list", "-n", "5"], ["search", "tests fail", "-n", "3"], ["observations", "-n", "5"], ["status"]):
+    for words in map(str.split, FIRST_STEPS):
         print(f"\n$ recollect {' '.join(words)}", flush=True)
         subprocess.run([sys.executable, "-m", "recollect", *words], env=env, check=True)
     print("\nConnect an agent:  claude mcp add recollect -- recollect mcp")

@@ -170,10 +170,9 @@ class Realm:
 
         try:
             with self._opening:
-                index = self._vectors.get(of)
-                if index is None:
-                    index = self._vectors[of] = vectors.VectorIndex(self.folder, of)
-                index.follow()
+                known = self._vectors.get(of)
+                index = known.followed() if known is not None else vectors.VectorIndex(self.folder, of)
+                self._vectors[of] = index
         except vectors.Unusable:
             self._vectors.pop(of, None)
             return None

@@ -99,9 +99,10 @@ def test_likeness_is_told_of_the_rows_that_are_there(realm: Path, points: Vector
 def test_a_reader_follows_what_is_added(realm: Path, points: Vectors) -> None:
     index = VectorIndex(realm, "events")
     extra = of_length_one(np.ones((1, DIMENSIONS), np.float32))
+    assert index.followed() is index
     writer(realm).add(rows(1, ROWS + 1), extra, ROWS + 1)
-    index.follow()
-    assert index.nearest(extra[0], Only(), 1, 0.0)[0].key == ROWS + 1
+    assert index.followed().nearest(extra[0], Only(), 1, 0.0)[0].key == ROWS + 1
+    assert index.nearest(extra[0], Only(), 1, 0.0)[0].key != ROWS + 1  # whoever is still asking is not disturbed
 
 
 def test_what_a_crash_left_behind_is_not_seen_and_goes_away(realm: Path, points: Vectors) -> None:

@@ -210,25 +210,26 @@ def codes(vectors: Vectors) -> npt.NDArray[np.uint64]:
 
 
 class VectorIndex:
-    """The readers' side: follows what a writer, in whatever process, adds."""
+    """The readers' side: what there was when it was opened. Any number of threads may ask it; it never changes."""
 
     def __init__(self, realm: Path, of: str) -> None:
-        self.folder = folder_of(realm, of)
-        self._seen = 0
-        self.follow()
-
-    def follow(self) -> None:
-        """Map what there is now. Raises `Unusable` where that is nothing."""
+        self._realm, self._of = realm, of
+        folder = folder_of(realm, of)
         try:
-            written = (self.folder / HEAD).stat().st_mtime_ns
-            if written == self._seen:
-                return
-            self.head = read_head(self.folder)
+            self._written = (folder / HEAD).stat().st_mtime_ns
+            self.head = read_head(folder)
             names = self.head.types() if self.head.rows else ()
-            self._columns = {name: _map(self.folder, name, self.head) for name in names}
-            self._seen = written
+            self._columns = {name: _map(folder, name, self.head) for name in names}
         except (OSError, ValueError) as reason:
             raise Unusable(str(reason)) from reason
+
+    def followed(self) -> "VectorIndex":
+        """What there is now: this one, or where a writer in whatever process has added something, a new one."""
+        try:
+            written = (folder_of(self._realm, self._of) / HEAD).stat().st_mtime_ns
+        except OSError as reason:
+            raise Unusable(str(reason)) from reason
+        return self if written == self._written else VectorIndex(self._realm, self._of)
 
     def nearest(self, question: Vectors, only: Only, limit: int, floor: float) -> list[Near]:
         """The rows most like a question among those that pass, at least as like as the floor; best first."""
