@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Found", "Meaning", "Mode", "deadline_check", "parse", "search", "shown_text"]
 
 SEVERAL = 2  # words that the model knows, before it may add to what words have found
+SURER = 0.12  # closer than the floor must be what shares no word, where others do
 TITLED = 200  # candidates whose sessions' titles are looked up: a title moves nobody further than that
 MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
 WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
@@ -144,7 +145,7 @@ def _by_meaning(
         return
     known = known_words(meaning.model, asked)
     if len(known) >= SEVERAL or not candidates:
-        only, floor = _only(reader, scope), meaning.model.floor
+        only, floor = _only(reader, scope), meaning.model.floor + (SURER if candidates else 0.0)
         sure = question if " ".join(known) == asked.meaning else vector_of(meaning.model, searcher, " ".join(known))
         for near in nearest(meaning, sure, only, ranking.near, floor):
             candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
