@@ -9,12 +9,12 @@ from tantivy import Occur, Query
 from recollect.index.text import Scope, TextIndex, best, in_sessions, phrase, term, within
 from recollect.search import MOST_TERMS, Meaning, Mode, known_words, nearest, rarity, vector_of
 from recollect.search.question import Asked, parse
-from recollect.search.ranking import score_of
 from recollect.store.memory import Filters, Memory, ObservationRow
 
 CANDIDATES = 200  # observations by words, and as many by meaning
 PRESENT = 1.0  # for sharing a word at all: where most observations have it, the engine gives next to nothing
 MEANING = 12.0  # what a likeness of 1 is worth beside words
+HALF = 6.0  # the worth that becomes a score of 0.5
 ASKED_FOR = 0.5  # of the model's floor is enough where only meaning is asked for: a paraphrase seldom reaches all of it
 SESSIONS = 500  # that may hold the rarest of several concepts
 EVENTS = 2_000  # of a concept that are looked at
@@ -111,7 +111,11 @@ def _add_meaning(
 def _score(parts: Mapping[str, float], mode: Mode) -> float:
     if mode == "vector":
         return min(1.0, parts.get("meaning", 0.0))
-    return score_of(parts.get("words", 0.0) + MEANING * parts.get("meaning", 0.0))
+    return _score_of(parts.get("words", 0.0) + MEANING * parts.get("meaning", 0.0))
+
+
+def _score_of(worth: float) -> float:
+    return worth / (worth + HALF)
 
 
 def _once_each(found: Sequence[Recalled]) -> list[Recalled]:
@@ -179,14 +183,14 @@ def _holding(
         if allowed is not None and len(allowed) <= SESSIONS:
             query = in_sessions(query, allowed)
         for hit in best(searcher, within(query, scope), EVENTS, check):
-            take(hit.session, score_of(hit.score), hit.key)
+            take(hit.session, _score_of(hit.score), hit.key)
     if mode != "text" and meaning is not None:
         from recollect.index.vectors import Only
 
         only = Only(kinds=scope.kinds, sessions=None if allowed is None else tuple(allowed))
         sure = vector_of(meaning.model, searcher, " ".join(known_words(meaning.model, asked)))
         for near in nearest(meaning, sure, only, EVENTS, meaning.model.floor):
-            take(near.session, score_of(near.likeness * MEANING), near.key)
+            take(near.session, _score_of(near.likeness * MEANING), near.key)
     return best_of
 
 
