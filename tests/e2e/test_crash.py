@@ -147,7 +147,11 @@ def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]
 
 def test_of_two_syncs_one_works_and_the_other_says_so(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
     person, process = at_work
-    second = person.run("sync", check=False)
+    process.send_signal(signal.SIGSTOP)  # however fast it is, it is at work while we ask
+    try:
+        second = person.run("sync", check=False)
+    finally:
+        process.send_signal(signal.SIGCONT)
     assert second.returncode == 1
     assert second.stdout == ""
     assert second.stderr == (
