@@ -34,7 +34,7 @@ EVENTS = ("post-tool-use", "stop", "session-start")
 AGENTS = files("recollect") / "agents"
 DAY_MS = 86_400_000
 AUTUMN = 1_793_491_200_000  # 2026-11-01
-OWN_MS = 5.0
+MODULES = 10  # beyond those that any Python program has
 HEAVY = {"click", "dataclasses", "json", "msgspec", "numpy", "platformdirs", "rich", "subprocess", "tantivy", "typing"}
 
 
@@ -126,24 +126,23 @@ def test_a_hook_imports_next_to_nothing(person: Person, folder: Path) -> None:
         assert loaded & HEAVY == set(), event
 
 
-def test_a_tool_call_costs_less_than_5_ms_of_our_own(person: Person, folder: Path, tmp_path: Path) -> None:
-    """From the first of our modules to the end, with bytecode as it is after an installation; the best of several."""
-    env = {**person.env, "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode")}
-    env.pop("PYTHONDONTWRITEBYTECODE", None)
+def test_a_tool_call_is_a_handful_of_modules_and_one_write(person: Person, folder: Path) -> None:
+    """What keeps it under 5 ms: docs/hooks.md has the figure, a test can only count the work."""
     code = """if True:
         import os, sys, time
-        began, leave = time.perf_counter(), os._exit
-        os._exit = lambda code: (os.write(1, str(time.perf_counter() - began).encode()), leave(code))
+        known, leave, write, wrote = {*sys.modules}, os._exit, os.write, []
+        os.write = lambda handle, content: wrote.append(handle) or write(handle, content)
+        os._exit = lambda code: (write(1, f"{len({*sys.modules} - known)} {len(wrote)}".encode()), leave(code))
         sys.argv = ["recollect", "hook", "post-tool-use"]
         from recollect.__main__ import main
         main()"""
     said = json.dumps({**tool_use(folder), "tool_response": {"stdout": "x" * 20_000}})
-    times = []
-    for _ in range(8):
-        done = subprocess.run([sys.executable, "-c", code], env=env, input=said, capture_output=True, text=True, check=True)
-        times.append(float(done.stdout) * 1000)
-    assert len(queue(person)) == 8
-    assert min(times) < OWN_MS
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=person.env, input=said, capture_output=True, text=True, check=True
+    )
+    modules, writes = map(int, done.stdout.split())
+    assert len(queue(person)) == 1
+    assert (modules <= MODULES, writes) == (True, 1), modules
 
 
 # ---- when an agent stops
