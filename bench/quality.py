@@ -27,7 +27,7 @@ from msgspec import Struct
 from recollect.distil import Distiller
 from recollect.index.text import Scope
 from recollect.ingest import sync
-from recollect.model import KIND_CODE, Kind, event_id
+from recollect.model import TOLD_CODES, event_id
 from recollect.realms import Realm
 from recollect.search import Mode, parse, search
 from recollect.search.ranking import RANKING, Ranking
@@ -36,7 +36,6 @@ from recollect.sources import all_sources
 
 HERE = Path(__file__).parent
 QUESTIONS = HERE / "questions" / "coding.jsonl"
-SPOKEN = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 DEPTH = 20
 MODES: tuple[Mode, ...] = ("text", "vector", "both")
@@ -157,8 +156,8 @@ def ask(where: Realm, question: str, mode: Mode, ranking: Ranking) -> list[str]:
     with where.reading() as reader:
         index = where.text_index(reader)
         assert index is not None
-        asked = parse(question)
-        found, _ = search(reader, index, where.meaning("events"), asked, Scope(SPOKEN), DEPTH, lambda: None, mode, ranking)
+        asked, meaning, scope = parse(question), where.meaning("events"), Scope(TOLD_CODES)
+        found, _ = search(reader, index, meaning, asked, scope, DEPTH, lambda: None, mode, ranking)
     return [f"event:{hit.event.id.hex()}" for hit in found]
 
 

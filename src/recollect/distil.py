@@ -18,7 +18,7 @@ from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import Busy, StoreFault
 from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
-from recollect.model import KIND_CODE, Event, Kind, Observation
+from recollect.model import KIND_CODE, TOLD_CODES, Event, Kind, Observation
 from recollect.observe import RULES, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of
@@ -28,7 +28,6 @@ from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
 
-EMBEDDED = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 TURNS = 32  # per step and transaction: some tens of milliseconds
 EVENTS = 512  # per step
 HEAD, TAIL = 1_200, 600  # characters of a tool's output that are embedded: how it begins, and how it ended
@@ -190,7 +189,7 @@ class Distiller:
             for session in touched.values():
                 writer.blot(session.key, self.reader.keys_of(session.key))
         last = self.reader.last_key()
-        for events in self.reader.events_above(writer.head.seen, EMBEDDED, EVENTS):
+        for events in self.reader.events_above(writer.head.seen, TOLD_CODES, EVENTS):
             yield Progress("vectors", writer.head.seen, last)
             said = [event for event in events if event.body]
             rows = [
@@ -247,14 +246,14 @@ def _bounded(row: EventRow) -> str:
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
-def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: str | None = None) -> Place:
+def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> Place:
     """Where a turn is: in its session, and in the lines of its log."""
     lines = [event.line for event in events]
     return Place(
         session=session.id,
         turn=turn,
         project=session.project,
-        path=address or session.path,
+        path=address,
         first_line=max(1, min(lines, default=1)),
         last_line=max(1, *lines) if lines else 1,
     )

@@ -29,6 +29,8 @@ class Kind(StrEnum):
 KINDS = tuple(Kind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 SEARCHABLE = KINDS[:-1]
+TOLD = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # what is searched unless asked otherwise
+TOLD_CODES = tuple(KIND_CODE[kind] for kind in TOLD)
 AGENT_ACTS = frozenset({Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL})
 
 

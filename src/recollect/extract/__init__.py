@@ -76,12 +76,13 @@ class Reading(Struct):
     """A turn to be read. One that is too slight has no prompt, and its events were not looked at in vain."""
 
     session: SessionRow
+    address: str
     turn: TurnRow
     events: list[Event]
     prompt: Prompt | None
 
     def place(self) -> Place:
-        return place_of(self.session, self.turn.ordinal, self.events)
+        return place_of(self.session, self.turn.ordinal, self.events, self.address)
 
     def cost(self) -> int:
         return self.prompt.tokens() + ANSWER if self.prompt else 0
@@ -157,10 +158,10 @@ def _end(reading: Reading, limits: Limits, report: Report) -> str:
 def _readings(reader: Reader, read: Read, go_on: Callable[[], bool]) -> Iterator[Reading]:
     for session, turn in unread(reader, read, go_on):
         if Kind.ASSISTANT_RESPONSE not in turn.kinds and Kind.TOOL_CALL not in turn.kinds:
-            yield Reading(session, turn, [], None)
+            yield Reading(session, session.path, turn, [], None)
             continue
         events = [event_of(row) for row in reader.events_of_turn(session.key, turn.ordinal)]
-        yield Reading(session, turn, events, prompt_of(events))
+        yield Reading(session, reader.address(session), turn, events, prompt_of(events))
 
 
 def unread(reader: Reader, read: Read, go_on: Callable[[], bool] = always) -> Iterator[tuple[SessionRow, TurnRow]]:

@@ -19,13 +19,12 @@ from recollect.errors import StoreFault
 from recollect.index.faults import unwritable
 from recollect.index.kinds import OWN
 from recollect.index.words import analyzer, prepared
-from recollect.model import KIND_CODE, Kind
+from recollect.model import TOLD_CODES
 
 VERSION = 2  # of the fields and of what counts as a word; another one means another index
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
-SPOKEN = frozenset(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
-ALL_SPOKEN = 64  # a second kind that all of these carry: nearly every search is for them, and one term filters faster
+ALL_TOLD = 64  # a second kind of all with one of TOLD_CODES: nearly every search is for them, and one term filters faster
 SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
 
@@ -165,8 +164,8 @@ class TextWriter:
             document.add_text("text", prepared(entry.text))
             document.add_unsigned("key", entry.key)
             document.add_unsigned("kind", entry.kind + OWN * entry.own)
-            if entry.kind in SPOKEN and not entry.own:
-                document.add_unsigned("kind", ALL_SPOKEN)
+            if entry.kind in TOLD_CODES and not entry.own:
+                document.add_unsigned("kind", ALL_TOLD)
             document.add_unsigned("session", entry.session)
             document.add_unsigned("turn", turn_number(entry.session, entry.turn))
             document.add_unsigned("seq", entry.seq)
@@ -230,7 +229,7 @@ class TextIndex:
     def _answers(self) -> bool:
         """Whether a small question about every part of the index gets an answer."""
         try:
-            self.index.searcher().search(Query.term_query(SCHEMA, "kind", ALL_SPOKEN), limit=1, count=False)
+            self.index.searcher().search(Query.term_query(SCHEMA, "kind", ALL_TOLD), limit=1, count=False)
         except ValueError:
             return False
         return True
@@ -265,8 +264,8 @@ def in_sessions(query: Query, sessions: Iterable[int]) -> Query:
 def within(query: Query, scope: Scope) -> Query:
     """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
     kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
-    if frozenset(kinds) == SPOKEN:
-        kinds = [ALL_SPOKEN]
+    if frozenset(kinds) == frozenset(TOLD_CODES):
+        kinds = [ALL_TOLD]
     filters = [Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds])]
     if scope.turn is not None and scope.session is not None:
         filters.append(Query.term_query(SCHEMA, "turn", turn_number(scope.session, scope.turn)))

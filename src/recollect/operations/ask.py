@@ -11,7 +11,7 @@ from msgspec import Struct
 from recollect.errors import BadRequest
 from recollect.index.text import Scope
 from recollect.language import Unanswered, open_model
-from recollect.model import KIND_CODE, Kind
+from recollect.model import TOLD_CODES
 from recollect.operations._ids import event_ref
 from recollect.operations._memory_views import NO_PROJECT, day, observation_ref
 from recollect.operations._operation import Clock, now_ms
@@ -29,7 +29,6 @@ OBSERVATIONS, EVENTS = 8, 8  # looked at
 NARRATIVE = 420  # characters of what happened
 FACTS = 5
 SEARCH_MS = 10_000
-SPOKEN = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 WRITE = """\
 Answer the question from the excerpts of past agent sessions below, and from nothing else, in at most {most} tokens: first
 the answer, then the facts that carry it, each with its source in brackets: the id (obs-… or event:…) and the date. Say what
@@ -82,7 +81,7 @@ def gather(realm: Realm, question: str, clock: Clock, project: str | None = None
     observations = recalled(realm, question, filters, mode, OBSERVATIONS)
     with realm.reading() as reader:
         index = realm.text_index(reader)
-        scope = Scope(SPOKEN, project=project)
+        scope = Scope(TOLD_CODES, project=project)
         events: list[Found] = []
         if index is not None:
             events, _ = realm.with_meaning(

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from recollect.errors import Absent, BadEventType, BadRequest
 from recollect.index.text import Scope, TextIndex, Unusable
-from recollect.model import KIND_CODE, SEARCHABLE, Kind, Mode
+from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode
 from recollect.operations import _cursors, _views
 from recollect.operations._arguments import Arguments, one_of, only, whole_number
 from recollect.operations._envelope import Answer, enveloped
@@ -26,7 +26,6 @@ from recollect.store import EventRow, Reader, SessionRow, TurnRow
 LONGEST_QUERY = 4_096  # characters, the contract's
 MOST_HITS = 50
 DEFAULT_HITS = 10
-DEFAULT_TYPES = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)
 MOST_LISTED = 50
 DEFAULT_LISTED = 20
 SEARCH_MS, LIST_MS, BROAD_MS, OPEN_MS = 5_000, 2_000, 3_000, 10_000  # deadlines
@@ -50,7 +49,7 @@ def _query(value: Any) -> str:
 
 def _event_types(value: Any) -> tuple[Kind, ...]:
     if value is None:
-        return DEFAULT_TYPES
+        return TOLD
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
         raise BadRequest("event_types must be a non-empty array of strings", field="event_types")
     for word in value:

@@ -14,7 +14,7 @@ from recollect.distil import Distiller, event_of, place_of, words_around, words_
 from recollect.embed import Unavailable
 from recollect.errors import Absent, BadId, BadRequest, Busy, RecollectError, StoreFault
 from recollect.index.text import Scope, Unusable
-from recollect.model import KIND_CODE, Kind, Observation, observation_type
+from recollect.model import TOLD_CODES, Observation, observation_type
 from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
 from recollect.operations._ids import Id, Noun, parse_id
@@ -38,7 +38,6 @@ MOST_EVIDENCE = 50
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 TYPE = re.compile(r"[a-z][a-z0-9 _-]{0,39}")
 OBSERVATION_ID = re.compile(r"obs-([0-9a-f]{16})")
-SPOKEN = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE))
 OBSERVATIONS_ONLY = ("types", "concepts", "files")
 
 log = logging.getLogger(__name__)
@@ -171,7 +170,7 @@ def _conversations(
         allowed = None
         if not filters.is_empty():
             allowed = reader.sessions_between(filters.since, filters.until, filters.projects)
-        scope = Scope(SPOKEN)
+        scope = Scope(TOLD_CODES)
         try:
             found = realm.with_meaning(
                 "events",
