@@ -4,7 +4,7 @@ What is wrong with the service, or with its vectors, is an `Unavailable` that sa
 """
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from recollect.embed import LONGEST, Unavailable
+from recollect.embed._sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.service import EXAMPLE, Service
 from recollect.settings import EmbeddingSettings
@@ -20,8 +21,6 @@ SECTION = "embedding"
 BATCH = 64
 FLOOR = 0.3  # as of the sentence transformers that most services run; the service does not say
 PROBE = "probe"
-
-Matrix = npt.NDArray[np.float32]
 
 
 class Item(Struct):
@@ -38,7 +37,7 @@ class Answer(Struct):
 ANSWER = msgspec.json.Decoder(Answer)
 
 
-class EndpointModel:
+class EndpointModel(SentenceModel):
     """A service that answered once, and how many numbers it gave."""
 
     floor = FLOOR
@@ -61,13 +60,6 @@ class EndpointModel:
             batch = places[start : start + BATCH]
             found[batch] = self._ask([valid[place] for place in batch])
         return found
-
-    def knows(self, word: str) -> bool:
-        return True  # it reads whole sentences, and its pieces are its own affair
-
-    def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
-        row: Matrix = self.embed([text])[0]
-        return row if row.any() else None
 
     def _ask(self, texts: Sequence[str]) -> Matrix:
         """One row of length 1 for every text, in their order."""

@@ -5,7 +5,7 @@ taken, or one for every text already.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from recollect.embed import LONGEST, Unavailable
+from recollect.embed._sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.settings import EmbeddingSettings
 
@@ -30,10 +31,8 @@ PADS = ("[PAD]", "<pad>")
 FATAL = 4  # onnxruntime writes to standard error what it then raises
 FLOOR = 0.3  # all-MiniLM-L6-v2, LoCoMo: 6 in 100 questions and texts at random reach it, and 86 in 100 that belong together
 
-Matrix = npt.NDArray[np.float32]
 
-
-class OnnxModel:
+class OnnxModel(SentenceModel):
     """A model and its tokenizer, held in memory. Runs on one thread, so that other work is not starved."""
 
     floor = FLOOR
@@ -61,13 +60,6 @@ class OnnxModel:
                 raise self._odd(f"{rows.shape[1]} numbers for a text where {self.dimensions} were expected")
             found[batch] = rows
         return found
-
-    def knows(self, word: str) -> bool:
-        return True  # it reads whole sentences, and its pieces are its own affair
-
-    def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
-        row: Matrix = self.embed([text])[0]
-        return row if row.any() else None
 
     def _pieces(self, text: str) -> Sequence[int]:
         """The ids of a text; none where it has only marks of beginning and end, which would be given a meaning."""
