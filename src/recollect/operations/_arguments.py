@@ -1,11 +1,15 @@
 """Checks of arguments that several families make, each with words of its own."""
 
+import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from recollect.errors import BadRequest
 
 Arguments = dict[str, Any]
+
+ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character between date and time; we do not
 
 
 def only(arguments: Any, allowed: Iterable[str]) -> None:
@@ -49,3 +53,22 @@ def text(value: Any, field: str, most: int) -> str:
     if len(value) > most:
         raise BadRequest(f"{field} must be at most {most:,} characters", field=field)
     return value.strip()
+
+
+def moment(value: Any, field: str) -> int:
+    """A point in time, in microseconds since 1970."""
+    if not isinstance(value, str):
+        raise BadRequest(f"{field} is required: an ISO 8601 datetime with an offset or Z", field=field)
+    try:
+        found = datetime.fromisoformat(value.upper())
+    except ValueError:
+        found = None
+    if found is None or ISO_8601.match(value) is None:
+        raise BadRequest(f"{field} must be an ISO 8601 datetime", field=field)
+    if found.tzinfo is None:
+        raise BadRequest(f"{field} must have an explicit timezone offset or Z", field=field)
+    try:
+        since = found.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    except OverflowError:
+        raise BadRequest(f"{field} is out of range", field=field) from None
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

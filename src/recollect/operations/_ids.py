@@ -1,13 +1,19 @@
-"""Ids as the history family shows them: `session:…`, `turn:…`, `event:…`. Callers must not read anything into them."""
+"""Ids as families show them. History: `session:…`, `turn:…`, `event:…`; callers must not read anything into them.
+
+The others name a session by the same 128 bits as a UUID; trace by the beginning of one, too.
+"""
 
 import re
+import uuid
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
 from recollect.errors import BadId
 
 WELL_FORMED = re.compile(r"(session|turn|event):([A-Za-z0-9_-]{1,128})")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 OURS = re.compile(r"([0-9a-f]{32})(?:-([1-9][0-9]{0,8}))?")
 
 
@@ -46,3 +52,14 @@ def turn_ref(session: bytes, ordinal: int) -> str:
 
 def event_ref(event: bytes) -> str:
     return f"event:{event.hex()}"
+
+
+def uuid_text(key: bytes) -> str:
+    return str(uuid.UUID(bytes=key))
+
+
+def uuid_key(text: Any, field: str) -> bytes:
+    """The 128 bits that a UUID names."""
+    if not isinstance(text, str) or UUID.fullmatch(text) is None:
+        raise BadId(f"{field} must be a UUID", field=field)
+    return bytes.fromhex(text.replace("-", ""))

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
 
 JsonSchema = dict[str, Any]
@@ -59,3 +60,13 @@ class Operation:
     run: Callable[[Realm, Any, Clock], Reply]
     output_schema: JsonSchema | None = None  # of the structured answer, where there is one
     writes: bool = False
+    is_tool: bool = True  # offered to models; what is not, only people and programs ask for
+
+
+@dataclass(frozen=True)
+class Family:
+    """Operations that belong together: they share an envelope, words for errors, and a guide to choosing between them."""
+
+    operations: tuple[Operation, ...]
+    guide: str  # one or two sentences for a model
+    prompts: tuple[Prompt, ...] = ()

@@ -1,8 +1,6 @@
 """The history family: search_sessions, open, list_sessions over Session > Turn > Event."""
 
-import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -13,11 +11,11 @@ from recollect.errors import Absent, BadEventType, BadRequest
 from recollect.index.text import Scope, TextIndex, Unusable
 from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode
 from recollect.operations import _cursors, _views
-from recollect.operations._arguments import Arguments, one_of, only, whole_number
+from recollect.operations._arguments import Arguments, moment, one_of, only, whole_number
 from recollect.operations._envelope import Answer, enveloped
 from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
-from recollect.operations._operation import Clock, Operation, Reply, now_ms
+from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
 from recollect.realms import Realm
 from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
@@ -31,8 +29,6 @@ DEFAULT_LISTED = 20
 SEARCH_MS, LIST_MS, BROAD_MS, OPEN_MS = 5_000, 2_000, 3_000, 10_000  # deadlines
 BROAD = 5_000  # matching sessions that make a window a broad one
 MANY_TURNS = 100
-
-ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character between date and time; we do not
 
 
 # ---- checking what came
@@ -67,26 +63,6 @@ def _within(value: Any) -> Id | None:
     if within.noun is Noun.EVENT:
         raise BadRequest("within_id accepts session and turn IDs, not event IDs", field="within_id")
     return within
-
-
-def _moment(arguments: Arguments, field: str) -> int:
-    """Microseconds since 1970."""
-    value = arguments.get(field)
-    if not isinstance(value, str):
-        raise BadRequest(f"{field} is required: an ISO 8601 datetime with an offset or Z", field=field)
-    try:
-        moment = datetime.fromisoformat(value.upper())
-    except ValueError:
-        moment = None
-    if moment is None or ISO_8601.match(value) is None:
-        raise BadRequest(f"{field} must be an ISO 8601 datetime", field=field)
-    if moment.tzinfo is None:
-        raise BadRequest(f"{field} must have an explicit timezone offset or Z", field=field)
-    try:
-        since = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    except OverflowError:
-        raise BadRequest(f"{field} is out of range", field=field) from None
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _first_millisecond(microseconds: int) -> int:
@@ -332,7 +308,7 @@ OPENERS = {Noun.SESSION: _open_session, Noun.TURN: _open_turn, Noun.EVENT: _open
 def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
     def answer(given: Arguments) -> Answer:
         only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
-        start, end = _moment(given, "start_datetime"), _moment(given, "end_datetime")
+        start, end = moment(given.get("start_datetime"), "start_datetime"), moment(given.get("end_datetime"), "end_datetime")
         if end <= start:
             raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
         start, end = _first_millisecond(start), _first_millisecond(end)
@@ -385,8 +361,12 @@ def _replied(operation: Callable[[Realm, Any, Clock], bytes]) -> Callable[[Realm
     return run
 
 
-OPERATIONS = (
-    Operation(run=_replied(search_sessions), **SEARCH),
-    Operation(run=_replied(open_id), **OPEN),
-    Operation(run=_replied(list_sessions), **LIST),
+FAMILY = Family(
+    operations=(
+        Operation(run=_replied(search_sessions), **SEARCH),
+        Operation(run=_replied(open_id), **OPEN),
+        Operation(run=_replied(list_sessions), **LIST),
+    ),
+    guide="For the exact words of a prompt, answer, command or output: search_sessions, then open the event, turn or "
+    "session ids it returns, smallest first. list_sessions browses by date.",
 )

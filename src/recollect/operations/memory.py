@@ -19,8 +19,9 @@ from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
 from recollect.operations._ids import Id, Noun, parse_id
 from recollect.operations._memory_words import GET_OBSERVATIONS, READ, RECORD, SEARCH
-from recollect.operations._operation import Clock, Operation, Reply, now_ms
+from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
 from recollect.operations._transcript import transcript
+from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
 from recollect.redact import redact_all
 from recollect.search import Meaning, Mode, deadline_check, parse
@@ -340,9 +341,14 @@ def _embed_at_once(realm: Realm) -> None:
         distiller.embed_observations()
 
 
-OPERATIONS = (
-    Operation(run=_replied(search), **SEARCH),
-    Operation(run=_replied(get_observations), **GET_OBSERVATIONS),
-    Operation(run=_replied(read), **READ),
-    Operation(run=_replied(record_observation), **RECORD),
+FAMILY = Family(
+    operations=(
+        Operation(run=_replied(search), **SEARCH),
+        Operation(run=_replied(get_observations), **GET_OBSERVATIONS),
+        Operation(run=_replied(read), **READ),
+        Operation(run=_replied(record_observation), **RECORD),
+    ),
+    guide="For what was learnt (decisions and reasons, causes and fixes): search, then get_observations, then read, each "
+    "dearer than the one before. record_observation keeps an insight of yours.",
+    prompts=(SEARCH_CONVERSATION,),
 )

@@ -21,19 +21,10 @@ class Prompt(Struct, frozen=True):
         return f"{instructions.strip()}\n\n{asked}"
 
 
-PROMPTS: dict[str, tuple[Prompt, ...]] = {
-    "memory": (
-        Prompt(
-            "search-conversation",
-            "Answer from past sessions",
-            "Goes search, details, read by itself and answers in 1,000 to 2,000 tokens with its sources.",
-            {"question": "What you want to know."},
-            "search-conversation.md",
-        ),
-    ),
-}
-
-
-def prompts_of(toolsets: tuple[str, ...]) -> dict[str, Prompt]:
-    """The prompts that go with some families of tools."""
-    return {prompt.name: prompt for name in toolsets for prompt in PROMPTS.get(name, ())}
+SEARCH_CONVERSATION = Prompt(
+    "search-conversation",
+    "Answer from past sessions",
+    "Goes search, details, read by itself and answers in 1,000 to 2,000 tokens with its sources.",
+    {"question": "What you want to know."},
+    "search-conversation.md",
+)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from recollect import __version__
-from recollect.operations import Clock, Operation, Reply
+from recollect.operations import Clock, Offer, Operation, Reply
 from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
 
@@ -31,15 +31,6 @@ UNSUPPORTED_VERSION = -32022
 
 SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
 CAPABILITIES = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
-INSTRUCTIONS = (
-    "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
-    "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "
-    "command, 'as we did last time'), ask it. For what was learnt (decisions and reasons, causes and fixes): search, then "
-    "get_observations, then read, each dearer than the one before. For the exact words of a prompt, answer, command or "
-    "output: search_sessions, then open the event, turn or session ids it returns, smallest first. list_sessions browses "
-    "by date. record_observation keeps an insight of yours; all other tools only read."
-)
-
 Message = dict[str, Any]
 Send = Callable[[Message], None]
 
@@ -62,12 +53,9 @@ class Call(Struct):
 class McpServer:
     """Answers messages. `send` may be called from several threads and must write one message at a time."""
 
-    def __init__(
-        self, realm: Realm, operations: dict[str, Operation], send: Send, prompts: dict[str, Prompt] | None = None
-    ) -> None:
+    def __init__(self, realm: Realm, offer: Offer, send: Send) -> None:
         self.realm = realm
-        self.operations = operations
-        self.prompts = prompts or {}
+        self.offer = offer
         self.send = send
         self.sampling: Sampling | None = None  # set where the client can be asked something as well
         self._running: dict[str | int, Call] = {}
@@ -141,20 +129,20 @@ class McpServer:
             case "ping":
                 result: Message = {}
             case "tools/list":
-                result = {"tools": [_tool(operation) for operation in self.operations.values()]}
+                result = {"tools": [_tool(operation) for operation in self.offer.operations.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "tools/call":
                 result = self._call_tool(call, params, meta)
             case "prompts/list":
-                result = {"prompts": [_prompt(prompt) for prompt in self.prompts.values()]}
+                result = {"prompts": [_prompt(prompt) for prompt in self.offer.prompts.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "prompts/get":
                 result = self._get_prompt(params)
             case "server/discover":
                 versions = [*STATELESS, *reversed(HANDSHAKE)]
-                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": self.offer.guide}
                 result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
                 stateless = True
             case _:
@@ -169,12 +157,12 @@ class McpServer:
             "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER,
-            "instructions": INSTRUCTIONS,
+            "instructions": self.offer.guide,
         }
 
     def _call_tool(self, call: Call, params: Message, meta: Message) -> Message:
         name = params.get("name")
-        operation = self.operations.get(name) if isinstance(name, str) else None
+        operation = self.offer.operations.get(name) if isinstance(name, str) else None
         if operation is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         token = meta.get("progressToken")
@@ -186,7 +174,7 @@ class McpServer:
 
     def _get_prompt(self, params: Message) -> Message:
         name, given = params.get("name"), params.get("arguments") or {}
-        prompt = self.prompts.get(name) if isinstance(name, str) else None
+        prompt = self.offer.prompts.get(name) if isinstance(name, str) else None
         if prompt is None:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
         if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):

@@ -9,8 +9,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from recollect.operations import Clock, Operation
-from recollect.operations.prompts import Prompt
+from recollect.operations import Clock, Offer
 from recollect.realms import Realm
 from recollect.surfaces.mcp import PARSE_ERROR, McpServer, Message, encode
 
@@ -18,9 +17,7 @@ WORKERS = 4  # tool calls that may run side by side
 Job = Callable[[], None]
 
 
-def serve(
-    realm: Realm, operations: dict[str, Operation], prompts: dict[str, Prompt], stdin: BinaryIO, stdout: BinaryIO
-) -> None:
+def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer until the client closes its end. Nothing that it sends can end the loop."""
     writing = threading.Lock()
 
@@ -30,7 +27,7 @@ def serve(
             stdout.write(line)
             stdout.flush()
 
-    server = McpServer(realm, operations, send, prompts)
+    server = McpServer(realm, offer, send)
     if realm.settings.extraction.by == "sampling":
         from recollect.surfaces.mcp_sampling import Sampling  # which hardly anybody asks for: the rest starts at once
 

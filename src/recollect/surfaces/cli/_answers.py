@@ -1,4 +1,4 @@
-"""From an envelope to the terminal: as it is for programs, drawn for people."""
+"""From an answer to the terminal: as it is for programs, drawn for people."""
 
 import sys
 from collections.abc import Callable
@@ -7,19 +7,31 @@ from typing import Any
 import click
 import msgspec
 
-USAGE_ERRORS = {"invalid_request", "invalid_id", "unsupported_event_type"}
+REFUSED = ("invalid_", "unsupported_", "ambiguous_")  # how the codes of usage errors begin, where they are words
+BAD_REQUEST = 400
 
 
-def deliver(envelope: bytes, *, as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
+def deliver(body: bytes, *, as_json: bool, show: Callable[[Any], None]) -> None:
     """Print an answer. An error keeps its exit code either way: 2 for a bad request, 1 for everything else."""
-    answer = msgspec.json.decode(envelope)
+    answer = msgspec.json.decode(body)
+    error = _error(answer)
     if as_json:
-        click.echo(envelope.decode())
-    elif "error" in answer:
-        click.echo(f"recollect: {answer['error']['message']}", err=True)
+        click.echo(body.decode())
+    elif error is not None:
+        click.echo(f"recollect: {error['message']}", err=True)
     else:
-        for warning in answer["warnings"]:
+        for warning in answer.get("warnings") or ():
             click.echo(f"! {warning}", err=True)
         show(answer)
-    if "error" in answer:
-        sys.exit(2 if answer["error"]["code"] in USAGE_ERRORS else 1)
+    if error is not None:
+        sys.exit(2 if _is_refused(error["code"]) else 1)
+
+
+def _error(answer: Any) -> dict[str, Any] | None:
+    """What an answer says went wrong: some families wrap it, one is a bare code and message."""
+    error: dict[str, Any] | None = answer if answer.keys() == {"code", "message"} else answer.get("error")
+    return error
+
+
+def _is_refused(code: str | int) -> bool:
+    return code == BAD_REQUEST if isinstance(code, int) else code.startswith(REFUSED)

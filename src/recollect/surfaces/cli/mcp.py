@@ -6,8 +6,7 @@ import sys
 import click
 
 from recollect.errors import BadSettings
-from recollect.operations import TOOLSETS, operations_of
-from recollect.operations.prompts import prompts_of
+from recollect.operations import TOOLSETS, offer_of
 from recollect.realms import Realm
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
 from recollect.surfaces.mcp_stdio import serve, standard_streams
@@ -34,7 +33,7 @@ def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
     streams = standard_streams()
     watcher = None if no_sync else _watch(opened)
     try:
-        serve(opened, operations_of(names), prompts_of(names), *streams)
+        serve(opened, offer_of(names), *streams)
     finally:
         if watcher is not None and watcher.stdin is not None:
             watcher.stdin.close()
