@@ -21,6 +21,7 @@ import meaning
 import peers
 import product
 import report
+import strings
 from generate import cached_home, cached_tiny_files
 from product import Installation
 from queries import COUNT, queries
@@ -61,6 +62,8 @@ def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measur
         *stage("search", events, lambda: latency.latencies(here, events, asked, warm_up)),
         *stage("distil", events, lambda: meaning.distilled(here, events)),
         *stage("meaning", events, lambda: meaning.latencies(here, events, plan.queries)),
+        *stage("previews", events, lambda: strings.latencies(here, events, plan.queries)),
+        *stage("long session", events, lambda: strings.long_session(here, events, plan.repetitions)),
         *stage("append", events, lambda: freshness.append_to_searchable(here, events, plan.repetitions)),
     ]
     if not plan.peers:

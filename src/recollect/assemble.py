@@ -37,8 +37,8 @@ WEB_TOOLS = {
     "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
 }  # fmt: skip
 OWN_SERVER = re.compile(r"^(?:mcp__)?(?:recollect|moraine)(?:[-_.:/][a-z0-9_-]*)?(?:__|[./:])", re.IGNORECASE)
-OWN_NAMES = {"search_sessions", "list_sessions"}
-OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask)\b")
+OWN_NAMES = {"search_sessions", "list_sessions", "search_event_previews", "query_journey_history"}
+OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey)\b")
 
 
 class Call(Struct, array_like=True):

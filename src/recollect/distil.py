@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import Busy, StoreFault
+from recollect.index import pieces
+from recollect.index.engine import Unusable
 from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
-from recollect.model import KIND_CODE, TOLD_CODES, Event, Kind, Observation
+from recollect.model import KIND_CODE, KINDS, TOLD_CODES, Event, Kind, Observation
 from recollect.observe import RULES, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of
@@ -35,6 +37,9 @@ OUTPUT = (6_000, 4_000)  # characters, first and last, that rules see of a tool'
 SPEECH = (24_000, 8_000)  # and of what was said
 SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
 AROUND = 6_000  # characters of all of them together
+LAG = 5_000  # events that the index of pieces may be behind: looking through them takes some 30 milliseconds
+PIECES_TEXTS = 500  # per step
+COMMIT_TEXTS = 20_000  # texts between two commits of that index: what stopping a pass costs at most
 VERSION, SEEN = "rules", "seen"  # in the memory's meta: by which rules, and up to which event all was looked at
 
 
@@ -70,12 +75,17 @@ def is_level(realm: Path, settings: Settings) -> bool:
     with ExitStack() as stack:
         stack.callback(reader.close)
         stack.callback(memory.close)
-        return memory.meta(LEVEL) == _state(reader.state(), memory, settings)
+        return memory.meta(LEVEL) == _state(reader.state(), memory, settings) and not _lags(realm, reader)
 
 
 def _state(archive: str, memory: Memory, settings: Settings) -> str:
     """The archive, what was recorded, and our own rules in a line: while it is the same, so is what follows from them."""
     return f"{archive} {memory.last_key()} {RULES} {msgspec.json.encode(settings.embedding).decode()}"
+
+
+def _lags(realm: Path, reader: Reader) -> bool:
+    """Whether so much came since the index of pieces was last written that it is worth writing."""
+    return reader.last_key() - pieces.seen(realm, reader.meta("identity") or "") >= LAG
 
 
 class Distiller:
@@ -104,16 +114,49 @@ class Distiller:
     def steps(self) -> Iterator[Progress]:
         """One pass. Stopping between two steps loses nothing."""
         archive = self.reader.state()
-        if self.memory.meta(LEVEL) == _state(archive, self.memory, self.settings):
+        lags = _lags(self.realm, self.reader)
+        if self.memory.meta(LEVEL) == _state(archive, self.memory, self.settings) and not lags:
             return
         if self.memory.meta(VERSION) != str(RULES):
             self.memory.look_again()
             self.memory.put_meta(VERSION, str(RULES))
         touched = self._touched()
+        emptied = self._still_found(touched)
         yield from self._observe(touched)
+        if lags or emptied:
+            yield from self._cut(emptied)
         state = _state(archive, self.memory, self.settings)  # what is recorded from here on counts as new
         if (yield from self._embed(touched)):
             self.memory.put_meta(LEVEL, state)
+
+    # ---- pieces
+
+    def _still_found(self, touched: Mapping[bytes, SessionRow]) -> list[int]:
+        """Sessions that the index of pieces knows although nothing of them may be found any more."""
+        gone = [session.key for session in touched.values() if not session.event_count]
+        try:
+            index = pieces.PieceIndex(self.realm, self.reader.meta("identity") or "") if gone else None
+        except Unusable:
+            return []
+        return [session for session in gone if index is not None and index.holds(session)]
+
+    def _cut(self, emptied: Sequence[int]) -> Iterator[Progress]:
+        """Bring the index of pieces level. What was added since its last commit is lost if this is stopped."""
+        writer = pieces.PieceWriter(self.realm, self.reader.meta("identity") or "")
+        last, added = self.reader.last_key(), 0
+        try:
+            writer.remove("session", emptied)
+            for rows in self.reader.entries_above(writer.seen, len(KINDS), PIECES_TEXTS):
+                yield Progress("pieces", rows[0][0].key, last)
+                writer.add(_text_of(event, source, started) for event, source, _, started in rows if event.body)
+                added += len(rows)
+                if added >= COMMIT_TEXTS:
+                    writer.commit_up_to(rows[-1][0].key)
+                    added = 0
+                last = max(last, rows[-1][0].key)
+            writer.commit_up_to(last)
+        finally:
+            writer.close()
 
     # ---- observations
 
@@ -218,6 +261,10 @@ class Distiller:
             writer.add(rows, model.embed([gist(row) for row in found]), found[-1].key)
 
 
+def _text_of(event: EventRow, source: str, started: int) -> pieces.Text:
+    return pieces.Text(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+
+
 def event_of(row: EventRow) -> Event:
     """An event as the rules see it."""
     is_call = row.kind is Kind.TOOL_CALL
@@ -275,21 +322,22 @@ def gist(row: ObservationRow) -> str:
 def words_around(events: Sequence[Event]) -> str:
     """The words of a turn's prompts and answers: they find its observations too."""
     spoken = [event.text[:SPOKEN] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
-    return _words("\n".join(spoken)[:AROUND])
+    return words_in("\n".join(spoken)[:AROUND])
 
 
 def words_of(observation: Observation, around: str) -> Words:
     """What finds an observation, word by word as the text index would cut it."""
     named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
     return Words(
-        title=_words(f"{observation.title}\n{observation.subtitle}"),
-        facts=_words("\n".join(named)),
-        narrative=_words(observation.narrative),
+        title=words_in(f"{observation.title}\n{observation.subtitle}"),
+        facts=words_in("\n".join(named)),
+        narrative=words_in(observation.narrative),
         around=around,
     )
 
 
-def _words(text: str) -> str:
+def words_in(text: str) -> str:
+    """The words of a text as the text index would cut them, separated by spaces: what the memory's own indexes hold."""
     return " ".join(words(prepared(text)))
 
 

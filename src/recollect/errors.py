@@ -3,7 +3,11 @@
 RecollectError
 ├── BadRequest          an argument is missing, malformed or out of range
 │   ├── BadId           an id that no family of ours ever gave out
-│   └── BadEventType    an event type outside the vocabulary
+│   │   └── Ambiguous   the beginning of more than one id
+│   ├── BadEventType    an event type outside the vocabulary
+│   ├── BadDetailLevel  a depth of detail that there is not
+│   ├── BadCursor       a cursor of another question, or none at all
+│   └── OutOfRange      a place beyond the last one
 ├── Absent              a well-formed id of something that is not here
 ├── DeadlineExceeded    the work was stopped because its time was up
 ├── Busy                another process is writing this realm
@@ -19,7 +23,11 @@ from typing import Any
 class ErrorKind(StrEnum):
     BAD_ARGUMENT = "bad argument"
     BAD_ID = "bad id"
+    AMBIGUOUS = "ambiguous prefix"
     BAD_EVENT_TYPE = "bad event type"
+    BAD_DETAIL_LEVEL = "bad detail level"
+    BAD_CURSOR = "bad cursor"
+    OUT_OF_RANGE = "index out of range"
     ABSENT = "unknown object"
     DEADLINE = "deadline"
     BUSY = "busy"
@@ -46,8 +54,24 @@ class BadId(BadRequest):
     kind = ErrorKind.BAD_ID
 
 
+class Ambiguous(BadId):
+    kind = ErrorKind.AMBIGUOUS
+
+
 class BadEventType(BadRequest):
     kind = ErrorKind.BAD_EVENT_TYPE
+
+
+class BadDetailLevel(BadRequest):
+    kind = ErrorKind.BAD_DETAIL_LEVEL
+
+
+class BadCursor(BadRequest):
+    kind = ErrorKind.BAD_CURSOR
+
+
+class OutOfRange(BadRequest):
+    kind = ErrorKind.OUT_OF_RANGE
 
 
 class Absent(RecollectError):

@@ -77,6 +77,10 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
     cache_write: int = 0
     reasoning: int = 0
 
+    def total(self) -> int:
+        """All tokens that went in or came out. What was reasoned is part of what came out."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.input + other.input,

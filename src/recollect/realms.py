@@ -15,10 +15,13 @@ import msgspec
 
 from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import BadSettings, Busy, StoreFault
-from recollect.index.text import TextIndex, Unusable
+from recollect.index.engine import Unusable
+from recollect.index.pieces import PieceIndex, seen
+from recollect.index.text import TextIndex
 from recollect.search import Meaning, Mode
+from recollect.search.substring import Known
 from recollect.settings import Settings
-from recollect.store import OutOfDate, Reader, Writer, archive_of
+from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_database
 from recollect.store.lock import exclusive, is_held
 from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
 
@@ -60,7 +63,9 @@ class Realm:
         self.settings = settings
         self.folder = settings.home / "realms" / name
         self._local = threading.local()
+        self._has_memory = False  # once it was there, it must stay
         self._index: TextIndex | None = None
+        self._pieces: PieceIndex | None = None
         self._healing: subprocess.Popen[bytes] | None = None
         self._opening = threading.Lock()
         self._model: Embedder | Unavailable | None = None
@@ -84,10 +89,10 @@ class Realm:
     def reading(self) -> Iterator[Reader]:
         """This thread's connection to the archive; a broken one is not kept."""
         reader: Reader | None = getattr(self._local, "reader", None)
-        if reader is None or self._local.file != self._file():  # another file has taken the archive's place
+        if reader is None or self._local.file != file_at(archive_of(self.folder)):  # another file took the archive's place
             reader = self._local.reader = self._open_reader()
-            self._local.file = self._file()
-            self._index = None
+            self._local.file = file_at(archive_of(self.folder))
+            self._index = self._pieces = None
         try:
             yield reader
         except StoreFault:
@@ -95,14 +100,6 @@ class Realm:
             raise
         finally:
             reader.stop_when(None)
-
-    def _file(self) -> tuple[int, int] | None:
-        """Which file the archive is, by what its name cannot tell."""
-        try:
-            found = archive_of(self.folder).stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     def _open_reader(self) -> Reader:
         """A reader of the archive, which is made or brought up to date first unless some writer is about to do so."""
@@ -130,14 +127,27 @@ class Realm:
                     return None
             return self._index
 
+    def pieces(self, reader: Reader) -> Known:
+        """What finds strings inside words, and how far it is. Its mark is read first: it may only be behind."""
+        archive = reader.meta("identity") or ""
+        mark = seen(self.folder, archive)
+        with self._opening:
+            if self._pieces is None and mark:
+                try:
+                    self._pieces = PieceIndex(self.folder, archive)
+                except Unusable:
+                    mark = 0
+            return Known(self._pieces, mark) if mark else Known(None, 0)
+
     # ---- memory and meaning
 
     @contextmanager
     def remembering(self, *, writable: bool = False) -> Iterator[Memory]:
         """This thread's connection to the memory, which is made where there is none yet."""
         name = "memory_for_writing" if writable else "memory"
+        self._check_memory()
         memory: Memory | None = getattr(self._local, name, None)
-        if memory is None:
+        if memory is None or memory.file != file_at(memory.path):  # another file has taken the memory's place
             memory = self._open_memory(writable=writable)
             setattr(self._local, name, memory)
         try:
@@ -145,13 +155,25 @@ class Realm:
         except StoreFault:
             setattr(self._local, name, None)
             raise
+        finally:
+            memory.stop_when(None)
+
+    def _check_memory(self) -> None:
+        """A memory deleted or overwritten under us is a fault: SQLite might go on writing into a file that nobody sees."""
+        path = memory_of(self.folder)
+        if self._has_memory and not path.exists():
+            raise StoreFault(f"The memory {path} was deleted while in use. Start Recollect again to begin a new one.")
+        if self._has_memory and not is_database(path):
+            raise StoreFault(f"The memory {path} is damaged: it does not begin as a database does.")
 
     def _open_memory(self, *, writable: bool) -> Memory:
         try:
-            return Memory(self.folder, writable=writable)
+            memory = Memory(self.folder, writable=writable)
         except OutOfDate:
             Memory(self.folder, writable=True).close()
-            return Memory(self.folder, writable=writable)
+            memory = Memory(self.folder, writable=writable)
+        self._has_memory = True
+        return memory
 
     def with_meaning(self, of: str, mode: Mode, ask: Callable[[Meaning | None], Answer]) -> Answer:
         """Ask by meaning too, where the mode wants that; by words alone where the model does not answer."""
@@ -208,14 +230,15 @@ class Realm:
         return [*warnings, "The memory is still being made of what was read last."] if behind and not fault else warnings
 
     def index_failed(self) -> None:
-        """A search found the index unreadable: open it anew next time."""
-        self._index = None
+        """A search found an index unreadable: open it anew next time."""
+        self._index = self._pieces = None
 
     def forget(self) -> None:
         """After a repair: open everything anew."""
-        self._index = None
+        self._index = self._pieces = None
         self._vectors = {}
         self._local = threading.local()
+        self._has_memory = False
 
     def condition(self, reader: Reader) -> Condition:
         """How the index stands to the archive."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from recollect.index.text import folder_of
+from recollect.index.text import TEXT
 from recollect.ingest import Report, sync
 from recollect.sources import all_sources
 from recollect.store import archive_of
@@ -594,7 +594,7 @@ INDEX_DAMAGES = {
 def index_damaged(request: pytest.FixtureRequest, person: Person) -> Person:
     fill(person)
     person.sync()
-    INDEX_DAMAGES[request.param](folder_of(person.realm))
+    INDEX_DAMAGES[request.param](TEXT.folder(person.realm))
     return person
 
 
@@ -640,7 +640,7 @@ def test_doctor_names_a_damaged_index_and_mends_it(index_damaged: Person) -> Non
     sentences(mended)
     assert mended.returncode == 0, mended.stdout
     assert finds_everything(index_damaged)
-    assert [path.name for path in index_damaged.realm.glob("text-*")] == [folder_of(index_damaged.realm).name]
+    assert [path.name for path in index_damaged.realm.glob("text-*")] == [TEXT.folder(index_damaged.realm).name]
 
 
 def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> None:
@@ -648,15 +648,15 @@ def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> N
     person.sync()
     with person.mcp() as client:
         assert is_complete(client)
-        shutil.rmtree(folder_of(person.realm))
-        until(lambda: is_complete(client) and (folder_of(person.realm) / "meta.json").exists())
+        shutil.rmtree(TEXT.folder(person.realm))
+        until(lambda: is_complete(client) and (TEXT.folder(person.realm) / "meta.json").exists())
 
 
 def test_an_index_deleted_under_a_running_watcher_comes_back(person: Person) -> None:
     fill(person)
     person.sync()
     with watching(person), person.mcp() as client:
-        shutil.rmtree(folder_of(person.realm))
+        shutil.rmtree(TEXT.folder(person.realm))
         said = Claude()
         write(person.claude_log(said.session), [said.prompt("something new")])
         until(lambda: client.call("search_sessions", query="something")["data"]["result_count"] == 1)

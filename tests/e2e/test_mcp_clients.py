@@ -19,7 +19,11 @@ from tests.logs import Claude, write
 
 TYPESCRIPT = Path(__file__).parent / "typescript"
 HISTORY = ["search_sessions", "open", "list_sessions"]
-TOOLS = [*HISTORY, "search", "get_observations", "read", "record_observation"]
+JOURNEYS = ["get_or_create_journey", "query_journey_history", "add_document_to_journey", "link_session_to_journey"]
+TRACE = ["search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events"]
+WRITING = {"record_observation", *JOURNEYS} - {"query_journey_history"}
+NOBODY = "00000000-0000-4000-8000-000000000000"
+TOOLS = [*HISTORY, *TRACE, "search", "get_observations", "read", "record_observation", *JOURNEYS]
 NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
 
@@ -53,6 +57,18 @@ def calls(person: Person) -> list[tuple[str, Any]]:
         ("list_sessions", window),
         ("list_sessions", {**window, "nonsense": 1}),
         ("list_sessions", {}),
+        ("search_event_previews", {"query": "oat ti"}),
+        ("search_event_previews", {"query": ""}),
+        ("get_event_details", {"session_id": session.id.hex()[:4], "event_index": 0}),
+        ("get_event_details", {"session_id": session.id.hex()[:4], "event_index": 99}),
+        ("get_session_details", {"session_id": session.id.hex()[:4], "detail_level": "full"}),
+        ("analyze_session", {"session_id": "*"}),
+        ("search_events", {"pattern": "boat"}),
+        ("get_or_create_journey", {}),
+        ("get_or_create_journey", {"user_id": NOBODY}),
+        ("query_journey_history", {"journey_id": NOBODY}),
+        ("add_document_to_journey", {"journey_id": NOBODY, "document_type": "poem"}),
+        ("link_session_to_journey", {"journey_id": NOBODY, "session_id": NOBODY}),
     ]
 
 
@@ -137,24 +153,37 @@ def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
     assert [tool["name"] for tool in told["tools"]] == TOOLS
     for tool in told["tools"]:
         assert tool["inputSchema"]["properties"]
-        assert bool(tool.get("outputSchema")) is (tool["name"] in HISTORY)
-        assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "record_observation")
+        assert bool(tool.get("outputSchema")) is (tool["name"] in [*HISTORY, *JOURNEYS])
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in WRITING)
 
 
 def test_a_client_accepts_every_answer_and_every_error(told: Told, person: Person) -> None:
     """Each of these clients checks an answer against the tool's output schema and throws when it does not fit."""
     for (name, given), result in zip(calls(person), told["results"], strict=True):
         assert "threw" not in result, (name, given, result)
-        assert result["structuredContent"]["tool"] == name
-        assert not result["isError"]
-        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        if name in HISTORY:
+            assert result["structuredContent"]["tool"] == name
+            assert not result["isError"]
+        elif name in TRACE:
+            assert result["isError"] is ("error" in result["structuredContent"])
+        else:  # the schema of a journey tool has no room for errors, so these are text only
+            assert result["isError"] is (result.get("structuredContent") is None)
+        assert result.get("structuredContent") in (body(result), None)
+
+
+def body(result: Any) -> Any:
+    return json.loads(result["content"][0]["text"])
 
 
 def test_a_client_gets_the_same_as_everybody_else(told: Told, person: Person) -> None:
     with person.mcp() as client:
         for (name, given), result in zip(calls(person), told["results"], strict=True):
-            expected = client.request("tools/call", {"name": name, "arguments": given})["result"]["structuredContent"]
-            assert {**result["structuredContent"], "performance": ...} == {**expected, "performance": ...}
+            expected = body(client.request("tools/call", {"name": name, "arguments": given})["result"])
+            anew = {
+                "performance": ...,
+                **({"journey_id": ..., "created_at": ..., "is_new": ...} if name in JOURNEYS else {}),
+            }
+            assert {**body(result), **anew} == {**expected, **anew}
 
 
 def test_a_client_that_wants_to_see_progress_sees_it(person: Person) -> None:
@@ -176,8 +205,11 @@ def test_a_client_that_wants_to_see_progress_sees_it(person: Person) -> None:
 def test_half_of_the_calls_succeed(person: Person) -> None:
     """What the tests above compare has both in it."""
     with person.mcp() as client:
-        envelopes = [client.call(name, **given) for name, given in calls(person)]
-    assert [envelope.get("error", {}).get("code") for envelope in envelopes] == [
+        answers = [body(client.request("tools/call", {"name": name, "arguments": given})["result"])
+                   for name, given in calls(person)]  # fmt: skip
+    assert [answer.get("error", answer).get("code") for answer in answers] == [
         None, "invalid_request", "unsupported_event_type", None, None, "not_found", "invalid_id", None,
         "invalid_request", "invalid_request",
+        None, "invalid_parameter", None, "invalid_event_index", None, "invalid_session_id", None,
+        None, None, 404, 400, 404,
     ]  # fmt: skip

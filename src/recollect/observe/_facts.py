@@ -25,6 +25,7 @@ INTRODUCTION = 40  # characters in which what introduces a fact ends
 NUMBERED = re.compile(r"\s*\(#\d+\)$")
 INTRODUCED = re.compile(r"(?:Committed|Pull request): ")
 ASKED, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the story
+CAUSED = "Cause: "  # how the line of the story begins that says why it was so
 
 
 def facts_of(turn: Turn, kind: str, title: str) -> list[str]:
@@ -145,7 +146,7 @@ def narrative_of(turn: Turn, kind: str, subject: str) -> str:
     if asked := asked_in(turn, subject):
         lines.append(f"Asked: {cut(asked, ASKED)}")
     if turn.causes and kind in {"bug-fix", "diagnosis"}:
-        lines.append(f"Cause: {cut(turn.causes[0], CAUSE)}")
+        lines.append(f"{CAUSED}{cut(turn.causes[0], CAUSE)}")
     if done := _done(turn):
         lines.append(f"Done: {cut(done, DONE)}" if turn.changed or turn.commits else f"Answered: {cut(done, DONE)}")
     if ended := _ended(turn):

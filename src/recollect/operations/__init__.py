@@ -6,7 +6,7 @@ tells a model when to use it.
 
 from msgspec import Struct
 
-from recollect.operations import history, memory
+from recollect.operations import history, journeys, memory, trace
 from recollect.operations._operation import Clock, Family, Operation, Reply
 from recollect.operations.prompts import Prompt
 
@@ -14,7 +14,9 @@ __all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Family", "Offer", "Operation", "R
 
 TOOLSETS: dict[str, Family] = {
     "history": history.FAMILY,
+    "trace": trace.FAMILY,
     "memory": memory.FAMILY,
+    "journeys": journeys.FAMILY,
 }
 OPERATIONS: dict[str, Operation] = {one.name: one for family in TOOLSETS.values() for one in family.operations}
 OPENING = (

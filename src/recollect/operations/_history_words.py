@@ -17,6 +17,11 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
+def _shape(**properties: Any) -> dict[str, Any]:
+    """An object inside another one: what may be in it, told in few words, because every client carries them along."""
+    return {"type": "object", "properties": properties}
+
+
 def _array(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
@@ -27,16 +32,16 @@ _HIT = _object(
     rank={"type": "integer", "minimum": 1},
     score={"type": "number", "minimum": 0, "maximum": 1},
     id=ID,
-    event=_object(id=ID, type={"enum": list(KINDS)}, timestamp=TIME, ordinal=COUNT, terminal=FLAG),
-    turn=_object(id=ID, ordinal=COUNT, completed=FLAG, event_count=COUNT),
-    session=_object(**_HEAD),
-    snippet=_object(text=TEXT, truncated=FLAG),
-    open=_object(event_id=ID, turn_id=ID, session_id=ID),
+    event=_shape(id=ID, type={"enum": list(KINDS)}, timestamp=TIME, ordinal=COUNT, terminal=FLAG),
+    turn=_shape(id=ID, ordinal=COUNT, completed=FLAG, event_count=COUNT),
+    session=_shape(**_HEAD),
+    snippet=_shape(text=TEXT, truncated=FLAG),
+    open=_shape(event_id=ID, turn_id=ID, session_id=ID),
 )
 _LISTED = _object(
     rank=COUNT,
     id=ID,
-    session=_object(
+    session=_shape(
         **_HEAD,
         turn_count=COUNT,
         event_count=COUNT,
@@ -44,7 +49,7 @@ _LISTED = _object(
         session_slug=TEXT,
         session_summary=TEXT,
     ),
-    open=_object(session_id=ID),
+    open=_shape(session_id=ID),
 )
 
 SEARCH: dict[str, Any] = {

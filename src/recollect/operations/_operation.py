@@ -60,6 +60,7 @@ class Operation:
     run: Callable[[Realm, Any, Clock], Reply]
     output_schema: JsonSchema | None = None  # of the structured answer, where there is one
     writes: bool = False
+    repeatable: bool = True  # asked twice, it does no more than asked once
     is_tool: bool = True  # offered to models; what is not, only people and programs ask for
 
 

@@ -65,7 +65,7 @@ def _tools(events: Sequence[EventRow]) -> str:
         return ""
     counted = Counter(event.tool or "tool" for event in calls)
     named = [f"{tool} ×{count}" if count > 1 else tool for tool, count in counted.most_common(NAMED)]
-    failed = sum(event.failed or bool(event.exit_code) for event in events if event.kind is Kind.TOOL_RESPONSE)
+    failed = sum(event.has_failed() for event in events if event.kind is Kind.TOOL_RESPONSE)
     files = list(dict.fromkeys(name for event in calls if (name := _file(event))))[:NAMED]
     more = f"; on {', '.join(f'`{name}`' for name in files)}" if files else ""
     return f"**Tools:** {', '.join(named)}{more}{f'; {failed} failed' if failed else ''}"

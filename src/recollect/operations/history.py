@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from recollect.errors import Absent, BadEventType, BadRequest
-from recollect.index.text import Scope, TextIndex, Unusable
+from recollect.index.engine import Unusable
+from recollect.index.text import Scope, TextIndex
 from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode
 from recollect.operations import _cursors, _views
 from recollect.operations._arguments import Arguments, moment, one_of, only, whole_number

@@ -13,7 +13,8 @@ from typing import Any
 from recollect.distil import Distiller, event_of, place_of, words_around, words_of
 from recollect.embed import Unavailable
 from recollect.errors import Absent, BadId, BadRequest, Busy, RecollectError, StoreFault
-from recollect.index.text import Scope, Unusable
+from recollect.index.engine import Unusable
+from recollect.index.text import Scope
 from recollect.model import TOLD_CODES, Observation, observation_type
 from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number

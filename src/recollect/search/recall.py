@@ -49,7 +49,7 @@ def recall(
     """The observations that answer a question, best first. The searcher only tells how rare a word is."""
     parts: dict[int, dict[str, float]] = {}
     if mode != "vector":
-        for key, score in memory.matching(_match(asked, searcher), filters, CANDIDATES) if not asked.is_empty() else ():
+        for key, score in memory.matching(match_of(asked, searcher), filters, CANDIDATES) if not asked.is_empty() else ():
             parts[key] = {"words": PRESENT + score}
     if mode != "text" and meaning is not None:
         floor = meaning.model.floor * (ASKED_FOR if mode == "vector" else 1)
@@ -60,7 +60,7 @@ def recall(
     return _once_each(found)[:limit]
 
 
-def _match(asked: Asked, searcher: tantivy.Searcher | None) -> str:
+def match_of(asked: Asked, searcher: tantivy.Searcher | None) -> str:
     """The question in the engine's language. Everything in it is words of ours, in quotes: letters and digits only."""
     terms = asked.terms
     if searcher is not None:
@@ -111,10 +111,11 @@ def _add_meaning(
 def _score(parts: Mapping[str, float], mode: Mode) -> float:
     if mode == "vector":
         return min(1.0, parts.get("meaning", 0.0))
-    return _score_of(parts.get("words", 0.0) + MEANING * parts.get("meaning", 0.0))
+    return score_of(parts.get("words", 0.0) + MEANING * parts.get("meaning", 0.0))
 
 
-def _score_of(worth: float) -> float:
+def score_of(worth: float) -> float:
+    """What something is worth, as a score from 0 to 1."""
     return worth / (worth + HALF)
 
 
@@ -183,14 +184,14 @@ def _holding(
         if allowed is not None and len(allowed) <= SESSIONS:
             query = in_sessions(query, allowed)
         for hit in best(searcher, within(query, scope), EVENTS, check):
-            take(hit.session, _score_of(hit.score), hit.key)
+            take(hit.session, score_of(hit.score), hit.key)
     if mode != "text" and meaning is not None:
         from recollect.index.vectors import Only
 
         only = Only(kinds=scope.kinds, sessions=None if allowed is None else tuple(allowed))
         sure = vector_of(meaning.model, searcher, " ".join(known_words(meaning.model, asked)))
         for near in nearest(meaning, sure, only, EVENTS, meaning.model.floor):
-            take(near.session, _score_of(near.likeness * MEANING), near.key)
+            take(near.session, score_of(near.likeness * MEANING), near.key)
     return best_of
 
 

@@ -3,13 +3,25 @@
 One `Writer` at a time, any number of `Reader`s beside it.
 """
 
-from recollect.store._database import OutOfDate
+from recollect.store._database import OutOfDate, file_at, is_database
 from recollect.store._rows import EventCells
 from recollect.store.reader import Reader
 from recollect.store.rows import EventRow, SessionRow, TurnRow
 from recollect.store.writer import Cursor, Writer
 
-__all__ = ["Cursor", "EventCells", "EventRow", "OutOfDate", "Reader", "SessionRow", "TurnRow", "Writer", "archive_of"]
+__all__ = [
+    "Cursor",
+    "EventCells",
+    "EventRow",
+    "OutOfDate",
+    "Reader",
+    "SessionRow",
+    "TurnRow",
+    "Writer",
+    "archive_of",
+    "file_at",
+    "is_database",
+]
 
 from pathlib import Path
 

@@ -2,17 +2,27 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from recollect.errors import StoreFault
+from recollect.errors import DeadlineExceeded, RecollectError, StoreFault
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
+RETRY_S = 0.01
 PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
 CHECKPOINT_PAGES = 4_096  # of the write-ahead log, 64 MB: each checkpoint waits for the disk
 CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
+DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
+MENDED = {
+    "archive": "`recollect doctor --repair` rebuilds it from the logs.",
+    "memory": "Put a copy of it in its place, or move it away to begin a new one.",
+}
+HEADER = b"SQLite format 3\0"  # how every database begins that has something in it
 
 
 class OutOfDate(StoreFault):
@@ -41,7 +51,7 @@ def connect(path: Path, *, writable: bool, schema: str = "schema") -> sqlite3.Co
         )
         if writable:
             db.execute(f"PRAGMA page_size = {PAGE}")
-            db.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(db)
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
@@ -57,8 +67,46 @@ def connect(path: Path, *, writable: bool, schema: str = "schema") -> sqlite3.Co
 
 
 def _private(path: Path) -> None:
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    """Make a new file nobody else's to read. One that is there is not touched: closing it would drop locks on it."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. Where several open a new file at once, SQLite refuses instead of waiting."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as reason:
+            if "locked" not in str(reason) or time.monotonic() > until:
+                raise
+            time.sleep(RETRY_S)
+
+
+def file_at(path: Path) -> tuple[int, int] | None:
+    """Which file this is, by what its name cannot tell; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file still begins as SQLite's do. A connection to it may go on for long without noticing."""
+    file = file_at(path)
+    try:
+        return file is not None and os.pread(_kept_open(path, file), len(HEADER), 0) == HEADER
+    except OSError:
+        return False
+
+
+@cache
+def _kept_open(path: Path, file: tuple[int, int]) -> int:
+    """A descriptor for as long as the process lives: closing one would drop the locks that SQLite has on the file."""
+    return os.open(path, os.O_RDONLY)
 
 
 def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
@@ -95,25 +143,35 @@ def transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         yield
         db.execute("COMMIT")
     except sqlite3.Error as reason:
-        _roll_back(db)
+        roll_back(db)
         raise fault(reason, path) from reason
     except BaseException:
-        _roll_back(db)
+        roll_back(db)
         raise
 
 
-def _roll_back(db: sqlite3.Connection) -> None:
+def roll_back(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         db.execute("ROLLBACK")
 
 
-def fault(reason: sqlite3.Error, path: Path) -> StoreFault:
+def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> list[Any]:
+    """All that a question finds."""
+    try:
+        return db.execute(sql, values).fetchall()
+    except sqlite3.DatabaseError as reason:
+        raise fault(reason, path) from reason
+
+
+def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
     """What a person can do about an error of SQLite's."""
     text = str(reason)
+    if "interrupted" in text:
+        return DeadlineExceeded("the request took longer than its deadline")
     if "full" in text:
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
-        return StoreFault(f"The archive {path} is damaged ({text}). `recollect doctor --repair` rebuilds it from the logs.")
+        return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())
     if "unable to open" in text:
-        return OutOfDate(f"The archive {path} cannot be opened: {text}.")
-    return StoreFault(f"The archive {path} refused: {text}.")
+        return OutOfDate(f"The {path.stem} {path} cannot be opened: {text}.")
+    return StoreFault(f"The {path.stem} {path} refused: {text}.")

@@ -4,8 +4,7 @@ Any number of processes may write it: whoever distils, and every agent that reco
 short transaction.
 """
 
-import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store._database import connect, fault, transaction
+from recollect.store._database import DEADLINE_STEPS, connect, fetch, file_at, transaction
 from recollect.store._rows import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
@@ -104,6 +103,7 @@ class Memory:
     def __init__(self, realm: Path, *, writable: bool = False) -> None:
         self.path = memory_of(realm)
         self.db = connect(self.path, writable=writable, schema="memory_schema")
+        self.file = file_at(self.path)
 
     def close(self) -> None:
         self.db.close()
@@ -111,11 +111,11 @@ class Memory:
     def transaction(self) -> AbstractContextManager[None]:
         return transaction(self.db, self.path)
 
+    def stop_when(self, late: Callable[[], bool] | None) -> None:
+        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
+
     def _rows(self, sql: str, values: Any = ()) -> list[Any]:
-        try:
-            return self.db.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as reason:
-            raise fault(reason, self.path) from reason
+        return fetch(self.db, self.path, sql, values)
 
     def meta(self, name: str) -> str | None:
         rows = self._rows("SELECT value FROM meta WHERE name = ?", (name,))
@@ -132,7 +132,9 @@ class Memory:
 
     def sessions(self) -> set[bytes]:
         """Every session that something is remembered of."""
-        return {session for (session,) in self._rows("SELECT session FROM looked UNION SELECT session FROM observation")}
+        told = "SELECT session FROM member WHERE summary <> ''"
+        known = self._rows(f"SELECT session FROM looked UNION SELECT session FROM observation UNION {told}")
+        return {session for (session,) in known}
 
     def looked(self) -> dict[bytes, int]:
         """The sessions that were looked at, with their marks."""
@@ -206,6 +208,18 @@ class Memory:
         self._remove(key for (key,) in self._rows("SELECT key FROM observation WHERE session = ?", (session,)))
         for table in ("observed", "looked", "extracted"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+        self._forget_summary(session)
+
+    def _forget_summary(self, session: bytes) -> None:
+        """A session stays in its journey, where it is seen again if it comes back; what was said of it does not."""
+        self.db.execute("DELETE FROM recounted WHERE rowid IN (SELECT key FROM member WHERE session = ?)", (session,))
+        self.db.execute(
+            """
+            UPDATE member
+               SET started_at = NULL, mark = NULL, summary = '', own = 0, diagnosed = NULL, diagnosis = NULL
+             WHERE session = ?""",
+            (session,),
+        )
 
     def look_again(self) -> None:
         """The rules have changed: every turn is to be looked at again. What they said stays until then."""
@@ -245,11 +259,13 @@ class Memory:
     def by_keys(self, keys: Sequence[int]) -> dict[int, ObservationRow]:
         return {row.key: row for row in self._in("key", keys)}
 
-    def _in(self, column: str, values: Sequence[Any]) -> list[ObservationRow]:
+    def _in(self, column: str, values: Sequence[Any], types: Sequence[str] = ()) -> list[ObservationRow]:
         rows: list[Any] = []
+        of_types = f"AND type IN ({','.join('?' * len(types))})" if types else ""
         for start in range(0, len(values), SOME):
             part = values[start : start + SOME]
-            rows += self._rows(f"SELECT {COLUMNS} FROM observation WHERE {column} IN ({','.join('?' * len(part))})", part)
+            where = f"{column} IN ({','.join('?' * len(part))}) {of_types}"
+            rows += self._rows(f"SELECT {COLUMNS} FROM observation WHERE {where}", [*part, *types])
         return [_row(row) for row in rows]
 
     def above(self, key: int, limit: int) -> list[ObservationRow]:
@@ -276,6 +292,17 @@ class Memory:
         """What the observations of a session are called, in the order of its turns."""
         rows = self._rows("SELECT title FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit))
         return [title for (title,) in rows]
+
+    def changes(self, session: bytes, limit: int) -> list[tuple[str, list[str]]]:
+        """(title, files that were changed) of a session's observations, in the order of its turns."""
+        rows = self._rows(
+            "SELECT title, files_modified FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit)
+        )
+        return [(title, msgspec.json.decode(files)) for title, files in rows]
+
+    def of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
+        """The observations of these types, of any of these sessions."""
+        return self._in("session", sessions, types)
 
     def matching(self, match: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
         """(key, score) of observations by their words, best first. `match` is in the engine's language."""

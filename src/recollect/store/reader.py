@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.errors import DeadlineExceeded
-from recollect.store._database import connect, fault
+from recollect.model import KINDS
+from recollect.store._database import DEADLINE_STEPS, connect, fetch
 from recollect.store.rows import (
     EVENT,
     EVENT_FROM,
@@ -20,11 +20,12 @@ from recollect.store.rows import (
     event_of,
     session_of,
     turn_of,
+    whole,
 )
 
-DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
 BY_LINES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs whose lines are lines; in others they count per session
 ANCHOR = "#"  # between the path of a log that holds several sessions and the native id of one
+NEVER = 1 << 62  # a time after every other
 SOME = 500  # keys per question, below SQLite's limit of parameters
 
 
@@ -42,14 +43,7 @@ class Reader:
         self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
 
     def _rows(self, sql: str, values: Any = ()) -> list[Any]:
-        try:
-            return self.db.execute(sql, values).fetchall()
-        except sqlite3.OperationalError as reason:
-            if "interrupted" in str(reason):
-                raise DeadlineExceeded("the request took longer than its deadline") from reason
-            raise fault(reason, self.path) from reason
-        except sqlite3.DatabaseError as reason:
-            raise fault(reason, self.path) from reason
+        return fetch(self.db, self.path, sql, values)
 
     def _one(self, sql: str, values: Any = ()) -> Any:
         rows = self._rows(sql, values)
@@ -64,6 +58,31 @@ class Reader:
     def sessions(self, keys: Iterable[int]) -> dict[int, SessionRow]:
         found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
         return {row[0]: session_of(row) for row in found}
+
+    def sessions_named(self, first: bytes, last: bytes, limit: int) -> tuple[list[bytes], int]:
+        """The ids of sessions between two ids, the first few of them, and how many there are."""
+        where = "FROM session WHERE id BETWEEN ? AND ? AND event_count > 0"
+        rows = self._rows(f"SELECT id {where} ORDER BY id LIMIT ?", (first, last, limit))
+        count = len(rows) if len(rows) < limit else self._one(f"SELECT count(*) {where}", (first, last))[0]
+        return [session for (session,) in rows], count
+
+    def has_source(self, source: str) -> bool:
+        return self._one("SELECT 1 FROM session WHERE source = ? LIMIT 1", (source,)) is not None
+
+    def newest_first(self, session: int | None, source: str | None, started: int | None) -> Iterator[SessionRow]:
+        """Sessions by when they began, the last one first; those that began at the same time by their keys."""
+        last, tied = (NEVER if started is None else started), -1
+        while rows := self._rows(
+            f"""
+            SELECT {SESSION} FROM session
+             WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND event_count > 0
+               AND key = coalesce(:session, key) AND source = coalesce(:source, source)
+             ORDER BY started_at DESC, key LIMIT {SOME}""",
+            {"last": last, "tied": tied, "session": session, "source": source},
+        ):
+            found = [session_of(row) for row in rows]
+            yield from found
+            last, tied = found[-1].started_at, found[-1].key
 
     def titles(self, keys: Iterable[int]) -> dict[int, str]:
         """What sessions are called, and which project they are of, as one text each."""
@@ -228,6 +247,30 @@ class Reader:
         )
         return [event_of(row) for row in rows]
 
+    def outline(self, session: int) -> list[EventRow]:
+        """All events of a session in order, without what they say."""
+        outline = EVENT.replace("event.body", "''")
+        rows = self._rows(
+            f"SELECT {outline} FROM {EVENT_FROM} WHERE event.session = ? ORDER BY event.turn, event.seq", (session,)
+        )
+        return [event_of(row) for row in rows]
+
+    def event_at(self, session: int, seq: int) -> EventRow | None:
+        """The event at a place in its session. The turn that holds it is the first that ends there or later."""
+        row = self._one("SELECT ordinal FROM turn WHERE session = ? AND last >= ? ORDER BY ordinal LIMIT 1", (session, seq))
+        return self.events_at(session, [(row[0], seq)]).get(seq) if row else None
+
+    def events_of_session(self, session: int, above: int) -> list[EventRow]:
+        """The events of a session that came after one, in the session's order."""
+        rows = self._rows(
+            f"""
+            SELECT {EVENT} FROM {EVENT_FROM}
+             WHERE event.session = ? AND event.key > ?
+             ORDER BY event.turn, event.seq""",
+            (session, above),
+        )
+        return [event_of(row) for row in rows]
+
     def events_at(self, session: int, places: Iterable[tuple[int, int]]) -> dict[int, EventRow]:
         """Events of a session by (turn, seq), as turns name them."""
         rows: list[Any] = []
@@ -248,6 +291,15 @@ class Reader:
     def events(self, keys: Iterable[int]) -> dict[int, EventRow]:
         return {row[0]: event_of(row) for row in self._in(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.key IN", keys)}
 
+    def wholes(self, keys: Iterable[int]) -> Iterator[tuple[int, str]]:
+        """(key, all that was said or passed) of events, in the order in which they lie."""
+        rows = self._in(
+            "SELECT event.key, event.kind, word.text, event.body FROM event LEFT JOIN word ON word.key = event.tool "
+            "WHERE event.key IN",
+            sorted(keys),
+        )
+        return ((key, whole(KINDS[kind], tool, body)) for key, kind, tool, body in rows)
+
     def beside(self, event: EventRow) -> tuple[bytes | None, bytes | None]:
         """The events before and after one, inside its turn."""
         place = (event.session, event.turn, event.seq)
@@ -256,12 +308,14 @@ class Reader:
         after = self._one(f"SELECT id FROM event WHERE {where} > ? ORDER BY seq LIMIT 1", place)
         return before and before[0], after and after[0]
 
-    def entries_above(self, key: int, kinds: int, chunk: int = 2_000) -> Iterator[list[tuple[Any, ...]]]:
-        """Everything an index has not seen, in order: (event, source, project), kinds below `kinds` only."""
+    def entries_above(
+        self, key: int, kinds: int, chunk: int = 2_000
+    ) -> Iterator[list[tuple[EventRow, str, str | None, int]]]:
+        """All that an index has not seen, in order, kinds below `kinds` only: (event, source, project, session's start)."""
         while True:
             rows = self._rows(
                 f"""
-                SELECT {EVENT}, session.source, session.project
+                SELECT {EVENT}, session.source, session.project, session.started_at
                   FROM {EVENT_FROM} JOIN session ON session.key = event.session
                  WHERE event.key > ? AND event.kind < ?
                  ORDER BY event.key LIMIT ?""",
@@ -269,7 +323,7 @@ class Reader:
             )
             if not rows:
                 return
-            yield [(event_of(row[:-2]), row[-2], row[-1]) for row in rows]
+            yield [(event_of(row[:-3]), *row[-3:]) for row in rows]
             key = rows[-1][0]
 
     def events_above(self, key: int, kinds: tuple[int, ...], chunk: int) -> Iterator[list[EventRow]]:
@@ -290,7 +344,9 @@ class Reader:
 
     def sessions_above(self, key: int) -> list[int]:
         """The sessions that have events which came after one."""
-        return [session for (session,) in self._rows("SELECT DISTINCT session FROM event WHERE key > ?", (key,))]
+        # without an index: to list sessions once each, SQLite would rather walk through the index of all events
+        rows = self._rows("SELECT DISTINCT session FROM event NOT INDEXED WHERE key > ?", (key,))
+        return [session for (session,) in rows]
 
     def last_keys(self, session: int) -> dict[int, int]:
         """The highest key in every turn of a session."""

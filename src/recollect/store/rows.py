@@ -1,13 +1,18 @@
 """Rows of the archive as readers give them out."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from recollect.model import KINDS, Kind, Mode
+from recollect.index.kinds import USAGE
+from recollect.model import KIND_CODE, KINDS, Kind, Mode, Usage
 from recollect.store._body import arguments_of, head, unpacked
 from recollect.store._rows import FAILED, OWN
+
+ESCAPED = re.compile(r'["\\\x00-\x1f]')  # what JSON writes otherwise than it is
 
 
 class SessionRow(Struct, kw_only=True):
@@ -44,6 +49,7 @@ class TurnRow(Struct, kw_only=True):
     last: int
     tools: list[str]
     kinds: list[Kind]
+    usage: str
 
     def place(self, seq: int) -> int:
         """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
@@ -65,6 +71,7 @@ class EventRow(Struct, kw_only=True):
     model: str | None
     answers: int | None
     exit_code: int | None
+    usage: str | None
     body: str | bytes
 
     def text(self) -> str:
@@ -77,11 +84,48 @@ class EventRow(Struct, kw_only=True):
     def arguments(self) -> dict[str, Any]:
         return arguments_of(self.body)
 
+    def whole(self) -> str:
+        return whole(self.kind, self.tool, self.body)
+
+    def has_failed(self) -> bool:
+        """Of a tool's response: whether the tool says so itself, or ended with a code that does."""
+        return self.failed or bool(self.exit_code)
+
+    def code(self) -> int:
+        """Its kind as the index of pieces knows it: a count of tokens is a kind of its own."""
+        return KIND_CODE[self.kind] + USAGE * (self.kind is Kind.RUNTIME and self.usage is not None)
+
+    def tokens(self) -> Usage | None:
+        return msgspec.json.decode(self.usage, type=Usage) if self.usage else None
+
+
+def whole(kind: Kind, tool: str | None, body: str | bytes) -> str:
+    """Everything that was said or passed: of a tool call its name, its arguments, and as they were what JSON escapes."""
+    text = unpacked(body)
+    if kind is not Kind.TOOL_CALL:
+        return text
+    escaped = _escaped(msgspec.json.decode(text)) if "\\" in text else ()
+    return "\n".join((f"{tool or 'tool'} {text}", *escaped))
+
+
+def _escaped(value: Any) -> Iterator[str]:
+    """The texts inside a value that its JSON does not show as they are."""
+    if isinstance(value, str):
+        if ESCAPED.search(value):
+            yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _escaped(name)
+            yield from _escaped(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _escaped(inner)
+
 
 SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
-TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds"
+TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds, usage"
 EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
-           tool.text, model.text, event.answers, event.exit_code, event.body"""
+           tool.text, model.text, event.answers, event.exit_code, event.usage, event.body"""
 EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
 
 
@@ -90,17 +134,18 @@ def session_of(row: Any) -> SessionRow:
 
 
 def turn_of(row: Any) -> TurnRow:
-    *fields, tools, kinds = row
-    names = TurnRow.__struct_fields__[:-2]
+    *fields, tools, kinds, usage = row
+    names = TurnRow.__struct_fields__[:-3]
     return TurnRow(
         **dict(zip(names, fields, strict=True)),
         tools=msgspec.json.decode(tools),
         kinds=msgspec.json.decode(kinds, type=list[Kind]),
+        usage=usage,
     )
 
 
 def event_of(row: Any) -> EventRow:
-    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, body = row
+    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body = row
     return EventRow(
         key=key,
         id=event,
@@ -116,5 +161,6 @@ def event_of(row: Any) -> EventRow:
         model=model,
         answers=answers,
         exit_code=exit_code,
+        usage=usage,
         body=body,
     )

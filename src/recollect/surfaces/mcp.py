@@ -202,10 +202,9 @@ def _tool(operation: Operation) -> Message:
         "inputSchema": operation.input_schema,
         **shape,
         "annotations": {
-            "title": operation.title,
             "readOnlyHint": not operation.writes,
             "destructiveHint": False,
-            "idempotentHint": True,
+            **({"idempotentHint": operation.repeatable} if operation.writes else {}),
             "openWorldHint": False,
         },
     }

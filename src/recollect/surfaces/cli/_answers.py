@@ -1,14 +1,35 @@
 """From an answer to the terminal: as it is for programs, drawn for people."""
 
+import re
 import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 import click
 import msgspec
 
+from recollect.operations import OPERATIONS, Clock
+from recollect.surfaces.cli._realm import chosen_realm
+
 REFUSED = ("invalid_", "unsupported_", "ambiguous_")  # how the codes of usage errors begin, where they are words
 BAD_REQUEST = 400
+SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
+
+
+def ask(
+    operation: str, arguments: dict[str, Any], show: Callable[[Any], None], *, as_json: bool, realm: dict[str, Any]
+) -> None:
+    """Ask with what was given, and print the answer."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    reply = OPERATIONS[operation].run(chosen_realm(**realm), given, Clock.now())
+    deliver(reply.text.encode(), as_json=as_json, show=show)
+
+
+def session_uuid(given: str | None) -> str | None:
+    """A session as the families name it that know it by its UUID, however it was copied."""
+    shown = SESSION.fullmatch(given) if given is not None else None
+    return str(uuid.UUID(shown[1])) if shown is not None else given
 
 
 def deliver(body: bytes, *, as_json: bool, show: Callable[[Any], None]) -> None:

@@ -24,7 +24,7 @@ def milliseconds_of(text: str | None, option: str) -> int | None:
         raise click.BadParameter(
             f"{text!r} is no time; try 2026-04-30, 2026-04-30T09:00Z, 12h or 7d.", param_hint=option
         ) from None
-    return int(at * 1000)
+    return round(at * 1000)
 
 
 def iso(at: int) -> str:

@@ -36,7 +36,7 @@ def describe(realm: Realm) -> dict[str, Any]:
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         warnings = realm.warnings(reader)
         redactions = reader.redactions()
-        index = realm.text_index(reader)
+        index, pieces = realm.text_index(reader), realm.pieces(reader)
     sources = {
         name: {
             **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),
@@ -60,6 +60,7 @@ def describe(realm: Realm) -> dict[str, Any]:
             "behind": last - indexed,
             "bytes": _bytes(realm.folder, "text-*/*"),
         },
+        "pieces": {"behind": last - pieces.seen, "bytes": _bytes(realm.folder, "pieces-*/*")},
         "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
         "memory": _memory(realm),
         "redactions": redactions,
@@ -112,9 +113,9 @@ def _draw(found: dict[str, Any]) -> None:
     out.print(f"{memory['observations']:,} observations, {memory['vectors']:,} vectors, {size(memory['bytes'])}")
     for warning in memory["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
-    out.print(
-        f"archive {size(found['archive']['bytes'])}, index {size(found['index']['bytes'])}{behind}, writer {found['writer']}"
-    )
+    pieces = f", pieces {size(found['pieces']['bytes'])}" if found["pieces"]["bytes"] else ""
+    sizes = f"archive {size(found['archive']['bytes'])}, index {size(found['index']['bytes'])}"
+    out.print(f"{sizes}{behind}{pieces}, writer {found['writer']}")
     if found["redactions"]:
         rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(found["redactions"].items()))
         out.print(f"redacted: {rules}")

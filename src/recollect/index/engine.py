@@ -1,0 +1,166 @@
+"""What every index of the engine (tantivy) has in common: a folder of its own, made from one archive, one writer at a time.
+
+An index is never repaired. Whatever cannot be opened, or was made from another archive, is thrown away and made anew.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import tantivy
+from msgspec import Struct
+from tantivy import FieldType, Query
+
+from recollect.errors import StoreFault
+from recollect.index.faults import unwritable
+
+OF_ARCHIVE = "archive-identity"  # a file in the index's folder
+REMOVED_TOGETHER = 1_000  # documents by one question to the engine
+COMMITTED = "meta.json"  # the engine's own: replaced by every commit
+
+
+class Unusable(Exception):
+    """There is no index here, or none that can be read."""
+
+
+class Layout(Struct, frozen=True):
+    """What lies in an index. Another `version` means another index; every one has a field `key`, which grows."""
+
+    name: str
+    version: int
+    schema: tantivy.Schema
+    tokenizer: str
+    analyzer: Callable[[], tantivy.TextAnalyzer]
+    heap: int  # bytes that a writer may fill before it writes a segment
+
+    def folder(self, realm: Path) -> Path:
+        return realm / f"{self.name}-{self.version}"
+
+    def remove(self, realm: Path) -> None:
+        """Delete every such index of a realm, of whatever version."""
+        for folder in realm.glob(f"{self.name}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def open(self, realm: Path, archive: str) -> tantivy.Index:
+        """The index, if it was made from this archive."""
+        folder = self.folder(realm)
+        try:
+            if (folder / OF_ARCHIVE).read_text() != archive:
+                raise Unusable("it was made from another archive")
+            return self._ready(tantivy.Index.open(str(folder)))
+        except (ValueError, OSError) as reason:
+            raise Unusable(str(reason)) from reason
+
+    def make(self, realm: Path, archive: str) -> tantivy.Index:
+        """A new, empty index. Those of other versions go with the old one."""
+        self.remove(realm)
+        folder = self.folder(realm)
+        folder.mkdir(parents=True, mode=0o700)
+        (folder / OF_ARCHIVE).write_text(archive)
+        return self._ready(tantivy.Index(self.schema, path=str(folder)))
+
+    def _ready(self, index: tantivy.Index) -> tantivy.Index:
+        """Its words registered, and nothing in it that would look twice a second whether somebody has committed."""
+        index.register_tokenizer(self.tokenizer, self.analyzer())
+        index.config_reader("manual")
+        return index
+
+    def is_usable(self, realm: Path, archive: str) -> bool:
+        """Whether there is an index of this archive that can be opened."""
+        try:
+            self.open(realm, archive)
+        except Unusable:
+            return False
+        return True
+
+
+class EngineWriter:
+    """Adds and removes documents; nobody sees them before `commit`. One at a time, under a lock of the realm's."""
+
+    def __init__(self, layout: Layout, realm: Path, archive: str) -> None:
+        self.layout = layout
+        self.folder = layout.folder(realm)
+        try:
+            self.index = layout.open(realm, archive)
+            self.fresh = False
+            self.writer = self.index.writer(layout.heap, 1)
+        except (Unusable, ValueError):
+            self.index = layout.make(realm, archive)
+            self.fresh = True
+            self.writer = self.index.writer(layout.heap, 1)
+
+    def remove(self, field: str, numbers: Sequence[int]) -> None:
+        """Remove the documents with one of these numbers. The engine's own removal by a term finds no numbers."""
+        for start in range(0, len(numbers), REMOVED_TOGETHER):
+            some = list(numbers[start : start + REMOVED_TOGETHER])
+            self.writer.delete_documents_by_query(Query.term_set_query(self.layout.schema, field, some))
+
+    def remove_above(self, key: int) -> None:
+        self.writer.delete_documents_by_query(
+            Query.range_query(self.layout.schema, "key", FieldType.Unsigned, lower_bound=key, include_lower=False)
+        )
+
+    def commit(self) -> None:
+        try:
+            self.writer.commit()
+        except (ValueError, OSError) as reason:
+            raise self.fault(reason) from reason
+
+    def rollback(self) -> None:
+        try:
+            self.writer.rollback()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Wait for merges; the index's own lock is free afterwards. One that failed has nothing to wait for."""
+        with suppress(ValueError, OSError):
+            self.writer.wait_merging_threads()
+
+    def fault(self, reason: Exception) -> StoreFault:
+        return unwritable("the index", self.folder, reason)
+
+
+class EngineReader:
+    """The readers' side: a searcher that follows what a writer, in whatever process, commits."""
+
+    def __init__(self, layout: Layout, realm: Path, archive: str) -> None:
+        self.folder = layout.folder(realm)
+        self.index = layout.open(realm, archive)
+        self._seen = 0
+        self._readable = True
+        self._follow()
+
+    def _follow(self) -> None:
+        try:
+            committed = (self.folder / COMMITTED).stat().st_mtime_ns
+            if committed != self._seen:
+                self.index.reload()
+                self._seen = committed
+                self._readable = self._answers()
+        except (ValueError, OSError) as reason:
+            raise Unusable(str(reason)) from reason
+
+    def searcher(self) -> tantivy.Searcher:
+        self._follow()
+        return self.index.searcher()
+
+    def _probe(self) -> Query:
+        """A small question about every part of the index."""
+        return Query.all_query()
+
+    def _answers(self) -> bool:
+        try:
+            self.index.searcher().search(self._probe(), limit=1, count=False)
+        except ValueError:
+            return False
+        return True
+
+    def is_readable(self) -> bool:
+        """Whether the files are still there and were what they should be when they were opened."""
+        try:
+            self._follow()
+        except Unusable:
+            return False
+        return self._readable

@@ -1,0 +1,305 @@
+"""Journeys: which sessions and documents belong to one person's work. They lie in the memory's database.
+
+What a member shows is kept with it, so that a journey of ten thousand sessions is searched without reading any of them;
+one question to the archive tells which of them are no longer as they were (`outdated`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from recollect.store._database import fetch, roll_back
+from recollect.store.memory import Memory
+from recollect.store.rows import SessionRow
+
+MARK = "session.event_count || ' ' || session.updated_at || ' ' || session.title"
+EVER = 1 << 62  # milliseconds
+
+Row = TypeVar("Row", bound=Struct)
+
+
+def mark_of(session: SessionRow) -> str:
+    """The state of a session that a summary is made of, as `MARK` has it in SQL."""
+    return f"{session.event_count} {session.updated_at} {session.title}"
+
+
+class JourneyRow(Struct, frozen=True):
+    id: bytes
+    user: bytes | None
+    created_at: int
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What is told of a session: made of it, or given (`own`). `words` are the summary's, as the index knows them."""
+
+    session: bytes
+    started_at: int
+    mark: str
+    summary: str
+    words: str
+    own: bool = False
+    diagnosed: bool | None = None
+    diagnosis: str | None = None
+
+
+class Member(Struct, frozen=True):
+    """A session of a journey as it is shown. `score` says how well it answers a question."""
+
+    session: bytes
+    started_at: int
+    summary: str
+    diagnosed: bool | None
+    score: float = 0.0
+
+
+class DocumentHead(Struct, frozen=True, kw_only=True):
+    """A document as a list shows it."""
+
+    id: bytes
+    type: str
+    title: str | None
+    created_at: int
+
+
+class Document(DocumentHead, frozen=True, kw_only=True):
+    """A document whole. `metadata` is JSON."""
+
+    journey: bytes
+    content: str | None
+    metadata: str | None
+
+
+class Window(Struct, frozen=True):
+    """A stretch of time in milliseconds, both ends included."""
+
+    first: int = -EVER
+    last: int = EVER
+
+
+MEMBER = "session, started_at, summary, diagnosed"
+HEAD = ", ".join(DocumentHead.__struct_fields__)
+DOCUMENT = ", ".join(Document.__struct_fields__)
+IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a session that is not here began at NULL
+
+
+class Journeys:
+    """The journeys of a realm, through one connection to its memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
+        return fetch(self.memory.db, self.memory.path, sql, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All questions inside see the same state, whoever writes meanwhile."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            roll_back(self.memory.db)
+
+    # ---- journeys
+
+    def journey(self, journey: bytes) -> JourneyRow | None:
+        return self._journey("id", journey)
+
+    def of_user(self, user: bytes) -> JourneyRow | None:
+        return self._journey("user", user)
+
+    def _journey(self, column: str, value: bytes) -> JourneyRow | None:
+        found = self._rows(f"SELECT id, user, created_at FROM journey WHERE {column} = ?", (value,))
+        return JourneyRow(*found[0]) if found else None
+
+    def create(self, new: JourneyRow) -> JourneyRow:
+        """Keep a journey, unless its user has one: then that one. Of any number of callers at once, one creates it."""
+        with self.memory.transaction():
+            known = self.of_user(new.user) if new.user is not None else None
+            if known is not None:
+                return known
+            self._rows("INSERT INTO journey VALUES (?, ?, ?)", (new.id, new.user, new.created_at))
+            return new
+
+    def delete(self, journey: bytes) -> tuple[int, int] | None:
+        """Remove a journey: its documents go, its sessions are in none. How many sessions and documents that were."""
+        with self.memory.transaction():
+            if not self._rows("DELETE FROM journey WHERE id = ? RETURNING id", (journey,)):
+                return None
+            self._rows("DELETE FROM recounted WHERE rowid IN (SELECT key FROM member WHERE journey = ?)", (journey,))
+            members = self._rows("DELETE FROM member WHERE journey = ? RETURNING started_at", (journey,))
+            documents = self._rows("DELETE FROM document WHERE journey = ? RETURNING key", (journey,))
+            return sum(started_at is not None for (started_at,) in members), len(documents)
+
+    # ---- members, and the archive that they are of
+
+    @contextmanager
+    def _beside(self, archive: Path) -> Iterator[None]:
+        """Both databases in one question. For no longer than that: another file may take the archive's place."""
+        fetch(self.memory.db, archive, "ATTACH ? AS archive", (f"{archive.absolute().as_uri()}?mode=rw",))
+        try:
+            yield
+        finally:
+            self._rows("DETACH archive")
+
+    def session_count(self, journey: bytes, archive: Path) -> int:
+        """How many sessions of a journey there are now."""
+        with self._beside(archive):
+            found = self._rows(
+                """
+                SELECT count(*)
+                  FROM member JOIN archive.session ON session.id = member.session
+                 WHERE member.journey = ? AND session.event_count > 0""",
+                (journey,),
+            )
+        return int(found[0][0])
+
+    def outdated(self, journey: bytes, archive: Path) -> tuple[list[bytes], list[bytes]]:
+        """The sessions that are no longer as their summary says, newest first; and those that are gone."""
+        with self._beside(archive):
+            found = self._rows(
+                f"""
+                SELECT member.session, session.id
+                  FROM member LEFT JOIN archive.session ON session.id = member.session AND session.event_count > 0
+                 WHERE member.journey = ? AND member.mark IS NOT {MARK}
+                 ORDER BY session.started_at DESC""",
+                (journey,),
+            )
+        return [session for session, here in found if here], [session for session, here in found if not here]
+
+    def link(self, journey: bytes, told: Told) -> None:
+        """Put a session into a journey, out of any other one. What was given before, and is not given now, stays.
+
+        To be called inside a transaction, like `retell` and `hide`.
+        """
+        values = (told.session, journey, told.own, told.diagnosed, told.diagnosis)
+        self._rows(
+            """
+            INSERT INTO member (session, journey, summary, own, diagnosed, diagnosis) VALUES (?, ?, '', ?, ?, ?)
+            ON CONFLICT (session) DO UPDATE SET
+                journey = excluded.journey,
+                own = max(own, excluded.own),
+                diagnosis = CASE WHEN excluded.diagnosed IS NULL THEN diagnosis ELSE excluded.diagnosis END,
+                diagnosed = coalesce(excluded.diagnosed, diagnosed)""",
+            values,
+        )
+        self.retell(told)
+
+    def retell(self, told: Told) -> None:
+        """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
+        values = (told.started_at, told.mark, told.session)
+        self._rows("UPDATE member SET started_at = ?, mark = ? WHERE session = ?", values)
+        taken = self._rows(
+            "UPDATE member SET summary = ? WHERE session = ? AND own <= ? RETURNING key",
+            (told.summary, told.session, told.own),
+        )
+        for (key,) in taken:
+            self._rows("DELETE FROM recounted WHERE rowid = ?", (key,))
+            self._rows("INSERT INTO recounted (rowid, summary) VALUES (?, ?)", (key, told.words))
+
+    def hide(self, session: bytes) -> None:
+        """Show nothing of a session that the archive does not have. It stays a member: it may come back."""
+        self._rows("UPDATE member SET started_at = NULL, mark = NULL WHERE session = ?", (session,))
+
+    # ---- history
+
+    def by_time(self, journey: bytes, window: Window, limit: int, *, newest_first: bool = True) -> list[Member]:
+        order = "DESC" if newest_first else "ASC"
+        found = self._rows(
+            f"""
+            SELECT {MEMBER} FROM member
+             WHERE {IN_WINDOW}
+             ORDER BY started_at {order}, session
+             LIMIT :limit""",
+            {"limit": limit, **_within(journey, window)},
+        )
+        return [_member(*row) for row in found]
+
+    def count(self, journey: bytes, window: Window) -> int:
+        found = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
+        return int(found[0][0])
+
+    def by_words(
+        self, journey: bytes, match: str, window: Window, limit: int, score_of: Callable[[float], float]
+    ) -> list[Member]:
+        """The sessions whose summary matches, by score and then by date. `match` is in the engine's language.
+
+        The words come first, whatever the planner thinks; and only what is shown is fetched whole.
+        """
+        self.memory.db.create_function("score_of", 1, score_of, deterministic=True)
+        found = self._rows(
+            f"""
+            SELECT {MEMBER}, score
+              FROM (SELECT member.key AS best, score_of(-bm25(recounted)) AS score
+                      FROM recounted CROSS JOIN member ON member.key = recounted.rowid
+                     WHERE recounted MATCH :match AND {IN_WINDOW}
+                     ORDER BY score DESC, started_at DESC, session
+                     LIMIT :limit)
+                   CROSS JOIN member ON member.key = best
+             ORDER BY score DESC, started_at DESC, session""",
+            {"match": match, "limit": limit, **_within(journey, window)},
+        )
+        return [_member(*row) for row in found]
+
+    def count_by_words(self, journey: bytes, match: str, window: Window) -> int:
+        found = self._rows(
+            f"""
+            SELECT count(*)
+              FROM recounted CROSS JOIN member ON member.key = recounted.rowid
+             WHERE recounted MATCH :match AND {IN_WINDOW}""",
+            {"match": match, **_within(journey, window)},
+        )
+        return int(found[0][0])
+
+    # ---- documents
+
+    def add_document(self, document: Document) -> bool:
+        """False where there is no such journey."""
+        with self.memory.transaction():
+            if self.journey(document.journey) is None:
+                return False
+            values = astuple(document)
+            self._rows(f"INSERT INTO document ({DOCUMENT}) VALUES ({', '.join('?' * len(values))})", values)
+            return True
+
+    def documents(self, journey: bytes, window: Window, limit: int = -1, *, newest_first: bool = True) -> list[DocumentHead]:
+        """The documents of a journey. A limit below 0 is none."""
+        order = "DESC" if newest_first else "ASC"
+        found = self._rows(
+            f"""
+            SELECT {HEAD} FROM document
+             WHERE journey = ? AND created_at BETWEEN ? AND ?
+             ORDER BY created_at {order}, key {order}
+             LIMIT ?""",
+            (journey, window.first, window.last, limit),
+        )
+        return [_struct(DocumentHead, row) for row in found]
+
+    def document(self, journey: bytes, document: bytes) -> Document | None:
+        return self._document(f"SELECT {DOCUMENT} FROM document WHERE journey = ? AND id = ?", journey, document)
+
+    def delete_document(self, journey: bytes, document: bytes) -> Document | None:
+        """Remove a document; what it was."""
+        with self.memory.transaction():
+            delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
+            return self._document(delete, journey, document)
+
+    def _document(self, sql: str, journey: bytes, document: bytes) -> Document | None:
+        found = self._rows(sql, (journey, document))
+        return _struct(Document, found[0]) if found else None
+
+
+def _within(journey: bytes, window: Window) -> dict[str, Any]:
+    return {"journey": journey, "first": window.first, "last": window.last}
+
+
+def _member(session: bytes, started_at: int, summary: str, diagnosed: int | None, score: float = 0.0) -> Member:
+    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), score)
+
+
+def _struct(shape: type[Row], row: Any) -> Row:
+    return shape(**dict(zip(shape.__struct_fields__, row, strict=True)))

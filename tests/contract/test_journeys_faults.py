@@ -1,0 +1,220 @@
+"""When the store under the journeys breaks, is deleted or is full, the answer is a 500 in its contract's words."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
+from recollect.store import archive_of
+from recollect.store.memory import memory_of
+from tests.conftest import Person
+from tests.contract.test_journeys_client import DECK, NOBODY, USER, VOYAGE, Body, Journeys, ask, tell, under_way
+from tests.e2e.processes import inside
+
+PREFIXES = {
+    "get_or_create_journey": "Failed to access journey: ",
+    "query_journey_history": "Failed to query history: ",
+    "add_document_to_journey": "Failed to add document: ",
+    "link_session_to_journey": "Failed to link session: ",
+    "journey_timeline": "Failed to query history: ",
+    "list_documents": "Failed to read documents: ",
+    "get_document": "Failed to read documents: ",
+    "delete_document": "Failed to delete: ",
+    "delete_journey": "Failed to delete: ",
+}
+TOOLS = list(PREFIXES)[:4]
+ARGUMENTS: dict[str, Body] = {
+    "get_or_create_journey": {},
+    "query_journey_history": {"journey_id": NOBODY},
+    "add_document_to_journey": {"journey_id": NOBODY, "document_type": "note"},
+    "link_session_to_journey": {"journey_id": NOBODY, "session_id": NOBODY},
+    "journey_timeline": {"journey_id": NOBODY},
+    "list_documents": {"journey_id": NOBODY},
+    "get_document": {"journey_id": NOBODY, "document_id": NOBODY},
+    "delete_document": {"journey_id": NOBODY, "document_id": NOBODY},
+    "delete_journey": {"journey_id": NOBODY},
+}
+
+
+def answers(journeys: Journeys, journey: str, session: str) -> dict[str, tuple[int, str]]:
+    """The refusals of all tools, each asked several times: a server has several threads."""
+    arguments = {
+        **ARGUMENTS,
+        "query_journey_history": {"journey_id": journey, "include_documents": True},
+        "add_document_to_journey": {"journey_id": journey, "document_type": "note"},
+        "link_session_to_journey": {"journey_id": journey, "session_id": session},
+    }
+    given = {}
+    for tool in TOOLS:
+        (given[tool],) = {journeys.refusal(tool, arguments[tool]) for _ in range(3)}
+    return given
+
+
+# ---- a store that breaks under a running server
+
+
+def overwrite(memory: Path) -> None:
+    memory.write_bytes(os.urandom(memory.stat().st_size))
+
+
+def empty(memory: Path) -> None:
+    os.truncate(memory, 0)
+
+
+def delete(memory: Path) -> None:
+    for path in memory.parent.glob("memory.db*"):
+        path.unlink()
+
+
+def delete_the_realm(memory: Path) -> None:
+    shutil.rmtree(memory.parent)
+
+
+def replace_by_noise(memory: Path) -> None:
+    delete(memory)
+    memory.write_bytes(os.urandom(50_000))
+
+
+def replace_by_a_folder(memory: Path) -> None:
+    delete(memory)
+    memory.mkdir()
+
+
+@pytest.mark.parametrize(
+    "breaks",
+    [overwrite, empty, delete, delete_the_realm, replace_by_noise, replace_by_a_folder],
+    ids=lambda one: one.__name__,
+)
+def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
+    person: Person, breaks: Callable[[Path], None]
+) -> None:
+    """J28: every time and for every tool, and the server goes on."""
+    with under_way(person) as (journeys, journey, ids):
+        memory = memory_of(person.realm)
+        breaks(memory)
+        for tool, (code, message) in answers(journeys, journey, ids[DECK]).items():
+            assert (code, message.startswith(PREFIXES[tool])) == (500, True), message
+            assert str(memory) in message
+        assert journeys.refusal("query_journey_history", {"journey_id": "x"}) == (400, "journey_id must be a UUID")
+        assert not memory.is_file() or breaks in (overwrite, empty, replace_by_noise), "nothing was made in its place"
+
+
+def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
+    """J28: what was there before is all there, and nothing went into a file that nobody sees."""
+    aside = person.realm / "aside"
+    with under_way(person) as (journeys, journey, _):
+        before = journeys.query(journey)
+        aside.mkdir()
+        for path in person.realm.glob("memory.db*"):
+            path.rename(aside / path.name)
+        assert journeys.refusal("add_document_to_journey", {"journey_id": journey, "document_type": "note"})[0] == 500
+        for path in aside.iterdir():
+            path.rename(person.realm / path.name)
+        assert journeys.query(journey) == before
+        assert journeys.query(journey, include_documents=True)["documents"] == []
+
+
+def test_a_store_that_another_takes_the_place_of_is_left_for_it(person: Person) -> None:
+    """J28: a process that was started later has made a new one, and both see the same."""
+    with under_way(person) as (journeys, journey, _):
+        delete(memory_of(person.realm))
+        new = person.json("journey", "create", "--user", USER)["journey_id"]
+        assert journeys.refusal("query_journey_history", {"journey_id": journey}) == (404, f"Journey {journey} not found")
+        assert journeys.begin(USER) == new
+        document = journeys.add(new)
+        assert [row["document_id"] for row in person.json("journey", "documents", new)["documents"]] == [document]
+
+
+def test_an_archive_that_is_damaged_is_a_500_too(person: Person) -> None:
+    """J28: without it nobody knows which sessions there are."""
+    with under_way(person) as (journeys, journey, ids):
+        for path in person.realm.glob("archive.db*"):
+            path.unlink()
+        archive_of(person.realm).write_bytes(os.urandom(50_000))
+        for tool in ("query_journey_history", "link_session_to_journey"):
+            arguments = {"journey_id": journey} | ({"session_id": ids[DECK]} if tool.startswith("link") else {})
+            code, message = journeys.refusal(tool, arguments)
+            assert (code, message.startswith(PREFIXES[tool])) == (500, True), message
+            assert "is damaged" in message
+
+
+# ---- full
+
+FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))"  # no file may grow
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str, str]]:
+    """Somebody with a journey and a server that has it open; of the sessions, one went on since anybody looked."""
+    person = Person(tmp_path_factory.mktemp("full"))
+    with under_way(person) as (journeys, journey, ids):
+        other = journeys.begin()
+        journeys.link(other, ids[DECK])
+        journeys.add(journey)
+        tell(person, 4, VOYAGE[3][0], DECK, "The deck is dry.", "And the hatches?", "They are battened.")
+        person.sync()
+        yield person, journey, other
+
+
+@pytest.mark.parametrize(
+    ("command", "prefix"),
+    [
+        ("create", PREFIXES["get_or_create_journey"]),
+        ("add JOURNEY", PREFIXES["add_document_to_journey"]),
+        ("link JOURNEY SESSION", PREFIXES["link_session_to_journey"]),
+        ("delete JOURNEY", PREFIXES["delete_journey"]),
+        ("history OUTDATED", PREFIXES["query_journey_history"]),
+        ("timeline OUTDATED", PREFIXES["journey_timeline"]),
+    ],
+)
+def test_what_cannot_be_written_to_a_full_disk_is_a_500(full: tuple[Person, str, str], command: str, prefix: str) -> None:
+    """J28."""
+    done = on_a_full_disk(full, command)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"recollect: {prefix}")
+    assert "Traceback" not in done.stderr
+
+
+def test_what_was_stored_can_be_read_from_a_full_disk(full: tuple[Person, str, str]) -> None:
+    for command, lines in (("history JOURNEY", 6), ("timeline JOURNEY", 8), ("documents JOURNEY", 2)):
+        done = on_a_full_disk(full, command)
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, lines), done.stderr
+
+
+def on_a_full_disk(full: tuple[Person, str, str], command: str) -> "subprocess.CompletedProcess[str]":
+    person, journey, outdated = full
+    session = ask(person, "query_journey_history", journey_id=journey)["sessions"][0]["session_id"]
+    words = {"JOURNEY": journey, "OUTDATED": outdated, "SESSION": session}
+    return inside(person, FULL, "journey", *(words.get(word, word) for word in command.split()), check=False)
+
+
+def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Person) -> None:
+    """J28: the transaction is undone, and the next one finds room."""
+    journey = ask(person, "get_or_create_journey")["journey_id"]
+    room = memory_of(person.realm).stat().st_size + 400_000
+    limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
+    many = "sys.argv[1:] = ['journey', 'add', sys.argv[1], '--content', 'x' * 3_000_000]"
+    done = inside(person, limit + many, journey, check=False)
+    assert (done.returncode, done.stderr.startswith("recollect: Failed to add document: ")) == (1, True), done.stderr
+    assert ask(person, "list_documents", journey_id=journey) == {"documents": []}
+    person.run("journey", "add", journey)
+    assert len(ask(person, "list_documents", journey_id=journey)["documents"]) == 1
+
+
+# ---- deadlines
+
+
+@pytest.mark.parametrize("operation", PREFIXES)
+def test_a_deadline_that_has_passed_is_a_500_in_its_words(person: Person, operation: str) -> None:
+    """A bad request is refused all the same: nothing had to be done for that."""
+    realm = Realm(person.settings(deadline_ms=0))
+    late = f"{PREFIXES[operation]}the request took longer than its deadline"
+    for more, code, message in (({}, 500, late), ({"nonsense": 1}, 400, "unknown argument: nonsense")):
+        reply = OPERATIONS[operation].run(realm, {**ARGUMENTS[operation], **more}, Clock.now())
+        assert json.loads(reply.text) == {"code": code, "message": message}

@@ -1,0 +1,153 @@
+"""Strings are found whether the index of pieces is there, behind, damaged or gone; and it follows the archive by itself."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from recollect.distil import LAG, Distiller, distil, is_level
+from recollect.index.pieces import PIECES, seen
+from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
+from recollect.store import Reader, archive_of
+from tests.conftest import Person
+from tests.e2e.processes import until
+from tests.logs import Claude, append, write
+
+ONE = "11111111-1111-4111-8111-111111111111"
+TWO = "22222222-2222-4222-8222-222222222222"
+EXCHANGES = LAG // 2 + 100
+
+
+def exchanges(log: Claude, count: int, word: str = "plain") -> list[dict[str, Any]]:
+    return [line for number in range(count) for line in (log.prompt(f"{word}Prompt{number}"), log.says(f"{word}-{number}."))]
+
+
+@pytest.fixture
+def large(person: Person) -> Person:
+    """So many events that an index of their pieces is worth it, and a session that began later."""
+    write(person.claude_log(ONE), exchanges(Claude(ONE), EXCHANGES))
+    write(person.claude_log(TWO), exchanges(Claude(TWO, start=80_000), 10, "later"))
+    person.sync()
+    return person
+
+
+def all_done(person: Person) -> None:
+    assert distil(person.realm, person.settings(), person.env, lambda: False)
+
+
+def mark(person: Person) -> int:
+    reader = Reader(archive_of(person.realm))
+    try:
+        return seen(person.realm, reader.meta("identity") or "")
+    finally:
+        reader.close()
+
+
+def previews(realm: Realm, query: str, **more: Any) -> list[str]:
+    reply = OPERATIONS["search_event_previews"].run(realm, {"query": query, "limit": 50, **more}, Clock.now())
+    assert not reply.is_error, reply.text
+    return [match["preview"] for match in json.loads(reply.text)["data"]["matches"]]
+
+
+def test_a_small_archive_needs_no_index_of_pieces(person: Person) -> None:
+    write(person.claude_log(ONE), exchanges(Claude(ONE), 20))
+    person.sync()
+    all_done(person)
+    assert not PIECES.folder(person.realm).exists()
+    assert previews(Realm(person.settings()), "inPrompt7") == ["plainPrompt7"]
+
+
+def test_a_large_one_gets_it_behind_everything_else(large: Person) -> None:
+    assert previews(Realm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], "found before it is there"
+    all_done(large)
+    assert mark(large) == 2 * EXCHANGES + 20
+    assert previews(Realm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"]
+    assert previews(Realm(large.settings()), "erPrompt1") == ["laterPrompt1"]
+
+
+def test_a_rare_string_reads_few_events(large: Person) -> None:
+    all_done(large)
+    realm = Realm(large.settings())
+    with realm.reading() as reader:
+        asked: list[str] = []
+        reader.db.set_trace_callback(asked.append)
+        assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
+        reader.db.set_trace_callback(None)
+    assert len(asked) < 20, "a question or two, not one for every session or event"
+
+
+def test_what_came_after_the_index_is_found_at_once(large: Person) -> None:
+    all_done(large)
+    before = mark(large)
+    log = Claude(TWO, start=90_000)
+    append(large.claude_log(TWO), log.prompt("laterPrompt10 and freshlyAdded"), log.says("yes"))
+    large.sync()
+    all_done(large)
+    assert mark(large) == before, "a few events are not worth writing it again"
+    assert previews(Realm(large.settings()), "lyAdd") == ["laterPrompt10 and freshlyAdded"]
+    assert previews(Realm(large.settings()), "laterPrompt1") == ["laterPrompt1", "laterPrompt10 and freshlyAdded"]
+
+
+def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person) -> None:
+    all_done(large)
+    realm = Realm(large.settings())
+    assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
+    shutil.rmtree(PIECES.folder(large.realm))
+    assert previews(realm, "inPrompt2078") == ["plainPrompt2078"]
+    assert not is_level(large.realm, large.settings()), "it is missed"
+    all_done(large)
+    assert mark(large) == 2 * EXCHANGES + 20
+    assert previews(realm, "inPrompt2079") == ["plainPrompt2079"]
+
+
+@pytest.mark.parametrize("name", ["meta.json", "seen", "archive-identity"])
+def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
+    all_done(large)
+    (PIECES.folder(large.realm) / name).write_text("{")
+    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    all_done(large)
+    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert mark(large) == 2 * EXCHANGES + 20
+
+
+def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> None:
+    all_done(large)
+    append(large.claude_log(TWO), Claude(TWO, start=95_000).prompt("DO NOT INDEX THIS CHAT"))
+    large.sync()
+    assert previews(Realm(large.settings()), "laterPrompt") == []
+    all_done(large)
+    with Distiller(large.realm, large.settings(), large.env) as distiller:
+        assert distiller._still_found({s.id: s for s in distiller.reader.all_sessions()}) == []
+
+
+def test_killed_at_any_moment_it_is_finished_later(large: Person) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from recollect.distil import Distiller\n"
+        "from recollect.settings import Settings\n"
+        "realm = Path(sys.argv[1])\n"
+        "with Distiller(realm, Settings(home=realm.parents[1]), {}) as distiller:\n"
+        "    for number, step in enumerate(one for one in distiller.steps() if one.what == 'pieces'):\n"
+        "        if number == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    for step in (0, 3, 7):
+        command = [sys.executable, "-c", code, str(large.realm), str(step)]
+        assert subprocess.run(command, env=large.env, check=False).returncode == -signal.SIGKILL
+        assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    all_done(large)
+    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert mark(large) == 2 * EXCHANGES + 20
+
+
+def test_a_sync_leaves_it_to_a_process_of_its_own(person: Person) -> None:
+    write(person.claude_log(ONE), exchanges(Claude(ONE), EXCHANGES))
+    person.run("sync")
+    until(lambda: mark(person) == 2 * EXCHANGES)
+    found = person.json("trace", "search", "inPrompt2077")
+    assert [match["preview"] for match in found["data"]["matches"]] == ["plainPrompt2077"]

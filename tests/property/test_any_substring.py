@@ -1,0 +1,97 @@
+"""Whatever string is sought in whatever sessions: every event that holds it is found, in order, however far the index is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.index.pieces import Narrow, PieceIndex, PieceWriter, Text, folded
+from recollect.ingest import sync
+from recollect.model import KINDS
+from recollect.search.substring import Known, Place, find
+from recollect.settings import Settings
+from recollect.sources import all_sources
+from recollect.store import Reader, archive_of
+from tests.logs import Claude, write
+
+few = settings(max_examples=25, deadline=None)
+said = st.text(st.sampled_from('abAB_\n "\\ß猫é.'), min_size=1, max_size=12)
+sought = st.text(st.sampled_from('abAB_\n "\\ß猫é.'), min_size=1, max_size=4)
+turns = st.tuples(said, said, said, said)  # prompt, argument, output, answer
+sessions = st.lists(st.lists(turns, min_size=1, max_size=3), min_size=1, max_size=4)
+
+
+@contextmanager
+def archive(told: list[list[tuple[str, str, str, str]]]) -> Iterator[tuple[Path, Reader]]:
+    with TemporaryDirectory() as folder:
+        realm = Path(folder, "state", "realms", "main")
+        for number, exchanges in enumerate(told, 1):
+            claude = Claude(f"{number:08x}-1111-4111-8111-111111111111", start=number * 37 % 5 * 1_000)
+            records = [
+                line
+                for place, (prompt, argument, output, answer) in enumerate(exchanges)
+                for line in (
+                    claude.prompt(prompt),
+                    claude.calls("Bash", f"call-{place}", command=argument, note=["n", {"deep": argument}]),
+                    claude.result(f"call-{place}", output),
+                    claude.says(answer),
+                )
+            ]
+            write(Path(folder, f"home/.claude/projects/-work-app/{claude.session}.jsonl"), records)
+        sync(realm, Settings(home=Path(folder, "state")), all_sources(), {"HOME": str(Path(folder, "home"))})
+        reader = Reader(archive_of(realm))
+        yield realm, reader
+        reader.close()
+
+
+def held(reader: Reader, string: str, narrow: Narrow) -> list[Place]:
+    """Where a string is, by looking at every text and every argument."""
+    rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
+    places = [
+        (started, event.session, event.seq)
+        for event, source, _, started in rows
+        if folded(string) in folded(event.whole())
+        and narrow.session in (None, event.session)
+        and (not narrow.kinds or event.code() in narrow.kinds)
+    ]
+    return sorted(places, key=lambda place: (-place[0], place[1], place[2]))
+
+
+def known(realm: Path, reader: Reader, share: float) -> Known:
+    """An index that knows a share of the events."""
+    rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
+    seen = rows[int(share * (len(rows) - 1))][0].key if share else 0
+    if not seen:
+        return Known(None, 0)
+    writer = PieceWriter(realm, reader.meta("identity") or "")
+    writer.add(
+        Text(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+        for event, source, _, started in rows
+        if event.key <= seen
+    )
+    writer.commit_up_to(seen)
+    writer.close()
+    return Known(PieceIndex(realm, reader.meta("identity") or ""), seen)
+
+
+@few
+@given(sessions, st.lists(sought, min_size=1, max_size=4), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
+def test_every_event_that_holds_a_string_is_found_page_by_page(
+    told: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, narrowed: bool
+) -> None:
+    with archive(told) as (realm, reader):
+        index = known(realm, reader, share)
+        narrow = Narrow(kinds=(3, 4), session=reader.all_sessions()[0].key) if narrowed else Narrow()
+        for string in strings:
+            wanted = held(reader, string, narrow)
+            found: list[Place] = []
+            while True:
+                after = found[-1] if found else None
+                page = find(reader, index, string, narrow, after, 3, lambda: None)
+                found += [match.place for match in page]
+                if len(page) < 3:
+                    break
+            assert found == wanted

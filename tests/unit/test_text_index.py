@@ -1,0 +1,30 @@
+"""The text index: what is removed is gone from it, not only from answers."""
+
+from pathlib import Path
+
+from recollect.index.text import Entry, TextIndex, TextWriter, best, term
+
+ARCHIVE = "an archive"
+
+
+def entry(key: int, text: str) -> Entry:
+    return Entry(key=key, session=1, turn=1, seq=key, kind=0, own=False, at=key, source="codex", project="", text=text)
+
+
+def documents(realm: Path, word: str) -> list[int]:
+    searcher = TextIndex(realm, ARCHIVE).searcher()
+    return sorted(hit.key for hit in best(searcher, term(word), 50, lambda: None))
+
+
+def test_an_event_that_is_removed_is_no_longer_in_the_index(tmp_path: Path) -> None:
+    writer = TextWriter(tmp_path, ARCHIVE)
+    writer.add([entry(key, "anchor") for key in range(1, 6)])
+    writer.commit()
+    writer.remove("key", [2, 4])
+    writer.commit()
+    assert documents(tmp_path, "anchor") == [1, 3, 5]
+    writer.remove_above(3)
+    writer.commit()
+    writer.close()
+    assert documents(tmp_path, "anchor") == [1, 3]
+    assert TextIndex(tmp_path, ARCHIVE).searcher().num_docs == 2
