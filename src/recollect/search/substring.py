@@ -5,13 +5,13 @@ seen yet is looked through, so that an answer never depends on how far the index
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
 from recollect.index.pieces import Candidate, Narrow, PieceIndex, folded
-from recollect.store import EventRow, Reader
+from recollect.store import EventRow, Reader, SessionRow
 
 FIRST_LOOK, LARGEST_LOOK = 32, 512  # candidates whose texts are fetched together: few at first, most answers need no more
 
@@ -54,16 +54,27 @@ def _order(place: Place) -> Place:
 
 def _look_through(reader: Reader, seen: int, wanted: str, narrow: Narrow, check: Callable[[], None]) -> Iterator[Match]:
     """Matches among the events that no index knows yet, in order: where the string is common, the first few suffice."""
-    new = set(reader.sessions_above(seen)) if seen > 0 and reader.last_key() - seen <= FEW else None
-    if new is not None and not new:
-        return
-    for session in reader.newest_first(narrow.session, narrow.source, narrow.started):
+    for session in _unseen(reader, seen, narrow):
         check()
-        if new is None or session.key in new:
-            for event in reader.events_of_session(session.key, seen):
-                passes = event.body and (not narrow.kinds or event.code() in narrow.kinds)
-                if passes and wanted in folded(event.whole()):
-                    yield Match((session.started_at, session.key, event.seq), event)
+        for event in reader.events_of_session(session.key, seen):
+            passes = event.body and (not narrow.kinds or event.code() in narrow.kinds)
+            if passes and wanted in folded(event.whole()):
+                yield Match((session.started_at, session.key, event.seq), event)
+
+
+def _unseen(reader: Reader, seen: int, narrow: Narrow) -> Iterable[SessionRow]:
+    """The sessions that may have such events, the one that began last first."""
+    if narrow.session is not None:
+        return reader.sessions([narrow.session]).values()
+    if reader.last_key() - seen > FEW:
+        return reader.newest_first(narrow.source, narrow.started)
+    new = reader.sessions(reader.sessions_above(seen)).values()
+    begun = [
+        session
+        for session in new
+        if narrow.source in (None, session.source) and (narrow.started is None or session.started_at <= narrow.started)
+    ]
+    return sorted(begun, key=lambda session: _order((session.started_at, session.key, 0)))
 
 
 def _confirmed(

@@ -69,16 +69,16 @@ class Reader:
     def has_source(self, source: str) -> bool:
         return self._one("SELECT 1 FROM session WHERE source = ? LIMIT 1", (source,)) is not None
 
-    def newest_first(self, session: int | None, source: str | None, started: int | None) -> Iterator[SessionRow]:
-        """Sessions by when they began, the last one first; those that began at the same time by their keys."""
+    def newest_first(self, source: str | None, started: int | None) -> Iterator[SessionRow]:
+        """Sessions by when they began, at that time or before, the last one first; of the same time by their keys."""
         last, tied = (NEVER if started is None else started), -1
         while rows := self._rows(
             f"""
             SELECT {SESSION} FROM session
              WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND event_count > 0
-               AND key = coalesce(:session, key) AND source = coalesce(:source, source)
+               AND source = coalesce(:source, source)
              ORDER BY started_at DESC, key LIMIT {SOME}""",
-            {"last": last, "tied": tied, "session": session, "source": source},
+            {"last": last, "tied": tied, "source": source},
         ):
             found = [session_of(row) for row in rows]
             yield from found
