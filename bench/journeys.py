@@ -89,17 +89,21 @@ def content(answer: Any) -> Any:
     return answer.content
 
 
+def one_journey(scratch: Path, sessions: int, asked: int) -> list[Measure]:
+    here = Installation(scratch / "home", scratch / "state")
+    write_logs(here.home, sessions)
+    sync(here)
+    run(here.command("distil"), here.environment())
+    return measured(here, sessions, asked)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--asked", type=int, default=ASKED, help="questions of each kind")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        here = Installation(Path(scratch, "home"), Path(scratch, "state"))
-        write_logs(here.home, given.sessions)
-        sync(here)
-        run(here.command("distil"), here.environment())
-        print(table(measured(here, given.sessions, given.asked)))
+        print(table(one_journey(Path(scratch), given.sessions, given.asked)))
 
 
 if __name__ == "__main__":

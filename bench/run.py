@@ -16,6 +16,7 @@ from pathlib import Path
 
 import agents
 import freshness
+import journeys
 import latency
 import meaning
 import peers
@@ -35,11 +36,12 @@ class Plan:
     queries: int = COUNT
     repetitions: int = 10  # of what is measured once at a time: starting, appending
     tiny_files: int = 20_000
+    linked: int = 10_000  # sessions of one journey
     peers: bool = True
 
 
 FULL = Plan([100_000, 500_000, 1_000_000])
-QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000)
+QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000, linked=500)
 
 
 def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[Measure]:
@@ -84,6 +86,10 @@ def many_files(files: int, cache: Path, scratch: Path) -> list[Measure]:
     ]
 
 
+def one_journey(plan: Plan, scratch: Path) -> list[Measure]:
+    return stage("journey", plan.linked, lambda: journeys.one_journey(scratch, plan.linked, plan.queries))
+
+
 def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
     here = Installation(corpus, scratch / "state")
     return stage("real logs", 0, lambda: product.first_sync(here, 0, "real logs"))
@@ -99,6 +105,7 @@ def measure_all(plan: Plan, cache: Path, corpus: Path | None, named: Path | None
     for events in plan.sizes:
         measures += shown(f"{events:,} events", cache, partial(one_size, events, plan, cache))
     measures += shown("Many small files", cache, partial(many_files, plan.tiny_files, cache))
+    measures += shown(f"A journey of {plan.linked:,} sessions", cache, partial(one_journey, plan))
     if corpus:
         measures += shown("Real logs", cache, partial(real_logs, corpus))
     measures += shown("Every agent", cache, partial(every_agent, named))

@@ -233,8 +233,8 @@ def test_a_limit_out_of_range_is_refused(voyage: Voyage, limit: Any) -> None:
         ({"journey_id": NOBODY, "limit": 0}, (400, "limit must be an integer from 1 to 100")),
         ({"journey_id": NOBODY, "query": 7}, (400, "query must be a string")),
         ({"journey_id": NOBODY, "query": "x" * 4_097}, (400, "query must be at most 4,096 characters")),
-        ({"journey_id": NOBODY, "include_documents": "yes"}, (400, "include_documents must be a boolean")),
-        ({"journey_id": NOBODY, "include_documents": 1}, (400, "include_documents must be a boolean")),
+        ({"journey_id": NOBODY, "include_documents": "yes"}, (400, "include_documents must be true or false")),
+        ({"journey_id": NOBODY, "include_documents": 1}, (400, "include_documents must be true or false")),
     ],
 )
 def test_a_bad_request_is_refused_before_an_unknown_journey(voyage: Voyage, arguments: Any, refusal: Any) -> None:

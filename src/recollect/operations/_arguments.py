@@ -36,6 +36,12 @@ def one_of(value: Any, field: str, allowed: tuple[str, ...], default: str | None
     return value
 
 
+def flag(value: Any, field: str) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise BadRequest(f"{field} must be true or false", field=field)
+    return bool(value)
+
+
 def strings(value: Any, field: str) -> tuple[str, ...]:
     """A list of texts that say something; null is none of them."""
     if value is None:

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from recollect.operations._ids import uuid_text
 from recollect.operations._views import timestamp
+from recollect.search.recall import PRESENT, score_of
 from recollect.store.journeys import Document, DocumentHead, JourneyRow, Member
 
 
@@ -26,8 +27,13 @@ def session(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
         "created_at": timestamp(member.started_at),
         "summary": member.summary,
         "has_diagnosis": member.session in diagnosed,
-        "relevance_score": member.score,
+        "relevance_score": _relevance(member.worth),
     }
+
+
+def _relevance(worth: float | None) -> float:
+    """Never rounded: of words that most summaries have, the engine makes differences in the seventh digit."""
+    return 0.0 if worth is None else score_of(PRESENT + worth)
 
 
 def document_head(row: DocumentHead) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def wrapped(tool: str, operation: Callable[[Realm, Any, Clock], Answer]) -> Call
 def _refused(code: str, message: str, details: dict[str, Any]) -> Reply:
     if code == "invalid_parameter":
         field = details.pop("field", None)
-        details = {**({"parameter": field} if field else {}), "reason": message, **details}
+        details = {**({"parameter": field} if field is not None else {}), "reason": message, **details}
     error = {"code": code, "message": message, **({"details": details} if details else {}), "retryable": code in RETRYABLE}
     body = msgspec.json.encode({"error": error})
     return Reply(body.decode(), body, is_error=True)

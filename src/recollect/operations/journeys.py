@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from recollect.errors import Absent, BadRequest, ErrorKind, RecollectError
 from recollect.operations import _journeys_views as views
 from recollect.operations import _journeys_words as said
-from recollect.operations._arguments import Arguments, moment, only, text, whole_number
+from recollect.operations._arguments import Arguments, flag, moment, only, text, whole_number
 from recollect.operations._ids import uuid_key, uuid_text
 from recollect.operations._journey_members import diagnosed_among, settle, told_of
 from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
 from recollect.realms import Realm
 from recollect.redact import redact_all
 from recollect.search import Asked, deadline_check, parse
-from recollect.search.recall import PRESENT, match_of, score_of
+from recollect.search.recall import match_of
 from recollect.store.journeys import Document, JourneyRow, Journeys, Member, Window
 
 WITHIN_MS = 5_000  # the deadline
@@ -85,12 +85,6 @@ def _window(given: Arguments) -> Window:
 def _query(value: Any) -> Asked | None:
     query = text(value, "query", LONGEST_QUERY)
     return parse(query) if query else None
-
-
-def _flag(value: Any, field: str) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise BadRequest(f"{field} must be a boolean", field=field)
-    return bool(value)
 
 
 def _document_type(value: Any) -> str:
@@ -230,7 +224,7 @@ def query_journey_history(realm: Realm, given: Any, clock: Clock) -> Answer:
     asked = _query(given.get("query"))
     window = _window(given)
     limit = whole_number(given.get("limit"), "limit", said.DEFAULT_FOUND, said.MOST_FOUND)
-    wants_documents = _flag(given.get("include_documents"), "include_documents")
+    wants_documents = flag(given.get("include_documents"), "include_documents")
     with _level(realm, clock, journey, given) as journeys:
         found, total = _found(journeys, journey, asked, window, limit)
         diagnosed = diagnosed_among(journeys.memory, found)
@@ -249,13 +243,7 @@ def _found(journeys: Journeys, journey: bytes, asked: Asked | None, window: Wind
         return journeys.by_time(journey, window, limit), journeys.count(journey, window)
     if asked.is_empty():
         return [], 0
-    match = match_of(asked, None)
-    return journeys.by_words(journey, match, window, limit, _relevance), journeys.count_by_words(journey, match, window)
-
-
-def _relevance(words: float) -> float:
-    """Never rounded: of words that most summaries have, the engine makes differences in the seventh digit."""
-    return score_of(PRESENT + words)
+    return journeys.by_words(journey, match_of(asked, None), window, limit)
 
 
 def journey_timeline(realm: Realm, given: Any, clock: Clock) -> Answer:

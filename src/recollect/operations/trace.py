@@ -15,7 +15,7 @@ from recollect.index.pieces import Narrow
 from recollect.operations import _cursors
 from recollect.operations import _trace_views as views
 from recollect.operations._analysis import insights, score
-from recollect.operations._arguments import Arguments, only
+from recollect.operations._arguments import Arguments, flag, only
 from recollect.operations._ids import uuid_text
 from recollect.operations._operation import Clock, Family, Operation
 from recollect.operations._session_details import Level, SessionTrace, details
@@ -87,12 +87,6 @@ def _provider(reader: Reader, value: Any) -> str | None:
     return name
 
 
-def _flag(value: Any, field: str) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise BadRequest(f"{field} must be true or false", field=field)
-    return bool(value)
-
-
 def _level(value: Any, allowed: tuple[str, ...]) -> str:
     if value is None:
         return allowed[0]
@@ -157,7 +151,7 @@ def _renamed(arguments: Arguments, warnings: list[str]) -> Arguments:
     if "include_full_payload" in given:
         if given.get("detail_level") is not None:
             raise BadRequest("give detail_level or the old include_full_payload, not both", field="include_full_payload")
-        is_full = _flag(given.pop("include_full_payload"), "include_full_payload")
+        is_full = flag(given.pop("include_full_payload"), "include_full_payload")
         given["detail_level"] = "full" if is_full else "preview"
         warnings.append("include_full_payload is deprecated; use detail_level")
     return given
@@ -271,7 +265,7 @@ def get_event_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
 def get_session_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     only(arguments, SESSION["input_schema"]["properties"])
     level = Level(_level(arguments.get("detail_level"), tuple(Level)))
-    reasoning = _flag(arguments.get("include_reasoning"), "include_reasoning")
+    reasoning = flag(arguments.get("include_reasoning"), "include_reasoning")
     warnings = []
     if reasoning and level is not Level.TURNS:
         warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")

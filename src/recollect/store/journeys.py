@@ -4,7 +4,7 @@ What a member shows is kept with it, so that a journey of ten thousand sessions 
 one question to the archive tells which of them are no longer as they were (`outdated`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,13 +47,13 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 class Member(Struct, frozen=True):
-    """A session of a journey as it is shown. `score` says how well it answers a question."""
+    """A session of a journey as it is shown. `worth` is what its words are worth to a question."""
 
     session: bytes
     started_at: int
     summary: str
     diagnosed: bool | None
-    score: float = 0.0
+    worth: float | None = None
 
 
 class DocumentHead(Struct, frozen=True, kw_only=True):
@@ -223,37 +223,25 @@ class Journeys:
         found = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
         return int(found[0][0])
 
-    def by_words(
-        self, journey: bytes, match: str, window: Window, limit: int, score_of: Callable[[float], float]
-    ) -> list[Member]:
-        """The sessions whose summary matches, by score and then by date. `match` is in the engine's language.
+    def by_words(self, journey: bytes, match: str, window: Window, limit: int) -> tuple[list[Member], int]:
+        """The sessions whose summary matches, best first and then by date; and how many there are.
 
-        The words come first, whatever the planner thinks; and only what is shown is fetched whole.
+        `match` is in the engine's language. The words come first, whatever the planner thinks; and only what is shown is
+        fetched whole.
         """
-        self.memory.db.create_function("score_of", 1, score_of, deterministic=True)
         found = self._rows(
             f"""
-            SELECT {MEMBER}, score
-              FROM (SELECT member.key AS best, score_of(-bm25(recounted)) AS score
-                      FROM recounted CROSS JOIN member ON member.key = recounted.rowid
-                     WHERE recounted MATCH :match AND {IN_WINDOW}
-                     ORDER BY score DESC, started_at DESC, session
-                     LIMIT :limit)
-                   CROSS JOIN member ON member.key = best
-             ORDER BY score DESC, started_at DESC, session""",
+            WITH match AS MATERIALIZED (
+                SELECT member.key AS place, -bm25(recounted) AS worth, started_at AS began, session AS id
+                  FROM recounted CROSS JOIN member ON member.key = recounted.rowid
+                 WHERE recounted MATCH :match AND {IN_WINDOW})
+            SELECT {MEMBER}, worth, (SELECT count(*) FROM match)
+              FROM (SELECT place, worth FROM match ORDER BY worth DESC, began DESC, id LIMIT :limit)
+                   CROSS JOIN member ON member.key = place
+             ORDER BY worth DESC, started_at DESC, session""",
             {"match": match, "limit": limit, **_within(journey, window)},
         )
-        return [_member(*row) for row in found]
-
-    def count_by_words(self, journey: bytes, match: str, window: Window) -> int:
-        found = self._rows(
-            f"""
-            SELECT count(*)
-              FROM recounted CROSS JOIN member ON member.key = recounted.rowid
-             WHERE recounted MATCH :match AND {IN_WINDOW}""",
-            {"match": match, **_within(journey, window)},
-        )
-        return int(found[0][0])
+        return [_member(*row[:-1]) for row in found], found[0][-1] if found else 0
 
     # ---- documents
 
@@ -297,8 +285,8 @@ def _within(journey: bytes, window: Window) -> dict[str, Any]:
     return {"journey": journey, "first": window.first, "last": window.last}
 
 
-def _member(session: bytes, started_at: int, summary: str, diagnosed: int | None, score: float = 0.0) -> Member:
-    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), score)
+def _member(session: bytes, started_at: int, summary: str, diagnosed: int | None, worth: float | None = None) -> Member:
+    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), worth)
 
 
 def _struct(shape: type[Row], row: Any) -> Row:

@@ -19,6 +19,7 @@ TYPE_STYLES = {
     "notification": "dim",
 }
 STATUS_STYLES = {"failed": "red", "partial": "yellow", "in_progress": "yellow", "done": "green", "success": "green"}
+DEEPER = {"summary": "turns", "turns": "steps", "steps": "full"}
 Shown = dict[str, Any]
 
 
@@ -61,6 +62,8 @@ def session(answer: Shown) -> None:
     out.print(f"[blue]{found['session_id']}[/]")
     for turn in found["turns"]:
         _turn(out, turn)
+    if deeper := DEEPER.get(found["detail_level"]):
+        out.print(f"[dim]Deeper: recollect trace session {found['session_id']} --level {deeper}[/]", soft_wrap=True)
 
 
 def _turn(out: Console, turn: Shown) -> None:
@@ -102,6 +105,8 @@ def analysis(answer: Shown) -> None:
         out.print(Text.assemble((f"turn {insight['turn_index']:>3}  ", "dim"), kind, plain(insight["message"])))
     if not found["insights"]:
         out.print("Nothing failed, went in circles or took long.")
+    else:
+        out.print(f"[dim]In full: recollect trace session {found['session_id']} --level steps[/]", soft_wrap=True)
 
 
 def _head(found: Shown) -> Text:
