@@ -21,7 +21,7 @@ from recollect.operations._operation import Clock, Family, Operation
 from recollect.operations._session_details import Level, SessionTrace, details
 from recollect.operations._trace_envelope import Answer, Pagination, wrapped
 from recollect.operations._trace_words import ANALYZE, EVENT, EVENTS, PREVIEWS, SESSION
-from recollect.realms import Realm
+from recollect.realms import WARNINGS, Condition, Realm
 from recollect.search import deadline_check
 from recollect.search.substring import Known, Match, Place, find
 from recollect.store import EventRow, Reader, SessionRow
@@ -233,7 +233,9 @@ def _find(
     """Matches by the index of pieces; where that cannot be read, by looking through everything."""
     known = realm.pieces(reader)
     behind = reader.last_key() - known.seen
-    if behind > BEHIND:
+    if reader.last_key() == 0:
+        warnings.append(WARNINGS[Condition.EMPTY])
+    elif behind > BEHIND:
         warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
     try:
         return find(reader, known, query, narrow, after, limit, check)

@@ -64,14 +64,12 @@ def _look_through(reader: Reader, seen: int, wanted: str, narrow: Narrow, check:
 
 def _unseen(reader: Reader, seen: int, narrow: Narrow) -> Iterable[SessionRow]:
     """The sessions that may have such events, the one that began last first."""
-    if narrow.session is not None:
-        return reader.sessions([narrow.session]).values()
-    if reader.last_key() - seen > FEW:
+    if narrow.session is None and reader.last_key() - seen > FEW:
         return reader.newest_first(narrow.source, narrow.started)
-    new = reader.sessions(reader.sessions_above(seen)).values()
+    keys = [narrow.session] if narrow.session is not None else reader.sessions_above(seen)
     begun = [
         session
-        for session in new
+        for session in reader.sessions(keys).values()
         if narrow.source in (None, session.source) and (narrow.started is None or session.started_at <= narrow.started)
     ]
     return sorted(begun, key=lambda session: _order((session.started_at, session.key, 0)))
