@@ -1,0 +1,162 @@
+"""Recollect's trace tools over stdio, asked by the official client: what the tests of the trace contract talk through."""
+
+import json
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters
+
+from tests.conftest import Person
+from tests.contract.test_history_client import History
+from tests.logs import Claude, write
+
+TOOLS = ["search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events"]
+EVENT_TYPES = ["user", "message", "reasoning", "tool_call", "tool_result", "token_usage", "notification"]
+LEVELS = ["summary", "turns", "steps", "full"]
+KB = 1_024
+HINT = "Use get_event_details(session_id, event_index) for full payload"
+WRAPPER = {"data", "pagination", "hint", "warnings"}
+RETRYABLE = {"search_timeout", "rate_limit_exceeded", "internal_error"}
+Answer = dict[str, Any]
+
+
+class Trace(History):
+    """The trace tools of a running server. Every answer is checked to be in the family's wrapper, every error in its form."""
+
+    def __init__(self, person: Person, portal: BlockingPortal, client: Client) -> None:
+        super().__init__(portal, client)
+        self.person = person
+
+    def reply(self, tool: str, arguments: Any) -> tuple[Answer, str]:
+        """What a tool answered, as an object and as text: both the same, and the text has no blanks to spare."""
+        result = self.result(tool, arguments)
+        (content,) = result.content
+        answer = result.structured_content
+        assert json.loads(content.text) == answer
+        assert compact(answer) == content.text
+        assert bool(result.is_error) is ("error" in answer)
+        return answer, content.text
+
+    def answer(self, tool: str, /, **arguments: Any) -> Answer:
+        """A success, with its wrapper."""
+        answer, _ = self.reply(tool, arguments)
+        assert "data" in answer and answer.keys() <= WRAPPER, answer
+        assert all(answer.values()), "what is empty is left out"
+        return answer
+
+    def data(self, tool: str, /, **arguments: Any) -> Any:
+        return self.answer(tool, **arguments)["data"] if tool in TOOLS else super().data(tool, **arguments)
+
+    def error(self, tool: str, /, **arguments: Any) -> Answer:
+        answer, _ = self.reply(tool, arguments)
+        assert list(answer) == ["error"], answer
+        error: Answer = answer["error"]
+        assert [*error] == [name for name in ("code", "message", "details", "retryable") if name in error]
+        assert error["retryable"] is (error["code"] in RETRYABLE)
+        assert error["message"] and "Traceback" not in error["message"]
+        return error
+
+    # ---- matches
+
+    def matches(self, query: str, **more: Any) -> list[Answer]:
+        """The first page of a search."""
+        return self.data("search_event_previews", query=query, **more)["matches"]
+
+    def pages(self, query: str, tool: str = "search_event_previews", **more: Any) -> list[list[Answer]]:
+        """All pages of a search, each checked to say of itself what is true."""
+        pages, cursor = [], {}
+        while True:
+            answer = self.answer(tool, query=query, **more, **cursor)
+            page, matches = answer["pagination"], answer["data"]["matches"]
+            assert page.keys() == {"total_in_page", "next_cursor", "has_more"}
+            assert page["total_in_page"] == len(matches)
+            assert page["has_more"] is (page["next_cursor"] is not None)
+            pages.append(matches)
+            if not page["has_more"]:
+                return pages
+            cursor = {"cursor": page["next_cursor"]}
+
+    def places(self, query: str, **more: Any) -> list[tuple[str, int]]:
+        """(session, event) of every match, in order."""
+        return [place(match) for page in self.pages(query, limit=50, **more) for match in page]
+
+    # ---- sessions
+
+    @cached_property
+    def ids(self) -> dict[str, str]:
+        """Session ids by title, as this family shows them."""
+        return {title: str(uuid.UUID(found.removeprefix("session:"))) for title, found in self.titled.items()}
+
+    def details(self, title: str, level: str | None = None, **more: Any) -> Any:
+        depth = {"detail_level": level} if level else {}
+        return self.data("get_session_details", session_id=self.ids[title], **depth, **more)
+
+    def count(self, title: str) -> int:
+        """How many events a session has."""
+        return self.details(title)["stats"]["total_events"]
+
+    def event(self, title: str, index: int) -> Any:
+        return self.data("get_event_details", session_id=self.ids[title], event_index=index)
+
+    def every_event(self, title: str) -> list[Any]:
+        return [self.event(title, index) for index in range(self.count(title))]
+
+
+def place(match: Answer) -> tuple[str, int]:
+    return match["session_id"], match["event_index"]
+
+
+def compact(answer: Any) -> str:
+    return json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
+
+
+def size(answer: Any) -> int:
+    """Bytes of a whole answer as compact JSON."""
+    return len(compact(answer).encode())
+
+
+@contextmanager
+def opened(person: Person, *options: str, **env: str) -> Iterator[Trace]:
+    """`recollect mcp --no-sync` in a process of its own, and a client connected to it."""
+    arguments = ["-m", "recollect", "mcp", "--no-sync", *options]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+        yield Trace(person, portal, client)
+
+
+# ---- from a string to all that is known of its session
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
+    person = Person(tmp_path_factory.mktemp("trace"))
+    log = Claude()
+    spoken = [log.prompt("Trim the jib"), log.calls("Bash", "t1", command="trim --jib"), log.result("t1", "jib trimmed")]
+    write(person.claude_log(log.session), [*spoken, log.says("Done with the JIB.")])
+    person.sync()
+    with opened(person) as client:
+        yield client
+
+
+def test_from_a_string_to_its_events_and_from_there_to_their_session(trace: Trace) -> None:
+    matches = trace.matches("jib")
+    assert [match["event_type"] for match in matches] == ["user", "tool_call", "tool_result", "message"]
+    first = matches[0]
+    assert first.keys() == {"session_id", "event_index", "timestamp", "event_type", "preview"}
+    opened = trace.data("get_event_details", session_id=first["session_id"], event_index=first["event_index"])
+    assert opened["payload"] == {"text": "Trim the jib"}
+    session = trace.data("get_session_details", session_id=first["session_id"])
+    assert [turn["user_message"] for turn in session["turns"]] == ["Trim the jib"]
+    assert trace.data("analyze_session", session_id=first["session_id"])["score"] == 100
+
+
+def test_the_families_name_a_session_by_the_same_bits(trace: Trace) -> None:
+    (title,) = trace.ids
+    assert trace.titled[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
+    assert trace.matches("jib")[0]["session_id"] == trace.ids[title]
