@@ -89,7 +89,9 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
         for session in reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000):
             yield _line(session=_session(reader, session, home))
             for turn in reader.turns(session.key):
-                yield _line(turn={name: getattr(turn, name) for name in turn.__struct_fields__ if name != "session"})
+                yield _line(
+                    turn={name: getattr(turn, name) for name in turn.__struct_fields__ if name not in HIDDEN_OF_TURNS}
+                )
                 for event in reader.events_of_turn(session.key, turn.ordinal):
                     fields = {name: getattr(event, name) for name in EVENT_FIELDS}
                     yield _line(event={"id": event.id.hex(), **fields, "body": event.text()})
@@ -111,6 +113,7 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
         reader.close()
 
 
+HIDDEN_OF_TURNS = {"session", "usage"}  # a key that is another one every time; what the session's usage is the sum of
 EVENT_FIELDS = ("turn", "seq", "kind", "at", "line", "tool", "model", "answers", "exit_code", "failed", "own")
 
 

@@ -7,7 +7,8 @@ RecollectError
 │   ├── BadEventType    an event type outside the vocabulary
 │   ├── BadDetailLevel  a depth of detail that there is not
 │   ├── BadCursor       a cursor of another question, or none at all
-│   └── OutOfRange      a place beyond the last one
+│   ├── OutOfRange      a place beyond the last one
+│   └── GenerationConflict  somebody else has written in between
 ├── Absent              a well-formed id of something that is not here
 ├── DeadlineExceeded    the work was stopped because its time was up
 ├── Busy                another process is writing this realm
@@ -28,6 +29,7 @@ class ErrorKind(StrEnum):
     BAD_DETAIL_LEVEL = "bad detail level"
     BAD_CURSOR = "bad cursor"
     OUT_OF_RANGE = "index out of range"
+    GENERATION = "generation conflict"
     ABSENT = "unknown object"
     DEADLINE = "deadline"
     BUSY = "busy"
@@ -72,6 +74,10 @@ class BadCursor(BadRequest):
 
 class OutOfRange(BadRequest):
     kind = ErrorKind.OUT_OF_RANGE
+
+
+class GenerationConflict(BadRequest):
+    kind = ErrorKind.GENERATION
 
 
 class Absent(RecollectError):

@@ -1,16 +1,20 @@
 """Strings are found whether the index of pieces is there, behind, damaged or gone; and it follows the archive by itself."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
 
 from recollect.distil import LAG, Distiller, distil, is_level
+from recollect.index.engine import Layout
 from recollect.index.pieces import PIECES, seen
+from recollect.index.text import TEXT
 from recollect.operations import OPERATIONS, Clock
 from recollect.realms import Realm
 from recollect.store import Reader, archive_of
@@ -113,6 +117,27 @@ def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
     all_done(large)
     assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     assert mark(large) == 2 * EXCHANGES + 20
+
+
+@pytest.mark.parametrize("layout", [TEXT, PIECES], ids=["text", "pieces"])
+def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large: Person, layout: Layout) -> None:
+    """The engine panics over such files, which is no error that Python knows as one."""
+    all_done(large)
+    with large.mcp() as client:
+        ask = partial(client.request, "tools/call")
+        search = {"name": "search_sessions", "arguments": {"query": "plain"}}
+        previews = {"name": "search_event_previews", "arguments": {"query": "inPrompt2077"}}
+        assert ask(search)["result"] and ask(previews)["result"]
+        for path in layout.folder(large.realm).glob("*.*"):
+            if path.suffix in {".term", ".idx", ".pos", ".fast"}:
+                path.write_bytes(os.urandom(path.stat().st_size))
+        for _ in range(3):
+            assert ask(search)["result"]["structuredContent"]["tool"] == "search_sessions"
+            (match,) = ask(previews)["result"]["structuredContent"]["data"]["matches"]
+            assert match["preview"] == "plainPrompt2077"
+    if layout is PIECES:
+        all_done(large)
+        assert mark(large) == 2 * EXCHANGES + 20, "it is made anew"
 
 
 def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> None:

@@ -4,8 +4,8 @@ An index is never repaired. Whatever cannot be opened, or was made from another 
 """
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import tantivy
@@ -22,6 +22,22 @@ COMMITTED = "meta.json"  # the engine's own: replaced by every commit
 
 class Unusable(Exception):
     """There is no index here, or none that can be read."""
+
+
+PANIC = "PanicException"  # of the engine, for files that are not what they should be; no `Exception`, and of no module
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Whatever is asked of an index in here, files that were deleted or damaged under us make it `Unusable`, not worse."""
+    try:
+        yield
+    except (ValueError, OSError) as reason:
+        raise Unusable(str(reason)) from reason
+    except BaseException as reason:
+        if type(reason).__name__ != PANIC:
+            raise
+        raise Unusable(str(reason)) from reason
 
 
 class Layout(Struct, frozen=True):
@@ -45,12 +61,10 @@ class Layout(Struct, frozen=True):
     def open(self, realm: Path, archive: str) -> tantivy.Index:
         """The index, if it was made from this archive."""
         folder = self.folder(realm)
-        try:
+        with sound():
             if (folder / OF_ARCHIVE).read_text() != archive:
                 raise Unusable("it was made from another archive")
             return self._ready(tantivy.Index.open(str(folder)))
-        except (ValueError, OSError) as reason:
-            raise Unusable(str(reason)) from reason
 
     def make(self, realm: Path, archive: str) -> tantivy.Index:
         """A new, empty index. Those of other versions go with the old one."""
@@ -133,14 +147,12 @@ class EngineReader:
         self._follow()
 
     def _follow(self) -> None:
-        try:
+        with sound():
             committed = (self.folder / COMMITTED).stat().st_mtime_ns
             if committed != self._seen:
                 self.index.reload()
                 self._seen = committed
                 self._readable = self._answers()
-        except (ValueError, OSError) as reason:
-            raise Unusable(str(reason)) from reason
 
     def searcher(self) -> tantivy.Searcher:
         self._follow()
@@ -152,8 +164,9 @@ class EngineReader:
 
     def _answers(self) -> bool:
         try:
-            self.index.searcher().search(self._probe(), limit=1, count=False)
-        except ValueError:
+            with sound():
+                self.index.searcher().search(self._probe(), limit=1, count=False)
+        except Unusable:
             return False
         return True
 

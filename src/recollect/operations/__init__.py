@@ -6,7 +6,7 @@ tells a model when to use it.
 
 from msgspec import Struct
 
-from recollect.operations import history, journeys, memory, trace
+from recollect.operations import history, journeys, memory, sessions, trace
 from recollect.operations._operation import Clock, Family, Operation, Reply
 from recollect.operations.prompts import Prompt
 
@@ -18,7 +18,8 @@ TOOLSETS: dict[str, Family] = {
     "memory": memory.FAMILY,
     "journeys": journeys.FAMILY,
 }
-OPERATIONS: dict[str, Operation] = {one.name: one for family in TOOLSETS.values() for one in family.operations}
+FAMILIES = (*TOOLSETS.values(), sessions.FAMILY)  # the last of which models are offered nothing of yet
+OPERATIONS: dict[str, Operation] = {one.name: one for family in FAMILIES for one in family.operations}
 OPENING = (
     "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
     "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from recollect.errors import Absent, BadEventType, BadRequest
-from recollect.index.engine import Unusable
+from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope, TextIndex
 from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode
 from recollect.operations import _cursors, _views
@@ -160,9 +160,10 @@ def _find(
             break
         ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
         try:
-            found, more = realm.with_meaning("events", mode if asked.meaning else "text", ask)
-            return found, more, index.searcher().num_docs
-        except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged
+            with sound():
+                found, more = realm.with_meaning("events", mode if asked.meaning else "text", ask)
+                return found, more, index.searcher().num_docs
+        except Unusable:
             realm.index_failed()
     return [], False, None
 

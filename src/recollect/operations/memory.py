@@ -13,7 +13,7 @@ from typing import Any
 from recollect.distil import Distiller, event_of, place_of, words_around, words_of
 from recollect.embed import Unavailable
 from recollect.errors import Absent, BadId, BadRequest, Busy, RecollectError, StoreFault
-from recollect.index.engine import Unusable
+from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope
 from recollect.model import TOLD_CODES, Observation, observation_type
 from recollect.operations import _memory_views as views
@@ -174,14 +174,15 @@ def _conversations(
             allowed = reader.sessions_between(filters.since, filters.until, filters.projects)
         scope = Scope(TOLD_CODES)
         try:
-            found = realm.with_meaning(
-                "events",
-                mode,
-                lambda meaning: conversations(
-                    index, meaning, concepts, scope, allowed, _possible(mode, meaning), limit, check
-                ),
-            )
-        except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged
+            with sound():
+                found = realm.with_meaning(
+                    "events",
+                    mode,
+                    lambda meaning: conversations(
+                        index, meaning, concepts, scope, allowed, _possible(mode, meaning), limit, check
+                    ),
+                )
+        except Unusable:
             realm.index_failed()
             return []
         return views.conversation_rows(reader, memory, found, concepts)

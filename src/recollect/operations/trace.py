@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from recollect.errors import Absent, Ambiguous, BadCursor, BadDetailLevel, BadId, BadRequest, OutOfRange
-from recollect.index.engine import Unusable
+from recollect.index.engine import Unusable, sound
 from recollect.index.pieces import Narrow
 from recollect.operations import _cursors
 from recollect.operations import _trace_views as views
@@ -238,9 +238,10 @@ def _find(
     elif behind > BEHIND:
         warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
     try:
-        return find(reader, known, query, narrow, after, limit, check)
-    except (Unusable, ValueError, OSError):  # the engine's errors for files that were deleted or damaged
-        realm.index_failed()
+        with sound():
+            return find(reader, known, query, narrow, after, limit, check)
+    except Unusable:
+        realm.pieces_failed()
         return find(reader, Known(None, 0), query, narrow, after, limit, check)
 
 

@@ -104,6 +104,10 @@ class McpServer:
             self._running.pop(call.id, None)
             self._refuse(call.id, error)
             return
+        except BaseException:  # whatever it is, even what is no Exception: a caller must never wait for ever
+            self._running.pop(call.id, None)
+            self._refuse(call.id, RpcError(INTERNAL, f"{method} failed; `recollect doctor` may know why"))
+            raise
         self._running.pop(call.id, None)
         if not call.cancelled.is_set():
             self.send({"jsonrpc": "2.0", "id": call.id, "result": result})

@@ -26,6 +26,8 @@ COMMANDS = {
     "watch": "recollect.surfaces.cli.watch",
     "mcp": "recollect.surfaces.cli.mcp",
     "hook": "recollect.surfaces.cli.hook",
+    "realm": "recollect.surfaces.cli.realm",
+    "config": "recollect.surfaces.cli.config",
     "status": "recollect.surfaces.cli.status",
     "sources": "recollect.surfaces.cli.sources",
     "doctor": "recollect.surfaces.cli.doctor",

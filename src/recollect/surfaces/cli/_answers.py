@@ -10,19 +10,32 @@ import click
 import msgspec
 
 from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
 from recollect.surfaces.cli._realm import chosen_realm
 
-REFUSED = ("invalid_", "unsupported_", "ambiguous_")  # how the codes of usage errors begin, where they are words
+REFUSED = (
+    "invalid_",
+    "unsupported_",
+    "ambiguous_",
+    "generation_",
+)  # how the codes of usage errors begin, where they are words
+BARE = {"code", "message", "details"}  # of an error that no wrapper is around
 BAD_REQUEST = 400
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
 
 
 def ask(
-    operation: str, arguments: dict[str, Any], show: Callable[[Any], None], *, as_json: bool, realm: dict[str, Any]
+    operation: str,
+    arguments: dict[str, Any],
+    show: Callable[[Any], None],
+    *,
+    as_json: bool,
+    realm: Realm | dict[str, Any],
 ) -> None:
-    """Ask with what was given, and print the answer."""
+    """Ask a realm, or the one that some options mean, with what was given, and print the answer."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    reply = OPERATIONS[operation].run(chosen_realm(**realm), given, Clock.now())
+    asked = realm if isinstance(realm, Realm) else chosen_realm(**realm)
+    reply = OPERATIONS[operation].run(asked, given, Clock.now())
     deliver(reply.text.encode(), as_json=as_json, show=show)
 
 
@@ -50,9 +63,9 @@ def deliver(body: bytes, *, as_json: bool, show: Callable[[Any], None]) -> None:
 
 def _error(answer: Any) -> dict[str, Any] | None:
     """What an answer says went wrong: some families wrap it, one is a bare code and message."""
-    error: dict[str, Any] | None = answer if answer.keys() == {"code", "message"} else answer.get("error")
+    error: dict[str, Any] | None = answer if {"code", "message"} <= answer.keys() <= BARE else answer.get("error")
     return error
 
 
 def _is_refused(code: str | int) -> bool:
-    return code == BAD_REQUEST if isinstance(code, int) else code.startswith(REFUSED)
+    return code == BAD_REQUEST if isinstance(code, int) else code.lower().startswith(REFUSED)

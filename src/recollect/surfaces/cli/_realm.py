@@ -1,7 +1,6 @@
 """The options that every command which opens a realm understands, and the realm they mean."""
 
 import os
-import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,6 +8,8 @@ import click
 
 from recollect.errors import BadSettings
 from recollect.realms import DEFAULT, Realm
+from recollect.realms.manifest import Backend, Manifest, Origin, pin, read
+from recollect.realms.names import new_realm_name
 from recollect.settings import Settings, read_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,7 +21,9 @@ def realm_options(function: Function) -> Function:
         click.option("--realm", "realm_name", metavar="ID", help=f"The realm to use. Default: {DEFAULT}."),
         click.option("--isolated", is_flag=True, help="Use a new realm of its own."),
         click.option("--instance", metavar="ID", help="Name this instance, for logs and leases."),
-        click.option("--realm-backend", type=click.Choice(["sqlite", "jsonl", "memory"]), help="How the realm is stored."),
+        click.option(
+            "--realm-backend", type=click.Choice([backend.value for backend in Backend]), help="How the realm is stored."
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -30,10 +33,19 @@ def realm_options(function: Function) -> Function:
 def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:
     if realm_name is not None and isolated:
         raise BadSettings("--realm and --isolated exclude each other.")
-    if realm_backend not in (None, "sqlite"):
-        raise BadSettings(f"This version stores realms in sqlite only, not in {realm_backend}.")
-    name = f"isolated-{uuid.uuid4().hex[:12]}" if isolated else realm_name or DEFAULT
-    return Realm(settings(), name)
+    name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
+    realm = Realm(settings(), name, instance)
+    origin = Origin.GENERATED if isolated else Origin.EXPLICIT if realm_name is not None else Origin.WORKSPACE
+    pinned(realm, realm_backend, origin)
+    return realm
+
+
+def pinned(realm: Realm, backend: str | None, origin: Origin) -> Manifest:
+    """The manifest of a realm. One that is new here can only be kept in SQLite yet."""
+    known = read(realm.folder)
+    if known is None and backend not in (None, Backend.SQLITE):
+        raise BadSettings(f"This version stores realms in sqlite only, not in {backend}.")
+    return pin(realm.folder, realm.name, Backend(backend) if backend else None, origin)
 
 
 def settings() -> Settings:

@@ -1,7 +1,6 @@
-"""A realm is a store: one folder with its archive and its index. Everything is read and written in one."""
+"""A realm opened for reading, by any number of threads. It mends its index, and says what a searcher should know of it."""
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -11,22 +10,20 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, TypeVar
 
-import msgspec
-
 from recollect.embed import Embedder, Unavailable, open_embedder
-from recollect.errors import BadSettings, Busy, StoreFault
+from recollect.errors import Busy, StoreFault
 from recollect.index.engine import Unusable
-from recollect.index.pieces import PieceIndex, seen
+from recollect.index.pieces import PIECES, PieceIndex, seen
 from recollect.index.text import TextIndex
+from recollect.realms.config import read as read_config
+from recollect.realms.names import DEFAULT, check_name, new_instance_name
 from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
 from recollect.settings import Settings
 from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_database
-from recollect.store.lock import exclusive, is_held
+from recollect.store.lock import DISTILLING, exclusive, is_held
 from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
 
-DEFAULT = "main"  # where imported history lives
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
 CREATED_WITHIN = 5.0  # seconds that another process may take to make the archive we want to read
@@ -56,10 +53,10 @@ WARNINGS = {
 class Realm:
     """A realm opened for reading, by any number of threads."""
 
-    def __init__(self, settings: Settings, name: str = DEFAULT) -> None:
-        if NAME.fullmatch(name) is None:
-            raise BadSettings(f"A realm is named with letters, digits, dots, dashes and underscores, not {name!r}.")
+    def __init__(self, settings: Settings, name: str = DEFAULT, instance: str | None = None) -> None:
+        check_name(name)
         self.name = name
+        self.instance = instance or new_instance_name()
         self.settings = settings
         self.folder = settings.home / "realms" / name
         self._local = threading.local()
@@ -74,16 +71,11 @@ class Realm:
 
     def deadline_ms(self, usual: int) -> int:
         """The time an operation has, unless this realm's config or the settings say otherwise."""
-        configured = self._config().get("deadline_ms", self.settings.deadline_ms)
-        return usual if configured is None else int(configured)
-
-    def _config(self) -> dict[str, Any]:
         try:
-            document = msgspec.json.decode((self.folder / "config.json").read_bytes())
-        except (OSError, msgspec.DecodeError):
-            return {}
-        config = document.get("config", document) if isinstance(document, dict) else {}
-        return config if isinstance(config, dict) else {}
+            configured = read_config(self.folder).config.get("deadline_ms", self.settings.deadline_ms)
+        except StoreFault:  # a config that cannot be read is named by `config get`; it must not stop every answer
+            configured = self.settings.deadline_ms
+        return configured if type(configured) is int else usual
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -230,8 +222,14 @@ class Realm:
         return [*warnings, "The memory is still being made of what was read last."] if behind and not fault else warnings
 
     def index_failed(self) -> None:
-        """A search found an index unreadable: open it anew next time."""
-        self._index = self._pieces = None
+        """A search found the index unreadable: open it anew next time."""
+        self._index = None
+
+    def pieces_failed(self) -> None:
+        """The same of the index of pieces, which goes, so that distilling makes it anew; unless that is under way."""
+        self._pieces = None
+        if not is_held(self.folder, DISTILLING):
+            PIECES.remove(self.folder)
 
     def forget(self) -> None:
         """After a repair: open everything anew."""

@@ -1,0 +1,85 @@
+"""What a realm is, for ever: its id, how it is kept, where it came from. Written once; racing creators agree."""
+
+import os
+import tempfile
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from recollect.errors import BadSettings, StoreFault
+
+FILE = "realm_manifest.json"
+FORMAT = 1  # of the manifest; a newer one is another program's to understand
+
+
+class Backend(StrEnum):
+    SQLITE = "sqlite"
+    JSONL = "jsonl"
+    MEMORY = "memory"
+
+
+class Origin(StrEnum):
+    GENERATED = "generated"
+    WORKSPACE = "workspace"
+    EXPLICIT = "explicit"
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    realm_id: str
+    backend: Backend
+    origin: Origin
+    created_at: str
+    manifest_format: int = FORMAT
+
+
+def read(folder: Path) -> Manifest | None:
+    """The manifest of a realm; None where there is none yet."""
+    path = folder / FILE
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as reason:
+        raise StoreFault(f"The manifest {path} cannot be read: {reason.strerror}.") from reason
+    try:
+        newest = msgspec.json.decode(content, type=dict).get("manifest_format", 0)
+        if isinstance(newest, int) and newest > FORMAT:
+            raise BadSettings(
+                f"The realm in {folder} was made by a newer Recollect (manifest {newest}, this one knows {FORMAT})."
+            )
+        return msgspec.json.decode(content, type=Manifest)
+    except msgspec.DecodeError as reason:
+        raise BadSettings(f"The manifest {path} cannot be understood: {reason}.") from reason
+
+
+def pin(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
+    """The manifest of a realm, made now if there is none. A backend that is asked for must be the one it has."""
+    known = read(folder) or _create(folder, Manifest(
+        realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=_now()
+    ))  # fmt: skip
+    if backend is not None and backend is not known.backend:
+        raise BadSettings(f"realm backend mismatch for '{name}': requested '{backend}', existing '{known.backend}'")
+    return known
+
+
+def _create(folder: Path, manifest: Manifest) -> Manifest:
+    """Write a manifest whole or not at all, unless another process was quicker: then that one's counts."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".manifest-") as draft:
+            draft.write(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
+            draft.flush()
+            os.fsync(draft.fileno())
+            os.link(draft.name, folder / FILE)
+    except FileExistsError:
+        return read(folder) or manifest
+    except OSError as reason:
+        raise StoreFault(f"The realm folder {folder} cannot be written: {reason.strerror}.") from reason
+    return manifest
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,37 @@
+"""What realms and instances are called."""
+
+import re
+import secrets
+import time
+import uuid
+
+from recollect.errors import BadSettings
+
+DEFAULT = "main"  # where imported history lives
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+UUID_SHAPED = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def check_name(name: str) -> None:
+    """Refuse what no realm may be called. What looks like a UUID could be taken for a session in `realm:session`."""
+    if NAME.fullmatch(name) is None:
+        raise BadSettings(
+            f"A realm is named with 1 to 64 letters, digits, dashes and underscores, and begins with a letter or digit: "
+            f"not {name!r}."
+        )
+    if UUID_SHAPED.fullmatch(name):
+        raise BadSettings(f"A realm cannot be named like a UUID, as {name!r} is.")
+
+
+def new_realm_name() -> str:
+    return f"realm-{uuid7()}"
+
+
+def new_instance_name() -> str:
+    return f"instance-{uuid7()}"
+
+
+def uuid7() -> uuid.UUID:
+    """A UUID that begins with the time in milliseconds, so that later ones are greater (RFC 9562)."""
+    bits = time.time_ns() // 1_000_000 << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
+    return uuid.UUID(int=bits)

@@ -1,0 +1,67 @@
+"""All realms of a state folder: which there are, and taking one away."""
+
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from recollect.errors import Absent, Busy, StoreFault
+from recollect.realms.manifest import Manifest, Origin, read
+from recollect.settings import Settings
+from recollect.store import archive_of
+from recollect.store.lock import DISTILLING, WRITING, is_held
+
+
+class Shelved(Struct, frozen=True):
+    """A realm as it lies on the disk. One of an earlier version has no manifest yet."""
+
+    name: str
+    folder: Path
+    manifest: Manifest | None
+
+    def bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
+    def is_in_use(self) -> bool:
+        return is_held(self.folder, WRITING) or is_held(self.folder, DISTILLING)
+
+
+def shelved(settings: Settings) -> list[Shelved]:
+    """Every realm, by name."""
+    return [_shelved(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
+
+
+def one(settings: Settings, name: str) -> Shelved:
+    folder = settings.home / "realms" / name
+    if not _is_realm(folder):
+        raise Absent(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
+    return _shelved(folder)
+
+
+def _shelved(folder: Path) -> Shelved:
+    return Shelved(folder.name, folder, read(folder))
+
+
+def _is_realm(folder: Path) -> bool:
+    return folder.is_dir() and (read(folder) is not None or archive_of(folder).exists())
+
+
+def delete(realm: Shelved) -> None:
+    """Take a realm away with all that is in it, unless somebody is writing in it."""
+    if realm.is_in_use():
+        raise Busy(f"Another Recollect is writing in realm {realm.name!r}; it is not deleted.")
+    doomed = realm.folder.with_name(f".{realm.name}.deleted")
+    try:
+        realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
+        shutil.rmtree(doomed)
+    except OSError as reason:
+        raise StoreFault(f"{realm.folder} cannot be deleted: {reason.strerror}.") from reason
+
+
+def unused(settings: Settings) -> list[Shelved]:
+    """Realms that were made for one process, and that no process is at work in."""
+    return [
+        realm
+        for realm in shelved(settings)
+        if realm.manifest is not None and realm.manifest.origin is Origin.GENERATED and not realm.is_in_use()
+    ]

@@ -1,0 +1,275 @@
+"""Realms: a manifest for ever, a config that counts its writes, names that are refused, and nothing shared."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from recollect.errors import BadSettings
+from recollect.realms.config import merged
+from recollect.realms.manifest import Backend, Origin, pin
+from recollect.realms.names import new_realm_name, uuid7
+from tests.conftest import Person
+from tests.logs import Claude, write
+
+RACERS = 8
+
+
+def manifest(person: Person, realm: str = "main") -> dict[str, Any]:
+    return json.loads((person.state / "realms" / realm / "realm_manifest.json").read_text())
+
+
+def refused(person: Person, *arguments: str) -> str:
+    """The one sentence of a command that is refused."""
+    done = person.run(*arguments, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), arguments
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+# ---- the manifest
+
+
+def test_a_realm_gets_its_manifest_when_it_is_first_used(person: Person) -> None:
+    """M33, M35."""
+    person.run("status")
+    first = manifest(person)
+    assert {**first, "created_at": ...} == {
+        "realm_id": "main", "backend": "sqlite", "origin": "workspace", "created_at": ..., "manifest_format": 1,
+    }  # fmt: skip
+    person.run("sync")
+    person.run("status", "--realm", "main", "--realm-backend", "sqlite")
+    assert manifest(person) == first, "it is written once"
+
+
+def test_a_manifest_tells_where_its_realm_came_from(person: Person) -> None:
+    person.run("status", "--realm", "named")
+    made = person.json("realm", "current", "--isolated")
+    assert manifest(person, "named")["origin"] == "explicit"
+    assert (made["origin"], manifest(person, made["realm_id"])["origin"]) == ("generated", "generated")
+    assert made["realm_id"].startswith("realm-")
+
+
+def test_racing_creators_agree(person: Person) -> None:
+    """M33: in processes of their own, all of which want another origin or time."""
+    code = (
+        "import sys; from pathlib import Path; from recollect.realms.manifest import *\n"
+        "sys.stdin.readline()\n"
+        "print(pin(Path(sys.argv[1]), 'contested', None, Origin.EXPLICIT).created_at)\n"
+    )
+    folder = person.state / "realms" / "contested"
+    command = [sys.executable, "-c", code, str(folder)]
+    racers = [
+        subprocess.Popen(command, env=person.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(RACERS)
+    ]
+    for racer in racers:
+        assert racer.stdin
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    told = {racer.communicate(timeout=60)[0].strip() for racer in racers}
+    assert told == {manifest(person, "contested")["created_at"]}
+    assert [path.name for path in folder.iterdir()] == ["realm_manifest.json"], "no draft is left"
+
+
+def test_a_backend_that_a_realm_does_not_have_is_refused(person: Person) -> None:
+    """M34."""
+    person.run("realm", "create", "kept", "--realm-backend", "sqlite")
+    assert refused(person, "status", "--realm", "kept", "--realm-backend", "jsonl") == (
+        "recollect: realm backend mismatch for 'kept': requested 'jsonl', existing 'sqlite'"
+    )
+    assert person.run("status", "--realm", "kept", "--realm-backend", "sqlite").returncode == 0
+
+
+def test_a_manifest_of_a_newer_program_is_refused(person: Person) -> None:
+    """M38."""
+    person.run("realm", "create", "newer")
+    path = person.state / "realms" / "newer" / "realm_manifest.json"
+    path.write_text(json.dumps({**manifest(person, "newer"), "manifest_format": 2}))
+    assert "was made by a newer Recollect (manifest 2" in refused(person, "search", "x", "--realm", "newer")
+    path.write_text('{"realm_id": "newer", ')
+    assert "cannot be understood" in refused(person, "status", "--realm", "newer")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "-first", "_first", "two words", "dot.ted", "a/b", "../up", "ü", "x" * 65, str(UUID(int=7)), "A\n"]
+)
+def test_a_bad_name_is_refused(person: Person, name: str) -> None:
+    """M37."""
+    assert refused(person, "status", "--realm", name).startswith("recollect: A realm")
+    assert not (person.state / "realms").exists()
+
+
+@pytest.mark.parametrize("name", ["a", "7", "Main-2_x", "x" * 64, "12345678-1234-1234-1234-12345678901g"])
+def test_a_good_name_is_taken(person: Person, name: str) -> None:
+    assert person.json("realm", "create", name)["realm_id"] == name
+
+
+def test_generated_names_are_realms_of_later_and_later_times() -> None:
+    names = [new_realm_name() for _ in range(50)]
+    assert len({*names}) == 50
+    made = [UUID(name.removeprefix("realm-")) for name in names]
+    assert {one.version for one in made} == {7}
+    assert [one.int >> 80 for one in made] == sorted(one.int >> 80 for one in made)
+    assert uuid7().variant == "specified in RFC 4122"
+
+
+def test_a_folder_that_cannot_be_written_is_named(person: Person) -> None:
+    (person.state / "realms").mkdir(parents=True)
+    (person.state / "realms" / "taken").write_text("a file where a folder should be")
+    done = person.run("realm", "create", "taken", check=False)
+    assert done.returncode == 1
+    assert "cannot be" in done.stderr
+
+
+def test_a_hint_is_compared_with_what_another_process_has_just_made(person: Person) -> None:
+    folder = person.state / "realms" / "one"
+    pin(folder, "one", None, Origin.EXPLICIT)
+    with pytest.raises(BadSettings, match="mismatch"):
+        pin(folder, "one", Backend.MEMORY, Origin.EXPLICIT)
+
+
+# ---- config
+
+
+def test_the_generation_counts_writes(person: Person) -> None:
+    """M40."""
+    first = person.json("config", "get")
+    assert (first["config"], first["generation"], first["realm_id"], first["backend"]) == ({}, 0, "main", "sqlite")
+    assert first["instance_id"].startswith("instance-")
+    assert person.json("config", "get", "--instance", "laptop")["instance_id"] == "laptop"
+    assert person.json("config", "set", '{"a": 1}')["generation"] == 1
+    assert person.json("config", "patch", '{"b": {"c": 2}}')["generation"] == 2
+    now = person.json("config", "get")
+    assert (now["config"], now["generation"]) == ({"a": 1, "b": {"c": 2}}, 2)
+    assert person.json("config", "get", "--realm", "other")["generation"] == 0, "every realm has its own"
+
+
+def test_a_stale_generation_writes_nothing(person: Person) -> None:
+    """M41."""
+    person.json("config", "set", '{"a": 1}')
+    done = person.run("config", "set", '{"a": 2}', "--expected-generation", "0", "--json", check=False)
+    error = json.loads(done.stdout)
+    assert (done.returncode, error["code"]) == (2, "GENERATION_CONFLICT")
+    assert error["details"] == {"expected_generation": 0, "current_generation": 1}
+    assert person.json("config", "get")["config"] == {"a": 1}
+    assert person.json("config", "patch", '{"a": 3}', "--expected-generation", "1")["generation"] == 2
+
+
+def test_of_racing_writers_one_wins(person: Person) -> None:
+    """M42."""
+    person.json("config", "set", "{}")
+
+    def write_it(number: int) -> int:
+        arguments = ("config", "set", json.dumps({"winner": number}), "--expected-generation", "1")
+        return person.run(*arguments, check=False).returncode
+
+    with ThreadPoolExecutor(RACERS) as pool:
+        codes = list(pool.map(write_it, range(RACERS)))
+    assert sorted(codes) == [0] + [2] * (RACERS - 1)
+    assert person.json("config", "get")["config"] == {"winner": codes.index(0)}
+
+
+def test_no_write_is_lost_without_an_expectation(person: Person) -> None:
+    with ThreadPoolExecutor(RACERS) as pool:
+        list(pool.map(lambda number: person.run("config", "patch", f'{{"key{number}": 1}}'), range(RACERS)))
+    found = person.json("config", "get")
+    assert (len(found["config"]), found["generation"]) == (RACERS, RACERS)
+
+
+def test_a_null_in_a_patch_deletes(person: Person) -> None:
+    """M43."""
+    person.json("config", "set", '{"a": {"b": 1, "c": 2}, "d": 3}')
+    assert person.json("config", "patch", '{"a": {"b": null}, "d": null, "e": {"f": null}}')["config"] == {
+        "a": {"c": 2},
+        "e": {},
+    }
+
+
+MERGES = [  # the examples of RFC 7396
+    ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    ({"a": "b"}, {"a": None}, {}),
+    ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+]
+
+
+@pytest.mark.parametrize(("value", "changes", "result"), MERGES)
+def test_a_patch_is_merged_as_its_standard_says(value: Any, changes: Any, result: Any) -> None:
+    assert merged(value, changes) == result
+
+
+def test_a_config_is_obeyed_at_once(person: Person) -> None:
+    person.json("config", "set", '{"deadline_ms": 0}')
+    assert person.json("search", "x")["error"]["code"] == "deadline_exceeded"
+    assert person.json("trace", "search", "x")["error"]["code"] == "search_timeout"
+    person.json("config", "patch", '{"deadline_ms": null}')
+    assert "error" not in person.json("search", "x")
+
+
+def test_what_could_not_be_obeyed_is_refused(person: Person) -> None:
+    for bad in ("-1", '"soon"', "1.5", "true"):
+        assert person.json("config", "set", f'{{"deadline_ms": {bad}}}')["code"] == "INVALID_PARAMS"
+    assert person.json("config", "set", "[1]")["code"] == "INVALID_PARAMS"
+    assert person.run("config", "set", "{", check=False).returncode == 2
+    assert person.json("config", "set", "{}", "--expected-generation", "-1")["code"] == "INVALID_PARAMS"
+    assert person.json("config", "get")["generation"] == 0
+
+
+def test_a_config_that_a_person_wrote_is_of_generation_0(person: Person) -> None:
+    person.run("status")
+    (person.realm / "config.json").write_text('{"deadline_ms": 2000}')
+    found = person.json("config", "get")
+    assert (found["config"], found["generation"]) == ({"deadline_ms": 2000}, 0)
+    (person.realm / "config.json").write_text("{")
+    assert person.json("config", "get")["code"] == "INTERNAL_ERROR"
+    assert "error" not in person.json("search", "x"), "it stops no other answer"
+
+
+# ---- all of them
+
+
+def test_realms_are_listed_shown_and_deleted(person: Person) -> None:
+    assert person.json("realm", "list") == {"realms": []}
+    assert not person.state.exists() or not (person.state / "realms").exists(), "looking makes none"
+    person.run("sync")
+    person.run("realm", "create", "aside")
+    assert [row["realm_id"] for row in person.json("realm", "list")["realms"]] == ["aside", "main"]
+    shown = person.json("realm", "show", "main")
+    assert shown["bytes"] > 0
+    assert shown["folder"] == str(person.realm)
+    assert person.json("realm", "show", "nowhere")["code"] == "INVALID_PARAMS"
+    assert person.run("realm", "delete", "aside", input="n\n", check=False).returncode == 130
+    assert person.json("realm", "delete", "aside", "--yes")["realm_id"] == "aside"
+    assert [row["realm_id"] for row in person.json("realm", "list")["realms"]] == ["main"]
+
+
+def test_pruning_takes_generated_realms_only(person: Person) -> None:
+    person.run("sync")
+    person.run("realm", "create", "aside")
+    made = {person.json("realm", "current", "--isolated")["realm_id"] for _ in range(3)}
+    assert {row["realm_id"] for row in person.json("realm", "prune")["realms"]} == made
+    assert [row["realm_id"] for row in person.json("realm", "list")["realms"]] == ["aside", "main"]
+
+
+def test_nothing_crosses_from_one_realm_to_another(person: Person) -> None:
+    """M30, for what there is to read: an id of another realm is not found, by any tool."""
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("only here: marlinspike"), said.says("yes")])
+    person.run("sync", "--realm", "one")
+    (found,) = person.json("trace", "search", "marlinspike", "--realm", "one")["data"]["matches"]
+    session = found["session_id"]
+    for realm in ((), ("--realm", "two")):
+        assert person.json("trace", "search", "marlinspike", *realm)["data"]["matches"] == []
+        assert person.json("trace", "session", session, *realm)["error"]["code"] == "session_not_found"
+        assert person.json("open", f"session:{UUID(session).hex}", *realm)["error"]["code"] == "not_found"
+        assert person.json("observations", "marlinspike", *realm) == []
