@@ -17,7 +17,7 @@ from msgspec import Struct
 from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import Busy, StoreFault
 from recollect.index import pieces
-from recollect.index.engine import Unusable
+from recollect.index.engine import Unusable, sound
 from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
 from recollect.model import KIND_CODE, KINDS, TOLD_CODES, Event, Kind, Observation
@@ -124,7 +124,11 @@ class Distiller:
         emptied = self._still_found(touched)
         yield from self._observe(touched)
         if lags or emptied:
-            yield from self._cut(emptied)
+            try:
+                with sound():
+                    yield from self._cut(emptied)
+            except Unusable:  # damaged files; the next pass begins anew
+                pieces.PIECES.remove(self.realm)
         state = _state(archive, self.memory, self.settings)  # what is recorded from here on counts as new
         if (yield from self._embed(touched)):
             self.memory.put_meta(LEVEL, state)

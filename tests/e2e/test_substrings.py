@@ -140,6 +140,18 @@ def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large:
         assert mark(large) == 2 * EXCHANGES + 20, "it is made anew"
 
 
+def test_a_writer_that_cannot_go_on_with_damaged_files_begins_anew(large: Person) -> None:
+    all_done(large)
+    folder = PIECES.folder(large.realm)
+    (folder / "seen").unlink()
+    for path in folder.glob("*.term"):
+        path.write_bytes(os.urandom(path.stat().st_size))
+    for _ in range(2):
+        all_done(large)
+    assert mark(large) == 2 * EXCHANGES + 20
+    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+
+
 def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> None:
     all_done(large)
     append(large.claude_log(TWO), Claude(TWO, start=95_000).prompt("DO NOT INDEX THIS CHAT"))

@@ -17,6 +17,7 @@ from recollect.store import EventRow, SessionRow
 PREVIEW = 300  # characters, the contract's
 PREVIEW_BYTES = 1_300  # of its JSON: ten of them and what stands around them are less than 15 KB in any script
 LEAD = 80  # characters shown before the match
+COMPACT, SHORT = 1_500, 200  # bytes of a compact call's arguments, and characters of one of them
 SUMMARY = 160  # characters of a step in one line
 ARGUMENT = 80  # and of what sums up a call in it
 
@@ -66,16 +67,24 @@ def compact(event: EventRow, wanted: str) -> dict[str, Any]:
     """What identifies an event: more than a preview, less than all of it."""
     match event.kind:
         case Kind.TOOL_CALL:
-            return {"name": event.tool, "arguments": {name: short(value) for name, value in event.arguments().items()}}
+            return {"name": event.tool, "arguments": _compact_arguments(event.arguments())}
         case Kind.TOOL_RESPONSE:
             return {"output": preview(event, wanted), "is_error": event.has_failed(), "call_index": event.answers}
         case _:
             return {"text": preview(event, wanted)}
 
 
-def short(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return cut(text, 200)
+def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
+    """The first arguments, each cut, and no more of them than make up a compact event."""
+    shown: dict[str, str] = {}
+    room = COMPACT
+    for name, value in arguments.items():
+        shown[name] = cut(value if isinstance(value, str) else msgspec.json.encode(value).decode(), SHORT)
+        room -= len(msgspec.json.encode((name, shown[name])))
+        if room < 0:
+            del shown[name]
+            break
+    return shown
 
 
 def tokens(usage: Usage) -> dict[str, int]:

@@ -142,9 +142,9 @@ def search_events(realm: Realm, arguments: Any, clock: Clock) -> Answer:
 
 def _renamed(arguments: Arguments, warnings: list[str]) -> Arguments:
     """The arguments under their present names."""
-    given = dict(arguments)
+    given = {name: value for name, value in arguments.items() if value is not None or name not in OLD_NAMES}
     if "pattern" in given:
-        if "query" in given:
+        if given.get("query") is not None:
             raise BadRequest("pattern is the old name of query; give only one of them", field="pattern")
         given["query"] = given.pop("pattern")
         warnings.append("pattern is deprecated; use query")

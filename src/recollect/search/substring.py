@@ -14,7 +14,6 @@ from recollect.index.pieces import Candidate, Narrow, PieceIndex, folded
 from recollect.store import EventRow, Reader, SessionRow
 
 FIRST_LOOK, LARGEST_LOOK = 32, 512  # candidates whose texts are fetched together: few at first, most answers need no more
-
 FEW = 50_000  # events that no index knows, of which it is quick to say whose they are
 
 Place = tuple[int, int, int]  # when the session began (later comes first), its key, the event in it
