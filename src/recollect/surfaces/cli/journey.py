@@ -23,7 +23,9 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option("--user", "user_id", metavar="UUID", help="Whose journey: a person has one. Default: a new one for nobody.")
+@click.option(
+    "--user", "--user-id", "user_id", metavar="UUID", help="Whose journey: a person has one. Default: a new one for nobody."
+)
 @json_option
 @realm_options
 def create(user_id: str | None, as_json: bool, **realm: Any) -> None:
@@ -67,10 +69,12 @@ def link(
 @command.command("history")
 @click.argument("journey")
 @click.argument("query", nargs=-1)
-@click.option("--from", "from_date", metavar="WHEN", help="Sessions begun then or later: 2026-04-30, 12h, 7d.")
-@click.option("--to", "to_date", metavar="WHEN", help="Sessions begun then or earlier.")
+@click.option(
+    "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions begun then or later: 2026-04-30, 12h, 7d."
+)
+@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions begun then or earlier.")
 @click.option("-n", "--limit", type=int, help="How many, 1 to 100. Default 10.")
-@click.option("--documents", is_flag=True, help="List the documents too.")
+@click.option("--documents", "--include-documents", "documents", is_flag=True, help="List the documents too.")
 @json_option
 @realm_options
 def history(
@@ -124,6 +128,7 @@ def timeline(journey: str, limit: int | None, as_json: bool, **realm: Any) -> No
 @click.argument("journey")
 @click.option(
     "--type",
+    "--document-type",
     "document_type",
     metavar="TYPE",
     default="note",

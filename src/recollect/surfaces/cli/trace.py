@@ -28,8 +28,8 @@ def command() -> None:
 @click.option("-n", "--limit", type=int, help="How many matches, 1 to 50. Default 10.")
 @click.option("--cursor", help="Continue where the page with this cursor ended.")
 @click.option("--provider", help="Only this agent's sessions, as `recollect sources` names it.")
-@click.option("-t", "--type", "event_type", help=f"Only events of this type: {', '.join(EVENT_TYPES)}.")
-@click.option("--session", "session_id", metavar="ID", help="Only this session: its id, or how that begins.")
+@click.option("-t", "--type", "--event-type", "event_type", help=f"Only events of this type: {', '.join(EVENT_TYPES)}.")
+@click.option("--session", "--session-id", "session_id", metavar="ID", help="Only this session: its id, or how that begins.")
 @json_option
 @realm_options
 def search(
@@ -77,8 +77,10 @@ def event(session_id: str, event_index: int, as_json: bool, **realm: Any) -> Non
 
 @command.command("session")
 @click.argument("session_id", metavar="SESSION")
-@click.option("--level", "detail_level", help=f"How deep: {', '.join(Level)}. Default summary.")
-@click.option("--reasoning", is_flag=True, help="With --level turns: what the agent thought, too.")
+@click.option("--level", "--detail-level", "detail_level", help=f"How deep: {', '.join(Level)}. Default summary.")
+@click.option(
+    "--reasoning", "--include-reasoning", "reasoning", is_flag=True, help="With --level turns: what the agent thought, too."
+)
 @json_option
 @realm_options
 def session(session_id: str, detail_level: str | None, reasoning: bool, as_json: bool, **realm: Any) -> None:
