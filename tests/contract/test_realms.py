@@ -230,6 +230,8 @@ def test_a_config_that_a_person_wrote_is_of_generation_0(person: Person) -> None
     (person.realm / "config.json").write_text('{"deadline_ms": 2000}')
     found = person.json("config", "get")
     assert (found["config"], found["generation"]) == ({"deadline_ms": 2000}, 0)
+    (person.realm / "config.json").write_text('{"config": {"deadline_ms": 3000}}')
+    assert person.json("config", "get")["config"] == {"deadline_ms": 3000}
     (person.realm / "config.json").write_text("{")
     assert person.json("config", "get")["code"] == "INTERNAL_ERROR"
     assert "error" not in person.json("search", "x"), "it stops no other answer"

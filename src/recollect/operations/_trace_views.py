@@ -11,7 +11,7 @@ from recollect.index.pieces import folded
 from recollect.model import KIND_CODE, Kind, Usage
 from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Status, Step, ToolUse
-from recollect.operations._views import TELLING, timestamp
+from recollect.operations._views import telling_of, timestamp
 from recollect.store import EventRow, SessionRow
 
 PREVIEW = 300  # characters, the contract's
@@ -162,7 +162,7 @@ def _thoughts(step: Step, texts: dict[int, str]) -> str:
 
 def _tool_line(tool: ToolUse, texts: dict[int, str]) -> str:
     arguments = msgspec.json.decode(texts.get(tool.call.seq, "{}")) if tool.call is not None else {}
-    telling = next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
+    telling = telling_of(arguments)
     failed = " (failed)" if tool.status() is Status.FAILED else ""
     return tool.name() + (f": {label(telling, ARGUMENT)}" if telling else "") + failed
 

@@ -16,7 +16,14 @@ SLUG = 120
 SUMMARY = 240
 SPEAKS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}
 TOOL_SIDE = {Kind.TOOL_CALL, Kind.TOOL_RESPONSE}
-TELLING = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "prompt", "input")  # what sums up a call
+TELLING = (
+    "command", "cmd", "file_path", "filePath", "absolute_path", "path", "file", "pattern", "query", "url", "prompt", "input",
+)  # fmt: skip
+
+
+def telling_of(arguments: dict[str, Any]) -> str | None:
+    """The argument that sums up a call, if it has one."""
+    return next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
 
 
 def timestamp(at: int) -> str:
@@ -113,7 +120,7 @@ def short(event: EventRow) -> tuple[str, bool]:
     if event.kind is not Kind.TOOL_CALL:
         return event.head(PREVIEW)
     arguments = event.arguments()
-    telling = next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
+    telling = telling_of(arguments)
     text = telling or call_text(event.tool, arguments)
     return text[:PREVIEW], len(text) > PREVIEW
 

@@ -31,8 +31,8 @@ def read(folder: Path) -> Config:
         raise StoreFault(f"The config {path} cannot be read: {reason.strerror}.") from reason
     except msgspec.DecodeError as reason:
         raise StoreFault(f"The config {path} is no JSON object: {reason}.") from reason
-    config, generation = document.get("config"), document.get("generation")
-    if document.keys() == {"config", "generation"} and isinstance(config, dict) and type(generation) is int:
+    config, generation = document.get("config"), document.get("generation", 0)
+    if document.keys() <= {"config", "generation"} and isinstance(config, dict) and type(generation) is int:
         return Config(config, generation)
     return Config(document)
 
