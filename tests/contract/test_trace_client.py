@@ -160,3 +160,17 @@ def test_the_families_name_a_session_by_the_same_bits(trace: Trace) -> None:
     (title,) = trace.ids
     assert trace.titled[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
     assert trace.matches("jib")[0]["session_id"] == trace.ids[title]
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text inside arguments, names and values."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, inner in value.items():
+                yield name
+                yield from texts_in(inner)
+        case list():
+            for inner in value:
+                yield from texts_in(inner)

@@ -7,12 +7,11 @@ import string
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby, pairwise
-from typing import Any
 
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, opened, place, size
+from tests.contract.test_trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, opened, place, size, texts_in
 from tests.contract.test_trace_home import (
     EVERYWHERE,
     EVERYWHERE_TYPES,
@@ -57,19 +56,6 @@ def holds(event: Answer, query: str) -> bool:
     if event["event_type"] == "tool_call":
         told = [payload["name"], compact(payload["arguments"]), *texts_in(payload["arguments"])]
     return any(query.casefold() in text.casefold() for text in told)
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for name, inner in value.items():
-                yield name
-                yield from texts_in(inner)
-        case list():
-            for inner in value:
-                yield from texts_in(inner)
 
 
 QUERIES = {

@@ -17,6 +17,7 @@ from recollect.operations import OPERATIONS, Clock
 from recollect.realms import Realm
 from recollect.store import EventRow, Reader, SessionRow, archive_of
 from tests.conftest import Person
+from tests.contract.test_trace_client import texts_in
 
 pytestmark = pytest.mark.corpus
 
@@ -77,19 +78,6 @@ def folded(event: EventRow) -> str:
         return event.text().casefold()
     parts = [event.tool or "tool", *texts_in(event.arguments())]
     return "\n".join([f"{parts[0]} {event.text()}", *parts[1:]]).casefold()
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for name, inner in value.items():
-                yield name
-                yield from texts_in(inner)
-        case list():
-            for inner in value:
-                yield from texts_in(inner)
 
 
 def uuid_of(session: SessionRow) -> str:

@@ -47,6 +47,8 @@ class SessionTrace:
         by_turn = {turn: list(events) for turn, events in groupby(outline, key=lambda event: event.turn)}
         self.steps = [steps_of(by_turn.get(turn.ordinal, []), self.results) for turn in self.turns]
         self._events: dict[int, list[EventRow]] = {}
+        self._texts: dict[int, dict[int, str]] = {}
+        self._prompts: dict[int, str] = {}
 
     def events(self, turn: TurnRow) -> list[EventRow]:
         """The events of a turn with what they say, and the answers to its calls that came in a later one."""
@@ -58,13 +60,21 @@ class SessionTrace:
         return self._events[turn.ordinal]
 
     def texts(self, turn: TurnRow) -> dict[int, str]:
-        return {event.seq: event.text() for event in self.events(turn)}
+        """What was said in a turn; unpacked once, because it may be cut more than once before it fits."""
+        if turn.ordinal not in self._texts:
+            self._texts[turn.ordinal] = {event.seq: event.text() for event in self.events(turn)}
+        return self._texts[turn.ordinal]
 
     def prompt(self, turn: TurnRow) -> str:
+        """What a turn began with. Where nothing else of it is shown, nothing else is read."""
         if turn.prompt is None:
             return ""
-        found = self.reader.events_at(self.session.key, [(turn.ordinal, turn.prompt)])
-        return found[turn.prompt].text() if turn.prompt in found else ""
+        if turn.ordinal in self._texts:
+            return self._texts[turn.ordinal].get(turn.prompt, "")
+        if turn.ordinal not in self._prompts:
+            found = self.reader.events_at(self.session.key, [(turn.ordinal, turn.prompt)])
+            self._prompts[turn.ordinal] = found[turn.prompt].text() if turn.prompt in found else ""
+        return self._prompts[turn.ordinal]
 
     def stats(self) -> dict[str, Any]:
         tools = views.tools_of([step for steps in self.steps for step in steps])
@@ -164,7 +174,7 @@ def _whole(trace: SessionTrace, place: int, most: int | None, message: int | Non
     texts = trace.texts(turn)
     return {
         **_summary(trace, place, 1, False),
-        "user_message": views.cut(texts.get(turn.prompt, "") if turn.prompt is not None else "", message),
+        "user_message": views.cut(trace.prompt(turn), message),
         "outcome": outcome(steps),
         "steps": [views.step_whole(step, index, texts, most, message) for index, step in enumerate(steps)],
     }

@@ -1,9 +1,6 @@
 """The config of a realm: a JSON object, and a generation that counts its writes. A writer may say on which one it builds."""
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
+from recollect.store.lock import CONFIGURING, in_turn
 
-FILE, LOCK = "config.json", "config.lock"
+FILE = "config.json"
 
 
 class Config(Struct, frozen=True):
@@ -39,13 +37,13 @@ def read(folder: Path) -> Config:
 
 def write(folder: Path, config: dict[str, Any], expected: int | None) -> Config:
     """Make this the config, if nobody has written since the generation that is expected."""
-    with _alone(folder):
+    with in_turn(folder, CONFIGURING):
         return _replace(folder, config, _current(folder, expected))
 
 
 def patch(folder: Path, changes: dict[str, Any], expected: int | None) -> Config:
     """Change the config as RFC 7396 says: what is null goes, objects are merged, all else is replaced."""
-    with _alone(folder):
+    with in_turn(folder, CONFIGURING):
         current = _current(folder, expected)
         return _replace(folder, merged(current.config, changes), current)
 
@@ -93,18 +91,3 @@ def _replace(folder: Path, config: dict[str, Any], before: Config) -> Config:
     except OSError as reason:
         raise StoreFault(f"The config in {folder} cannot be written: {reason.strerror}.") from reason
     return after
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One writer at a time, in whatever process; the others wait for the moment that it takes."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as reason:
-        raise StoreFault(f"The realm folder {folder} cannot be written: {reason.strerror}.") from reason
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

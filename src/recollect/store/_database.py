@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -161,6 +161,32 @@ def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> lis
         return db.execute(sql, values).fetchall()
     except sqlite3.DatabaseError as reason:
         raise fault(reason, path) from reason
+
+
+class Database:
+    """One connection for one thread."""
+
+    def __init__(self, path: Path, *, writable: bool = False, schema: str = "schema") -> None:
+        self.path = path
+        self.db = connect(path, writable=writable, schema=schema)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def stop_when(self, late: Callable[[], bool] | None) -> None:
+        """Ask now and then whether it is late, and stop the question when it is."""
+        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
+
+    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
+        return fetch(self.db, self.path, sql, values)
+
+    def _one(self, sql: str, values: Any = ()) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
+
+    def meta(self, name: str) -> str | None:
+        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
+        return row[0] if row else None
 
 
 def fault(reason: sqlite3.Error, path: Path) -> RecollectError:

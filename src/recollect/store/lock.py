@@ -13,17 +13,14 @@ ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
 
 
 WRITING = "write.lock"  # whoever reads logs into the archive
+CONFIGURING = "config.lock"  # whoever writes the config
 DISTILLING = "distil.lock"  # whoever makes observations and vectors of what is there
 
 
 @contextmanager
 def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
     """Hold the realm for one kind of work, or say who does."""
-    try:
-        realm.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as reason:
-        raise StoreFault(f"The state folder {realm} cannot be written: {reason.strerror}.") from reason
+    handle = _opened(realm, work)
     try:
         try:
             _take(handle)
@@ -37,6 +34,25 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def in_turn(realm: Path, work: str) -> Iterator[None]:
+    """Hold the realm for work of a moment, after whoever is at it."""
+    handle = _opened(realm, work)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _opened(realm: Path, work: str) -> int:
+    try:
+        realm.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as reason:
+        raise StoreFault(f"The state folder {realm} cannot be written: {reason.strerror}.") from reason
 
 
 def _take(handle: int) -> None:

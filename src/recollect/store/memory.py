@@ -4,7 +4,7 @@ Any number of processes may write it: whoever distils, and every agent that reco
 short transaction.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store._database import DEADLINE_STEPS, connect, fetch, file_at, transaction
+from recollect.store._database import Database, file_at, transaction
 from recollect.store._rows import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
@@ -97,29 +97,15 @@ def observation_id(place: Place, observation: Observation, made_by: str) -> byte
     return derived_id("observation", *parts, *title)[:ID_BYTES]
 
 
-class Memory:
-    """One connection for one thread."""
+class Memory(Database):
+    """What is remembered, for one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = False) -> None:
-        self.path = memory_of(realm)
-        self.db = connect(self.path, writable=writable, schema="memory_schema")
+        super().__init__(memory_of(realm), writable=writable, schema="memory_schema")
         self.file = file_at(self.path)
-
-    def close(self) -> None:
-        self.db.close()
 
     def transaction(self) -> AbstractContextManager[None]:
         return transaction(self.db, self.path)
-
-    def stop_when(self, late: Callable[[], bool] | None) -> None:
-        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
-
-    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
-        return fetch(self.db, self.path, sql, values)
-
-    def meta(self, name: str) -> str | None:
-        rows = self._rows("SELECT value FROM meta WHERE name = ?", (name,))
-        return rows[0][0] if rows else None
 
     def put_meta(self, name: str, value: str) -> None:
         self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -1,14 +1,11 @@
 """Questions to an archive. Readers never wait for the writer and never see half of what it writes."""
 
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from recollect.model import KINDS
-from recollect.store._database import DEADLINE_STEPS, connect, fetch
+from recollect.store.inventory import Inventory
 from recollect.store.rows import (
     EVENT,
     EVENT_FROM,
@@ -29,25 +26,11 @@ NEVER = 1 << 62  # a time after every other
 SOME = 500  # keys per question, below SQLite's limit of parameters
 
 
-class Reader:
-    """One connection for one thread. `deadline` is asked now and then and stops the question when it says so."""
+class Reader(Inventory):
+    """Questions of one thread. What makes it late may stop one of them."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.db = connect(path, writable=False)
-
-    def close(self) -> None:
-        self.db.close()
-
-    def stop_when(self, late: Callable[[], bool] | None) -> None:
-        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
-
-    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
-        return fetch(self.db, self.path, sql, values)
-
-    def _one(self, sql: str, values: Any = ()) -> Any:
-        rows = self._rows(sql, values)
-        return rows[0] if rows else None
+        super().__init__(path)
 
     # ---- sessions
 
@@ -362,59 +345,6 @@ class Reader:
     def last_key(self) -> int:
         row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
         return row[0] if row else 0
-
-    def meta(self, name: str) -> str | None:
-        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
-        return row[0] if row else None
-
-    def counts(self) -> dict[str, Any]:
-        """What there is, per source."""
-        rows = self._rows(
-            """
-            SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at)
-              FROM session WHERE event_count > 0
-             GROUP BY source ORDER BY source"""
-        )
-        names = ("source", "sessions", "turns", "events", "first", "last")
-        return {row[0]: dict(zip(names, row, strict=True)) for row in rows}
-
-    def coverage(self) -> dict[str, dict[str, Any]]:
-        """How much of each source's logs has been read, and what became of the lines."""
-        found: dict[str, dict[str, Any]] = {}
-        for source, size, offset, lines, tally in self._rows("SELECT source, size, offset, line, tally FROM cursor"):
-            sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
-            sums["files"] += 1
-            sums["bytes"] += size
-            sums["read"] += min(offset, size)  # of a compressed log, what was read is more than the file
-            sums["lines"] += lines
-            for kind, count in msgspec.json.decode(tally).items():
-                sums["tally"][kind] = sums["tally"].get(kind, 0) + count
-        return found
-
-    def problems(self) -> list[tuple[str, str, int, str, int, str]]:
-        """(source, reason, how many, a path, its line, an excerpt) per kind of problem."""
-        return self._rows(
-            """
-            SELECT source, reason, count(*), min(path), line, excerpt
-              FROM problem
-             GROUP BY source, reason
-             ORDER BY count(*) DESC, source, reason"""
-        )
-
-    def redactions(self) -> dict[str, int]:
-        sums: dict[str, int] = {}
-        for (counts,) in self._rows("SELECT redactions FROM session WHERE redactions <> '{}'"):
-            for rule, count in msgspec.json.decode(counts).items():
-                sums[rule] = sums.get(rule, 0) + count
-        return sums
-
-    def is_sound(self) -> str | None:
-        """None, or what SQLite finds wrong with the file."""
-        try:
-            (answer,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError as reason:
-            return str(reason)
-        return None if answer == "ok" else str(answer)
 
     def _in(self, sql: str, keys: Iterable[int]) -> list[Any]:
         rows: list[Any] = []
