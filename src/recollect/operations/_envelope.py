@@ -1,6 +1,5 @@
 """The history family's envelope: the same frame around every answer and every error."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations._operation import Clock
+from recollect.operations._operation import DOCTOR, Clock, answered
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
@@ -18,8 +17,6 @@ CODES = {
     ErrorKind.DEADLINE: "deadline_exceeded",
 }
 INTERNAL = "internal_error"
-
-log = logging.getLogger(__name__)
 
 
 class Answer(Struct):
@@ -36,20 +33,19 @@ def enveloped(
 ) -> bytes:
     """Run an operation and frame what comes of it. An error echoes the request as it was received."""
     given = {} if arguments is None else arguments
-    try:
+
+    def made() -> bytes:
         found = answer(given)
-    except RecollectError as error:
-        details = error.details
-        body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": details}
-    except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
-        log.exception("%s failed", tool)
-        body = {"code": INTERNAL, "message": f"{tool} failed; `recollect doctor` may know why", "details": {}}
-    else:
         frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
         return _timed({**frame, "warnings": found.warnings}, clock, found.sla_ms)
-    request = given if isinstance(given, dict) else {}
-    frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
-    return _timed(frame, clock, target(given))
+
+    def refuse(error: RecollectError) -> bytes:
+        body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
+        request = given if isinstance(given, dict) else {}
+        frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
+        return _timed(frame, clock, target(given))
+
+    return answered(tool, made, refuse, f"{tool} failed; {DOCTOR}")
 
 
 def _timed(frame: dict[str, Any], clock: Clock, sla_ms: int) -> bytes:

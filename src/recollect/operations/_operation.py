@@ -1,16 +1,25 @@
 """What an operation is: a name, words for a model to choose it by, shapes, and a function."""
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from recollect.errors import RecollectError, StoreFault
 from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
+from recollect.search import deadline_check
+from recollect.store import Reader
 
 JsonSchema = dict[str, Any]
+Made = TypeVar("Made")
+DOCTOR = "`recollect doctor` may know why"
+
+log = logging.getLogger(__name__)
 
 
 def _never() -> bool:
@@ -39,6 +48,30 @@ class Clock(Struct, frozen=True):
         """A test whether that many milliseconds have passed since, or the caller has given up."""
         end = self.received + ms / 1000
         return lambda: time.perf_counter() >= end or self.cancelled()
+
+
+@contextmanager
+def reading_within(realm: Realm, clock: Clock, usual_ms: int) -> Iterator[Reader]:
+    """The archive, for as long as a request has; refused where its time is up already."""
+    late = clock.later_than(realm.deadline_ms(usual_ms))
+    deadline_check(late)()
+    with realm.reading() as reader:
+        reader.stop_when(late)
+        yield reader
+
+
+def answered(name: str, make: Callable[[], Made], refuse: Callable[[RecollectError], Made], unforeseen: str) -> Made:
+    """What an operation answers, in its family's words; the last net of them all.
+
+    A fault of ours (`unforeseen` is what is said of it) is an answer too, and never ends the server.
+    """
+    try:
+        return make()
+    except RecollectError as error:
+        return refuse(error)
+    except Exception:
+        log.exception("%s failed", name)
+        return refuse(StoreFault(unforeseen))
 
 
 class Reply(Struct, frozen=True):

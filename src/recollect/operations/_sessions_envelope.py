@@ -1,13 +1,12 @@
 """The sessions family's answers: bare objects; errors are `{code, message, details?}`."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations._operation import Clock, Reply
+from recollect.operations._operation import DOCTOR, Clock, Reply, answered
 from recollect.realms import Realm
 
 CODES = {
@@ -20,23 +19,20 @@ CODES = {
 INTERNAL = "INTERNAL_ERROR"
 
 Answer = dict[str, Any]
-log = logging.getLogger(__name__)
 
 
 def replied(operation: Callable[[Realm, Any, Clock], Answer]) -> Callable[[Realm, Any, Clock], Reply]:
     def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        try:
+        def made() -> Reply:
             body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
-        except RecollectError as error:
-            return _refused(CODES.get(error.kind, INTERNAL), str(error), error.details)
-        except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
-            log.exception("%s failed", operation.__name__)
-            return _refused(INTERNAL, f"{operation.__name__} failed; `recollect doctor` may know why.", {})
-        return Reply(body.decode(), body)
+            return Reply(body.decode(), body)
+
+        return answered(operation.__name__, made, _refused, f"{operation.__name__} failed; {DOCTOR}.")
 
     return run
 
 
-def _refused(code: str, message: str, details: dict[str, Any]) -> Reply:
-    body = msgspec.json.encode({"code": code, "message": message, **({"details": details} if details else {})})
+def _refused(reason: RecollectError) -> Reply:
+    details = {"details": reason.details} if reason.details else {}
+    body = msgspec.json.encode({"code": CODES.get(reason.kind, INTERNAL), "message": str(reason), **details})
     return Reply(body.decode(), body, is_error=True)

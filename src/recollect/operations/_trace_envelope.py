@@ -1,6 +1,5 @@
 """The trace family's wrapper: data, and beside it only what there is of pages, a hint and warnings; errors have one form."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations._operation import Clock, Reply
+from recollect.operations._operation import DOCTOR, Clock, Reply, answered
 from recollect.realms import Realm
 
 CODES = {
@@ -24,8 +23,6 @@ CODES = {
 }
 INTERNAL = "internal_error"
 RETRYABLE = {"search_timeout", "rate_limit_exceeded", INTERNAL}
-
-log = logging.getLogger(__name__)
 
 
 class Pagination(Struct):
@@ -51,19 +48,17 @@ def wrapped(tool: str, operation: Callable[[Realm, Any, Clock], Answer]) -> Call
     """The operation with its wrapper around what comes of it, whatever that is."""
 
     def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        try:
+        def made() -> Reply:
             body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
-        except RecollectError as error:
-            return _refused(CODES.get(error.kind, INTERNAL), str(error), error.details)
-        except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
-            log.exception("%s failed", tool)
-            return _refused(INTERNAL, f"{tool} failed; `recollect doctor` may know why.", {})
-        return Reply(body.decode(), body)
+            return Reply(body.decode(), body)
+
+        return answered(tool, made, _refused, f"{tool} failed; {DOCTOR}.")
 
     return run
 
 
-def _refused(code: str, message: str, details: dict[str, Any]) -> Reply:
+def _refused(reason: RecollectError) -> Reply:
+    code, message, details = CODES.get(reason.kind, INTERNAL), str(reason), reason.details
     if code == "invalid_parameter":
         field = details.pop("field", None)
         details = {**({"parameter": field} if field is not None else {}), "reason": message, **details}

@@ -16,7 +16,7 @@ from recollect.operations._arguments import Arguments, moment, one_of, only, who
 from recollect.operations._envelope import Answer, enveloped
 from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
-from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
+from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms, reading_within
 from recollect.realms import Realm
 from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
@@ -203,10 +203,7 @@ def open_id(realm: Realm, arguments: Any, clock: Clock) -> bytes:
         if not isinstance(text, str) or not text.strip():
             raise BadRequest("id must be a non-empty string", field="id")
         identity = parse_id(text, "id")
-        late = clock.later_than(realm.deadline_ms(OPEN_MS))
-        deadline_check(late)()
-        with realm.reading() as reader:
-            reader.stop_when(late)
+        with reading_within(realm, clock, OPEN_MS) as reader:
             data = OPENERS[identity.noun](reader, identity, text)
         target = _open_target(text)
         if identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS:
@@ -321,10 +318,7 @@ def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
         after = _place(given.get("cursor"), filters)
         window = {"start_datetime": _views.timestamp(start), "end_datetime": _views.timestamp(end)}
         request = {**window, "limit": limit, "cursor": given.get("cursor"), "mode": mode, "sort": sort}
-        late = clock.later_than(realm.deadline_ms(LIST_MS))
-        deadline_check(late)()
-        with realm.reading() as reader:
-            reader.stop_when(late)
+        with reading_within(realm, clock, LIST_MS) as reader:
             is_broad = reader.breadth(start, end, BROAD + 1) > BROAD
             if is_broad:
                 reader.stop_when(clock.later_than(realm.deadline_ms(BROAD_MS)))

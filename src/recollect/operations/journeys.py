@@ -3,7 +3,6 @@
 Answers are the bare objects of the contract; an error is `{"code": 404, "message": "…"}`, its code as HTTP has them.
 """
 
-import logging
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +11,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.errors import Absent, BadRequest, ErrorKind, RecollectError
+from recollect.errors import Absent, BadRequest, ErrorKind, RecollectError, StoreFault
 from recollect.operations import _journeys_views as views
 from recollect.operations import _journeys_words as said
 from recollect.operations._arguments import Arguments, flag, moment, only, text, whole_number
 from recollect.operations._ids import uuid_key, uuid_text
 from recollect.operations._journey_members import diagnosed_among, settle, told_of
-from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
+from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered, now_ms
 from recollect.realms import Realm
 from recollect.redact import redact_all
 from recollect.search import Asked, deadline_check, parse
@@ -32,24 +31,24 @@ BAD, UNKNOWN, FAULT = 400, 404, 500
 CODES = {ErrorKind.BAD_ARGUMENT: BAD, ErrorKind.BAD_ID: BAD, ErrorKind.ABSENT: UNKNOWN}
 
 Answer = dict[str, Any]
-log = logging.getLogger(__name__)
 
 
 def _replied(operation: Callable[[Realm, Any, Clock], Answer], failed: str) -> Callable[[Realm, Any, Clock], Reply]:
     """`failed` begins the message where it is the store, not the request, that something is wrong with."""
 
     def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        try:
-            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
-        except RecollectError as error:
+        def made() -> Reply:
+            try:
+                body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
+            except OSError as error:
+                raise StoreFault(str(error)) from error
+            return Reply(body.decode(), body)
+
+        def refuse(error: RecollectError) -> Reply:
             code = CODES.get(error.kind, FAULT)
             return _refusal(code, str(error) if code != FAULT else f"{failed}: {error}")
-        except OSError as error:
-            return _refusal(FAULT, f"{failed}: {error}")
-        except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
-            log.exception("%s failed", operation.__name__)
-            return _refusal(FAULT, f"{failed}: `recollect doctor` may know why")
-        return Reply(body.decode(), body)
+
+        return answered(operation.__name__, made, refuse, DOCTOR)
 
     return run
 

@@ -3,7 +3,6 @@
 Answers are Markdown (or JSON where asked for), errors are text in the contract's own words.
 """
 
-import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any
 
 from recollect.distil import Distiller, event_of, place_of, words_around, words_of
 from recollect.embed import Unavailable
-from recollect.errors import Absent, BadId, BadRequest, Busy, RecollectError, StoreFault
+from recollect.errors import Absent, BadId, BadRequest, Busy, StoreFault
 from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope
 from recollect.model import TOLD_CODES, Observation, observation_type
@@ -20,7 +19,7 @@ from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
 from recollect.operations._ids import Id, Noun, parse_id
 from recollect.operations._memory_words import GET_OBSERVATIONS, READ, RECORD, SEARCH
-from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms
+from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered, now_ms, reading_within
 from recollect.operations._transcript import transcript
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
@@ -42,20 +41,17 @@ TYPE = re.compile(r"[a-z][a-z0-9 _-]{0,39}")
 OBSERVATION_ID = re.compile(r"obs-([0-9a-f]{16})")
 OBSERVATIONS_ONLY = ("types", "concepts", "files")
 
-log = logging.getLogger(__name__)
-
 
 def _replied(operation: Callable[[Realm, Any, Clock], str]) -> Callable[[Realm, Any, Clock], Reply]:
     """This family answers with text, and says of errors that they are some."""
 
     def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        try:
-            return Reply(operation(realm, {} if arguments is None else arguments, clock))
-        except RecollectError as error:
-            return Reply(str(error), is_error=True)
-        except Exception:  # the family's last net: a fault of ours is an answer too, and never ends the server
-            log.exception("%s failed", operation.__name__)
-            return Reply(f"{operation.__name__} failed; `recollect doctor` may know why.", is_error=True)
+        return answered(
+            operation.__name__,
+            lambda: Reply(operation(realm, {} if arguments is None else arguments, clock)),
+            lambda error: Reply(str(error), is_error=True),
+            f"{operation.__name__} failed; {DOCTOR}.",
+        )
 
     return run
 
@@ -233,10 +229,7 @@ def read(realm: Realm, arguments: Any, clock: Clock) -> str:
     first, last = _line(arguments.get("startLine")), _line(arguments.get("endLine"))
     if last is not None and last < (first or 1):
         raise BadRequest("Invalid line range")
-    late = clock.later_than(realm.deadline_ms(READ_MS))
-    deadline_check(late)()
-    with realm.reading() as reader:
-        reader.stop_when(late)
+    with reading_within(realm, clock, READ_MS) as reader:
         sessions = reader.sessions_at(path)
         if not sessions:
             raise Absent("File not found")

@@ -17,7 +17,7 @@ from recollect.operations import _trace_views as views
 from recollect.operations._analysis import insights, score
 from recollect.operations._arguments import Arguments, flag, only
 from recollect.operations._ids import uuid_text
-from recollect.operations._operation import Clock, Family, Operation
+from recollect.operations._operation import Clock, Family, Operation, reading_within
 from recollect.operations._session_details import Level, SessionTrace, details
 from recollect.operations._trace_envelope import Answer, Pagination, wrapped
 from recollect.operations._trace_words import ANALYZE, EVENT, EVENTS, PREVIEWS, SESSION
@@ -253,10 +253,7 @@ def get_event_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     index = arguments.get("event_index")
     if type(index) is not int:
         raise BadRequest("event_index must be an integer from 0", field="event_index")
-    late = clock.later_than(realm.deadline_ms(READ_MS))
-    deadline_check(late)()
-    with realm.reading() as reader:
-        reader.stop_when(late)
+    with reading_within(realm, clock, READ_MS) as reader:
         session = session_named(reader, arguments.get("session_id"))
         event = reader.event_at(session.key, index) if 0 <= index < session.event_count else None
     if event is None:
@@ -272,20 +269,14 @@ def get_session_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     warnings = []
     if reasoning and level is not Level.TURNS:
         warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")
-    late = clock.later_than(realm.deadline_ms(READ_MS))
-    deadline_check(late)()
-    with realm.reading() as reader:
-        reader.stop_when(late)
+    with reading_within(realm, clock, READ_MS) as reader:
         trace = SessionTrace(reader, session_named(reader, arguments.get("session_id")))
         return details(trace, level, include_reasoning=reasoning, warnings=warnings, hint=DEEPER)
 
 
 def analyze_session(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     only(arguments, ANALYZE["input_schema"]["properties"])
-    late = clock.later_than(realm.deadline_ms(READ_MS))
-    deadline_check(late)()
-    with realm.reading() as reader:
-        reader.stop_when(late)
+    with reading_within(realm, clock, READ_MS) as reader:
         trace = SessionTrace(reader, session_named(reader, arguments.get("session_id")))
     found = insights(trace.steps)
     data = {
