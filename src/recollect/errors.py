@@ -10,6 +10,13 @@ RecollectError
 │   ├── OutOfRange      a place beyond the last one
 │   └── GenerationConflict  somebody else has written in between
 ├── Absent              a well-formed id of something that is not here
+│   ├── NoSession       no such live session in this realm, or an archived one
+│   └── NoRealm         no realm of this name
+├── SessionBusy         a turn of this session is running already
+├── Cancelled           the turn was interrupted, or the caller gave up
+├── AgentFault          the agent that ran the turn failed
+├── ProviderFault       what an agent needs cannot be had: its program, its service
+├── NotKept             this realm keeps nothing of what is asked for
 ├── DeadlineExceeded    the work was stopped because its time was up
 ├── Busy                another process is writing this realm
 ├── BadSettings         the settings file cannot be used as it is
@@ -35,6 +42,13 @@ class ErrorKind(StrEnum):
     BUSY = "busy"
     SETTINGS = "settings"
     MODEL = "model fault"
+    NO_SESSION = "no such session"
+    NO_REALM = "no such realm"
+    SESSION_BUSY = "session busy"
+    CANCELLED = "cancelled"
+    AGENT = "agent fault"
+    PROVIDER = "provider fault"
+    NOT_KEPT = "not kept"
     STORE = "store fault"
 
 
@@ -82,6 +96,34 @@ class GenerationConflict(BadRequest):
 
 class Absent(RecollectError):
     kind = ErrorKind.ABSENT
+
+
+class NoSession(Absent):
+    kind = ErrorKind.NO_SESSION
+
+
+class NoRealm(Absent):
+    kind = ErrorKind.NO_REALM
+
+
+class SessionBusy(RecollectError):
+    kind = ErrorKind.SESSION_BUSY
+
+
+class Cancelled(RecollectError):
+    kind = ErrorKind.CANCELLED
+
+
+class AgentFault(RecollectError):
+    kind = ErrorKind.AGENT
+
+
+class ProviderFault(RecollectError):
+    kind = ErrorKind.PROVIDER
+
+
+class NotKept(RecollectError):
+    kind = ErrorKind.NOT_KEPT
 
 
 class DeadlineExceeded(RecollectError):

@@ -250,6 +250,10 @@ class Observation(Struct, frozen=True, kw_only=True):
     files_modified: tuple[str, ...] = ()
 
 
+LIVE = "recollect"  # the source of sessions that were run here
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 def path_text(path: Path) -> str:
     """A path as text that can be stored and sent, also where its name is not UTF-8."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -261,6 +265,9 @@ def derived_id(*parts: str) -> bytes:
 
 
 def session_id(source: str, native_id: str) -> bytes:
+    """A session's id; a live one's is the UUID that it was given."""
+    if source == LIVE and UUID.fullmatch(native_id):
+        return bytes.fromhex(native_id.replace("-", ""))
     return derived_id("session", source, native_id)
 
 

@@ -18,6 +18,8 @@ from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake, Report
 from recollect.settings import Settings
 from recollect.sources import Source
+from recollect.store import OutOfDate
+from recollect.store.live import live_of
 
 SETTLE_MS = 150  # changes within this time are read together
 STEP_MS = 75  # between two looks at what the kernel reported: ten wake-ups a second cost nothing measurable
@@ -78,8 +80,9 @@ def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], N
                 with memory.resting():
                     report = intake.sync_changed(Path(path) for _, path in changes)
                 on_sync(report)
-            if (polled := intake.sync_polled()) is not None:
-                on_sync(polled)
+            for found in (intake.sync_live(), intake.sync_polled()):
+                if found is not None:
+                    on_sync(found)
 
 
 class Background(threading.Thread):
@@ -135,6 +138,8 @@ class Background(threading.Thread):
             self._work.clear()
             try:
                 done = self._distil()
+            except OutOfDate:  # the first sync has not made the archive yet
+                done = False
             except StoreFault as fault:
                 self._on_fault(fault)
                 done = False
@@ -163,4 +168,7 @@ def _homes(intake: Intake) -> list[Path]:
     """The folders that the kernel is to watch, with all that is in them."""
     formats = [format for source in intake.sources for format in source.formats if not format.polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
+    live = live_of(intake.realm).parent
+    live.mkdir(exist_ok=True, mode=0o700)  # so that the first session that is run here is noticed as soon as any other
+    homes.add(live)
     return sorted(home for home in homes if not homes & set(home.parents))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from recollect.operations import OPERATIONS
 from recollect.store import archive_of
 from tests.conftest import Person
 from tests.contract.test_history_client import EVER, History, connected
@@ -117,13 +118,14 @@ def test_elapsed_time_includes_the_serialization(history: History) -> None:
 def test_every_answer_fits_the_schema_that_its_tool_declares(history: History, requests: dict[str, Any], name: str) -> None:
     """Rule 30: one schema for success and error, because clients check both against it."""
     tool, arguments, _ = requests[name]
-    [schema] = [one.output_schema for one in history.portal.call(history.client.list_tools).tools if one.name == tool]
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
+    [told] = [one.output_schema for one in history.portal.call(history.client.list_tools).tools if one.name == tool]
     envelope = history.call(tool, **arguments)
-    validator.validate(envelope)
-    for key in ("schema_version", "tool", "request", "warnings", "performance"):
-        assert not validator.is_valid({other: value for other, value in envelope.items() if other != key})
+    for schema in (told, OPERATIONS[tool].answer_schema):  # for models, in outline, and for programs
+        Draft202012Validator.check_schema(schema)
+        validator = Draft202012Validator(schema)
+        validator.validate(envelope)
+        for key in ("schema_version", "tool", "request", "warnings", "performance"):
+            assert not validator.is_valid({other: value for other, value in envelope.items() if other != key})
 
 
 def test_the_tools_declare_their_arguments(history: History) -> None:

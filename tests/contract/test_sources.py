@@ -377,7 +377,9 @@ def test_a_log_that_was_replaced_by_a_longer_one_is_read_anew(case: Path, machin
     assert machine.archive() == whole
 
 
-@pytest.mark.parametrize("name", sorted({case.parent.name for case in cases() if is_lines(case)}))
+@pytest.mark.parametrize(  # a log that is only known by its content is none with rubbish in it
+    "name", sorted({case.parent.name for case in cases() if is_lines(case) and not (case / "home" / "named").exists()})
+)
 def test_rubbish_behind_a_record_does_not_cost_the_record(name: str, machine: Machine) -> None:
     case = next(case for case in cases() if case.parent.name == name and len(logs_of(case)) == 1)
     (log,) = logs_of(case)

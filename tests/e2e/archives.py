@@ -57,7 +57,7 @@ def answer(person: Person, query: str, **more: Any) -> dict[str, Any]:
     """A search over every kind of event, by the tool's own function; its envelope."""
     arguments = {"query": query, "event_types": list(SEARCHABLE), "n_hits": 50, **more}
     realm = Realm(person.settings())
-    envelope: dict[str, Any] = json.loads(search_sessions(realm, arguments, Clock.now()))
+    envelope: dict[str, Any] = json.loads(search_sessions(realm, arguments, Clock.now()).text)
     realm.heal_now()  # a search may have started to mend the index: no process outlives its test
     return envelope
 

@@ -16,14 +16,10 @@ from recollect import __version__
 from tests.conftest import Person
 from tests.e2e.archives import sessions
 from tests.logs import Claude, write
+from tests.tools import HISTORY, JOURNEYS, TOOLS, TRACE, WRITING
 
 TYPESCRIPT = Path(__file__).parent / "typescript"
-HISTORY = ["search_sessions", "open", "list_sessions"]
-JOURNEYS = ["get_or_create_journey", "query_journey_history", "add_document_to_journey", "link_session_to_journey"]
-TRACE = ["search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events"]
-WRITING = {"record_observation", *JOURNEYS} - {"query_journey_history"}
 NOBODY = "00000000-0000-4000-8000-000000000000"
-TOOLS = [*HISTORY, *TRACE, "search", "get_observations", "read", "record_observation", *JOURNEYS]
 NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
 
@@ -150,7 +146,7 @@ def test_a_client_gets_the_instructions(told: Told) -> None:
 
 
 def test_a_client_lists_the_tools_with_their_schemas(told: Told) -> None:
-    assert [tool["name"] for tool in told["tools"]] == TOOLS
+    assert [tool["name"] for tool in told["tools"]] == [*TOOLS]
     for tool in told["tools"]:
         assert tool["inputSchema"]["properties"]
         assert bool(tool.get("outputSchema")) is (tool["name"] in [*HISTORY, *JOURNEYS])

@@ -15,15 +15,11 @@ from recollect import __version__
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import events
 from tests.logs import Claude, write
+from tests.tools import HISTORY, JOURNEYS, TOOLS, WRITING
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
-HISTORY = ("search_sessions", "open", "list_sessions")
-MEMORY = ("search", "get_observations", "read", "record_observation")
-TRACE = ("search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events")
-JOURNEYS = ("get_or_create_journey", "query_journey_history", "add_document_to_journey", "link_session_to_journey")
-TOOLS = (*HISTORY, *TRACE, *MEMORY, *JOURNEYS)
-WRITING = {"record_observation", *JOURNEYS} - {"query_journey_history"}
+TOKEN = 4  # characters
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, UNSUPPORTED_VERSION = -32700, -32600, -32601, -32602, -32022
 MB = 1 << 20
 
@@ -114,6 +110,11 @@ def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
         assert ("outputSchema" in tool) is (tool["name"] in (*HISTORY, *JOURNEYS))
         assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in WRITING)
         assert tool["annotations"]["destructiveHint"] is False
+
+
+def test_all_tools_together_leave_a_model_room_to_think(server: RawMcp) -> None:
+    tools = server.request("tools/list")["result"]["tools"]
+    assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":"))) // TOKEN < 6_000
 
 
 def test_an_answer_is_the_same_as_text_and_as_structure(server: RawMcp) -> None:

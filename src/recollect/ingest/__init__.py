@@ -16,26 +16,30 @@ from recollect.errors import BadSettings
 from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, is_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
+from recollect.ingest.live import LiveReader
 from recollect.ingest.logfile import changed
 from recollect.ingest.reading import LogReader
 from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import Lines, Snapshots, Source, Stamp
-from recollect.store import Writer, archive_of
+from recollect.sources import Lines, Snapshots, Source, Stamp, all_sources
+from recollect.store import Writer, archive_of, file_at
+from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
+from recollect.store.writer import PUBLISHED
 
 EXCLUSIONS_S = 300  # seconds between two looks for new markers in all folders: there may be thousands
 RECENT_NS = 86_400 * 10**9  # a day: what has been at rest for longer is not asked for every second
 
-__all__ = ["Intake", "OnProgress", "Report", "sync"]
+__all__ = ["Intake", "OnProgress", "Report", "publish", "sync"]
 
 
 class Intake:
     """The realm opened for writing. One per realm at a time; it may sync as often as it likes."""
 
     def __init__(self, realm: Path, settings: Settings, sources: tuple[Source, ...], env: Mapping[str, str]) -> None:
+        self.realm = realm
         self.settings = settings
         unknown = sorted({*settings.sources} - {source.name for source in sources})
         if unknown:
@@ -44,6 +48,7 @@ class Intake:
         self.env = env
         self._polled: dict[Path, tuple[Log, Stamp]] = {}
         self._exclusions_at = 0.0
+        self._live: Live | None = None
         self._lock = exclusive(realm)
         self._lock.__enter__()
         try:
@@ -60,6 +65,8 @@ class Intake:
         try:
             self.indexer.close()
             self.archive.close()
+            if self._live is not None:
+                self._live.close()
         finally:
             self._lock.__exit__(None, None, None)
 
@@ -68,6 +75,7 @@ class Intake:
         if paths is not None:
             report = Report()
             return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
+        self.sync_live()
         self._forget_excluded()
         found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
         logs = [item for item in found if isinstance(item, Log)]
@@ -104,6 +112,34 @@ class Intake:
                 report.unrecognised.append(path_text(item.path))
             else:
                 yield item
+
+    def sync_live(self) -> Report | None:
+        """Read what was committed of this realm's live sessions since the last time; None where nothing was."""
+        live = self._live_sessions()
+        if live is None:
+            return None
+        known, newest = int(self.archive.meta(PUBLISHED) or 0), live.changes()
+        if known == newest:
+            return None
+        report, began = Report(), time.perf_counter()
+        self.indexer.open()
+        with Grouped(self.archive, self.indexer) as transaction:
+            for row in live.changed_after(known if known < newest else 0):  # more: another database took its place
+                LiveReader(self.archive, self.indexer, self.settings, live, row).read(transaction, report)
+            self.archive.put_meta(PUBLISHED, str(newest))
+        self.indexer.commit(force=True)
+        report.seconds = time.perf_counter() - began
+        return report
+
+    def _live_sessions(self) -> Live | None:
+        """Opened once: to open and close it again would look like a change to whoever watches its folder, as we do."""
+        now = file_at(live_of(self.realm))
+        if self._live is not None and self._live.file != now:
+            self._live.close()
+            self._live = None
+        if self._live is None and now is not None:
+            self._live = Live(self.realm)
+        return self._live
 
     def sync_changed(self, paths: Iterable[Path]) -> Report:
         """Read what is new in these files, as far as they are logs in the homes of our sources."""
@@ -184,6 +220,13 @@ def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotRea
     except OSError as reason:
         report.unreadable.append(f"{path_text(log.path)}: cannot be read: {reason.strerror or reason}")
         return None
+
+
+def publish(realm: Path, settings: Settings) -> int:
+    """Bring the archive level with the live sessions; up to which change of them it is then. Raises `Busy`."""
+    with Intake(realm, settings, all_sources(), {}) as intake:
+        intake.sync_live()
+        return int(intake.archive.meta(PUBLISHED) or 0)
 
 
 def sync(

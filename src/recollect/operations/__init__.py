@@ -7,19 +7,19 @@ tells a model when to use it.
 from msgspec import Struct
 
 from recollect.operations import history, journeys, memory, sessions, trace
-from recollect.operations._operation import Clock, Family, Operation, Reply
+from recollect.operations._operation import Clock, Door, Family, Operation, Reply
 from recollect.operations.prompts import Prompt
 
-__all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Family", "Offer", "Operation", "Reply", "offer_of"]
+__all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Door", "Family", "Offer", "Operation", "Reply", "offer_of"]
 
 TOOLSETS: dict[str, Family] = {
     "history": history.FAMILY,
     "trace": trace.FAMILY,
     "memory": memory.FAMILY,
     "journeys": journeys.FAMILY,
+    "sessions": sessions.FAMILY,
 }
-FAMILIES = (*TOOLSETS.values(), sessions.FAMILY)  # the last of which models are offered nothing of yet
-OPERATIONS: dict[str, Operation] = {one.name: one for family in FAMILIES for one in family.operations}
+OPERATIONS: dict[str, Operation] = {one.name: one for family in TOOLSETS.values() for one in family.operations}
 OPENING = (
     "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
     "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations._operation import DOCTOR, Clock, answered
+from recollect.operations._operation import DOCTOR, Clock, Reply, answered
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
@@ -30,16 +30,16 @@ class Answer(Struct):
 
 def enveloped(
     tool: str, arguments: Any, clock: Clock, target: Callable[[Any], int], answer: Callable[[dict[str, Any]], Answer]
-) -> bytes:
-    """Run an operation and frame what comes of it. An error echoes the request as it was received."""
+) -> Reply:
+    """Run an operation and frame what comes of it. An error echoes the request as it was received; it is an answer, too."""
     given = {} if arguments is None else arguments
 
-    def made() -> bytes:
+    def made() -> Reply:
         found = answer(given)
         frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
         return _timed({**frame, "warnings": found.warnings}, clock, found.sla_ms)
 
-    def refuse(error: RecollectError) -> bytes:
+    def refuse(error: RecollectError) -> Reply:
         body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
         request = given if isinstance(given, dict) else {}
         frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
@@ -48,30 +48,28 @@ def enveloped(
     return answered(tool, made, refuse, f"{tool} failed; {DOCTOR}")
 
 
-def _timed(frame: dict[str, Any], clock: Clock, sla_ms: int) -> bytes:
+def _timed(frame: dict[str, Any], clock: Clock, sla_ms: int) -> Reply:
     """The frame as JSON. The time is taken when all the rest has been written."""
     body = msgspec.json.encode(frame)
     elapsed = round(clock.elapsed_ms(), 3)
     performance = {"elapsed_ms": elapsed, "sla_target_ms": sla_ms, "met_sla": elapsed <= sla_ms}
-    return body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
+    whole = body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
+    return Reply(whole.decode(), whole)
 
 
-def schema(tool: str, data: dict[str, Any]) -> dict[str, Any]:
-    """One schema for success and error, because clients check both against it."""
-    return {
-        "type": "object",
-        "required": ["schema_version", "tool", "request", "warnings", "performance"],
-        "properties": {
-            "schema_version": {"type": "string", "enum": [f"moraine.mcp.{tool}.v1", "moraine.mcp.error.v1"]},
-            "tool": {"type": "string"},
-            "request": {"type": "object"},
-            "data": data,
-            "error": {
-                "type": "object",
-                "required": ["code", "message", "details"],
-                "properties": {"code": {"enum": [*CODES.values(), INTERNAL]}},
-            },
-            "warnings": {"type": "array", "items": {"type": "string"}},
-            "performance": {"type": "object", "required": ["elapsed_ms", "sla_target_ms", "met_sla"]},
-        },
+def schemas(tool: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Success and error in one schema, because clients check both against it: all of it for programs; for models, who
+    carry it along in every conversation, only what is always there."""
+    frame = {"type": "object", "required": ["schema_version", "tool", "request", "warnings", "performance"]}
+    error = {"type": "object", "required": ["code", "message", "details"]}
+    outline = {"data": {"type": "object", "required": data["required"]}, "error": error}
+    whole = {
+        "schema_version": {"type": "string", "enum": [f"moraine.mcp.{tool}.v1", "moraine.mcp.error.v1"]},
+        "tool": {"type": "string"},
+        "request": {"type": "object"},
+        "data": data,
+        "error": {**error, "properties": {"code": {"enum": [*CODES.values(), INTERNAL]}}},
+        "warnings": {"type": "array", "items": {"type": "string"}},
+        "performance": {"type": "object", "required": ["elapsed_ms", "sla_target_ms", "met_sla"]},
     }
+    return {"output_schema": {**frame, "properties": outline}, "answer_schema": {**frame, "properties": whole}}

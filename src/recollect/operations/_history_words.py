@@ -3,7 +3,8 @@
 from typing import Any
 
 from recollect.model import KINDS, SEARCHABLE, Mode
-from recollect.operations._envelope import schema
+from recollect.operations._envelope import schemas
+from recollect.operations._operation import Door
 
 ID = {"type": "string"}
 ID_OR_NULL = {"type": ["string", "null"]}
@@ -18,7 +19,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 
 def _shape(**properties: Any) -> dict[str, Any]:
-    """An object inside another one: what may be in it, told in few words, because every client carries them along."""
+    """An object inside another one: what may be in it."""
     return {"type": "object", "properties": properties}
 
 
@@ -56,9 +57,9 @@ SEARCH: dict[str, Any] = {
     "name": "search_sessions",
     "title": "Search past agent sessions",
     "description": (
-        "Find where something was said or done in any past AI agent session on this machine (Claude Code, Codex and "
-        "others): prompts, answers and tool outputs by default. Use it first whenever earlier work could help: 'how did "
-        "we fix…', 'which command…', 'what was decided about…', an error message seen before. Write the query as the "
+        "Find where something was said or done in any past AI agent session on this machine: prompts, answers and tool "
+        "outputs by default. Use it first whenever earlier work could help: 'how did we fix…', 'which command…', 'what "
+        "was decided about…', an error message seen before. Write the query as the "
         "words you expect in the text; identifiers, paths and error codes match whole and in parts, and a "
         '"double-quoted part" must occur literally. Answers are short handles of about 150 tokens each, best first, '
         "never whole conversations. Next: `open` a hit's event_id for the full text, its turn_id for what happened around "
@@ -92,9 +93,8 @@ SEARCH: dict[str, Any] = {
         "required": ["query"],
         "additionalProperties": False,
     },
-    "output_schema": schema(
-        "search_sessions", _object(result_count=COUNT, limit=COUNT, truncated=FLAG, results=_array(_HIT))
-    ),
+    **schemas("search_sessions", _object(result_count=COUNT, limit=COUNT, truncated=FLAG, results=_array(_HIT))),
+    "doors": (Door(http="GET /search"),),
 }
 
 OPEN: dict[str, Any] = {
@@ -105,7 +105,7 @@ OPEN: dict[str, Any] = {
         "one short summary per turn (about 150 tokens a turn); a turn id gives every event of it in one line each (about "
         "80 tokens an event); an event id gives that event's full text, however long. Go from small to large: open the "
         "event first, then its turn for the context, and a whole session only when its course matters. Every answer has "
-        "`traversal` with the ids of the neighbours and parents to open next; null means there is none."
+        "`traversal` with the ids of the neighbours and parents to open next."
     ),
     "input_schema": {
         "type": "object",
@@ -118,7 +118,7 @@ OPEN: dict[str, Any] = {
         "required": ["id"],
         "additionalProperties": False,
     },
-    "output_schema": schema(
+    **schemas(
         "open",
         {
             "type": "object",
@@ -136,6 +136,7 @@ OPEN: dict[str, Any] = {
             },
         },
     ),
+    "doors": (Door(http="GET /open/{id}"),),
 }
 
 LIST: dict[str, Any] = {
@@ -178,8 +179,9 @@ LIST: dict[str, Any] = {
         "required": ["start_datetime", "end_datetime"],
         "additionalProperties": False,
     },
-    "output_schema": schema(
+    **schemas(
         "list_sessions",
         _object(result_count=COUNT, limit=COUNT, truncated=FLAG, sessions=_array(_LISTED), next_cursor=ID_OR_NULL),
     ),
+    "doors": (Door(http="GET /history"),),
 }

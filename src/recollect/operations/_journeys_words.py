@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from recollect.operations._operation import Door
+
 TYPES = ("woop_plan", "file_upload", "artifact", "note")
 DEFAULT_FOUND, MOST_FOUND = 10, 100
 DEFAULT_ENTRIES, MOST_ENTRIES = 50, 1_000
@@ -53,6 +55,7 @@ GET_OR_CREATE: dict[str, Any] = {
     ),
     "writes": True,
     "repeatable": False,
+    "doors": (Door(rpc="journey/get_or_create", http="POST /journeys"),),
 }
 
 QUERY: dict[str, Any] = {
@@ -84,6 +87,7 @@ QUERY: dict[str, Any] = {
         documents=_DOCUMENTS,
         total_results={"type": "integer"},
     ),
+    "doors": (Door(rpc="journey/query", http="GET /journeys/{journey_id}/history"),),
 }
 
 ADD_DOCUMENT: dict[str, Any] = {
@@ -110,6 +114,7 @@ ADD_DOCUMENT: dict[str, Any] = {
     ),
     "writes": True,
     "repeatable": False,
+    "doors": (Door(rpc="document/add", http="POST /journeys/{journey_id}/documents"),),
 }
 
 LINK: dict[str, Any] = {
@@ -128,6 +133,7 @@ LINK: dict[str, Any] = {
     ),
     "output_schema": _object(["journey_id", "session_id"], journey_id=_UUID, session_id=_UUID),
     "writes": True,
+    "doors": (Door(rpc="journey/link", http="POST /journeys/{journey_id}/sessions"),),
 }
 
 # ---- what people and programs ask for, and models are not offered
@@ -158,6 +164,7 @@ TIMELINE: dict[str, Any] = {
         ),
     ),
     "is_tool": False,
+    "doors": (Door(rpc="journey/timeline", http="GET /journeys/{journey_id}/timeline"),),
 }
 
 LIST_DOCUMENTS: dict[str, Any] = {
@@ -167,6 +174,7 @@ LIST_DOCUMENTS: dict[str, Any] = {
     "input_schema": _JOURNEY,
     "output_schema": _object(["documents"], documents=_DOCUMENTS),
     "is_tool": False,
+    "doors": (Door(rpc="document/list", http="GET /journeys/{journey_id}/documents"),),
 }
 
 GET_DOCUMENT: dict[str, Any] = {
@@ -176,6 +184,7 @@ GET_DOCUMENT: dict[str, Any] = {
     "input_schema": _ONE_DOCUMENT,
     "output_schema": _DOCUMENT,
     "is_tool": False,
+    "doors": (Door(rpc="document/get", http="GET /journeys/{journey_id}/documents/{document_id}"),),
 }
 
 DELETE_DOCUMENT: dict[str, Any] = {
@@ -187,6 +196,7 @@ DELETE_DOCUMENT: dict[str, Any] = {
     "writes": True,
     "repeatable": False,
     "is_tool": False,
+    "doors": (Door(rpc="document/delete", http="DELETE /journeys/{journey_id}/documents/{document_id}"),),
 }
 
 DELETE_JOURNEY: dict[str, Any] = {
@@ -203,4 +213,5 @@ DELETE_JOURNEY: dict[str, Any] = {
     "writes": True,
     "repeatable": False,
     "is_tool": False,
+    "doors": (Door(rpc="journey/delete", http="DELETE /journeys/{journey_id}"),),
 }

@@ -5,18 +5,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from recollect.errors import RecollectError, StoreFault
+from recollect.errors import BadRequest, ErrorKind, RecollectError, StoreFault
 from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
 from recollect.search import deadline_check
 from recollect.store import Reader
 
 JsonSchema = dict[str, Any]
-Made = TypeVar("Made")
 DOCTOR = "`recollect doctor` may know why"
 
 log = logging.getLogger(__name__)
@@ -32,10 +32,13 @@ def now_ms() -> int:
 
 
 class Clock(Struct, frozen=True):
-    """When a request was received, from where everything it costs is measured; and whether it is still wanted."""
+    """A request under way: when it was received, from where everything it costs is measured; whether it is still wanted;
+    whether somebody on this machine asks; and who wants to hear of the events of a turn that it runs."""
 
     received: float
     cancelled: Callable[[], bool] = _never
+    is_local: bool = True
+    tell: Callable[[dict[str, Any]], None] | None = None
 
     @classmethod
     def now(cls) -> "Clock":
@@ -60,26 +63,43 @@ def reading_within(realm: Realm, clock: Clock, usual_ms: int) -> Iterator[Reader
         yield reader
 
 
-def answered(name: str, make: Callable[[], Made], refuse: Callable[[RecollectError], Made], unforeseen: str) -> Made:
-    """What an operation answers, in its family's words; the last net of them all.
-
-    A fault of ours (`unforeseen` is what is said of it) is an answer too, and never ends the server.
-    """
-    try:
-        return make()
-    except RecollectError as error:
-        return refuse(error)
-    except Exception:
-        log.exception("%s failed", name)
-        return refuse(StoreFault(unforeseen))
-
-
 class Reply(Struct, frozen=True):
     """What a caller gets, in its family's form: a text, and where the family answers in JSON the same as an object."""
 
     text: str
     structured: bytes | None = None
     is_error: bool = False
+    kind: ErrorKind | None = None  # of an error, for surfaces that have a number for it
+
+
+def answered(name: str, make: Callable[[], Reply], refuse: Callable[[RecollectError], Reply], unforeseen: str) -> Reply:
+    """What an operation answers, in its family's words; the last net of them all.
+
+    A fault of ours (`unforeseen` is what is said of it) is an answer too, and never ends the server.
+    """
+    try:
+        return make()
+    except RecollectError as reason:
+        error = reason
+    except Exception:
+        log.exception("%s failed", name)
+        error = StoreFault(unforeseen)
+    return msgspec.structs.replace(refuse(error), kind=error.kind)
+
+
+class Door(Struct, frozen=True, kw_only=True):
+    """What an operation is called where resources and methods have names: JSON-RPC and REST."""
+
+    rpc: str = ""  # such as `turn/start`
+    http: str = ""  # such as `POST /sessions/{session_id}/messages`; a name in braces is an argument
+    implies: dict[str, Any] = {}  # arguments that this name stands for
+    headers: dict[str, str] = {}  # HTTP headers that give an argument which was not given otherwise
+
+    def arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What was given, with what this name stands for and so nobody else may say."""
+        for name in self.implies.keys() & given.keys():
+            raise BadRequest(f"{self.rpc} stands for a {name} and takes none", field=name)
+        return {**given, **self.implies}
 
 
 @dataclass(frozen=True)
@@ -95,6 +115,9 @@ class Operation:
     writes: bool = False
     repeatable: bool = True  # asked twice, it does no more than asked once
     is_tool: bool = True  # offered to models; what is not, only people and programs ask for
+    is_long: bool = False  # it may take as long as an agent does: never in a queue with others
+    doors: tuple[Door, ...] = ()
+    answer_schema: JsonSchema | None = None  # of a success, for programs; models are not told
 
 
 @dataclass(frozen=True)

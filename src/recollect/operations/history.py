@@ -107,7 +107,7 @@ def search_sessions(
     narrow: Narrow = Narrow(),  # noqa: B008
     *,
     why: bool = False,
-) -> bytes:
+) -> Reply:
     """`why` adds to each hit what its score is made of."""
 
     def answer(given: Arguments) -> Answer:
@@ -196,7 +196,7 @@ def _target_of_refused_search(given: Any) -> int:
 # ---- open
 
 
-def open_id(realm: Realm, arguments: Any, clock: Clock) -> bytes:
+def open_id(realm: Realm, arguments: Any, clock: Clock) -> Reply:
     def answer(given: Arguments) -> Answer:
         only(given, ("id",))
         text = given.get("id")
@@ -304,7 +304,7 @@ OPENERS = {Noun.SESSION: _open_session, Noun.TURN: _open_turn, Noun.EVENT: _open
 # ---- list_sessions
 
 
-def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> bytes:
+def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> Reply:
     def answer(given: Arguments) -> Answer:
         only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
         start, end = moment(given.get("start_datetime"), "start_datetime"), moment(given.get("end_datetime"), "end_datetime")
@@ -347,21 +347,11 @@ def _place(cursor: Any, filters: dict[str, Any]) -> tuple[int, bytes] | None:
     return at, bytes.fromhex(session)
 
 
-def _replied(operation: Callable[[Realm, Any, Clock], bytes]) -> Callable[[Realm, Any, Clock], Reply]:
-    """This family answers with its envelope, as an object and, for clients that only show text, as text; so are errors."""
-
-    def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        envelope = operation(realm, arguments, clock)
-        return Reply(envelope.decode(), envelope)
-
-    return run
-
-
 FAMILY = Family(
     operations=(
-        Operation(run=_replied(search_sessions), **SEARCH),
-        Operation(run=_replied(open_id), **OPEN),
-        Operation(run=_replied(list_sessions), **LIST),
+        Operation(run=search_sessions, **SEARCH),
+        Operation(run=open_id, **OPEN),
+        Operation(run=list_sessions, **LIST),
     ),
     guide="For the exact words of a prompt, answer, command or output: search_sessions, then open the event, turn or "
     "session ids it returns, smallest first. list_sessions browses by date.",

@@ -22,7 +22,7 @@ from recollect.realms import Realm
 from recollect.redact import redact_all
 from recollect.search import Asked, deadline_check, parse
 from recollect.search.recall import match_of
-from recollect.store.journeys import Document, JourneyRow, Journeys, Member, Window
+from recollect.store.journeys import Document, JourneyRow, Journeys, Member, Told, Window
 
 WITHIN_MS = 5_000  # the deadline
 LONGEST_QUERY = 4_096  # characters
@@ -215,6 +215,26 @@ def link_session_to_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
         told = told_of(reader, memory, row, summary)
         Journeys(memory).link(journey, replace(told, diagnosed=diagnosed, diagnosis=diagnosis))
     return {"journey_id": uuid_text(journey), "session_id": uuid_text(session)}
+
+
+def journey_for(realm: Realm, user: Any, journey: Any) -> bytes | None:
+    """The journey that a new session is to join: the one that is named, or the user's, made if need be."""
+    if journey is not None:
+        key = uuid_key(journey, "journey_id")
+        with realm.remembering() as memory:
+            if Journeys(memory).journey(key) is None:
+                raise BadRequest(f"there is no journey {journey}", field="journey_id")
+        return key
+    if user is None:
+        return None
+    owner = uuid_key(user, "user_id")
+    return (_journey_of(realm, owner) or _created(realm, JourneyRow(uuid.uuid4().bytes, owner, now_ms()))).id
+
+
+def join(realm: Realm, journey: bytes, session: bytes, started_at: int) -> None:
+    """Put a session that has just begun into a journey; what there is to tell of it is found out when somebody asks."""
+    with realm.remembering(writable=True) as memory, memory.transaction():
+        Journeys(memory).link(journey, Told(session=session, started_at=started_at, mark="", summary="", words=""))
 
 
 def query_journey_history(realm: Realm, given: Any, clock: Clock) -> Answer:

@@ -1,154 +1,303 @@
-"""The sessions family: realms and their config. What runs in a realm is told to whoever asks, in bare objects."""
+"""The sessions family: live sessions in a realm, on every surface. Answers are bare objects."""
 
+import os
+import re
+from collections.abc import Callable
 from typing import Any
 
-from recollect.errors import BadRequest
-from recollect.operations._arguments import Arguments, one_of, only
-from recollect.operations._operation import Clock, Family, Operation
+import msgspec
+
+from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession
+from recollect.operations import _realms, _runners
+from recollect.operations import _sessions_words as said
+from recollect.operations._arguments import Arguments, one_of, only, whole_number
+from recollect.operations._ids import uuid_key, uuid_text
+from recollect.operations._operation import Clock, Family, Operation, Reply
 from recollect.operations._sessions_envelope import Answer, replied
+from recollect.operations.journeys import join, journey_for
 from recollect.realms import Realm
 from recollect.realms import config as configs
-from recollect.realms.manifest import Backend, read
-from recollect.realms.names import check_name
-from recollect.realms.shelf import Shelved, delete, one, shelved, unused
+from recollect.realms.live import New, Order, Ran
+from recollect.realms.streams import Listener
+from recollect.realms.turn import dated
+from recollect.store.live import LiveRow
 
-ACTIONS = ("get", "set", "patch")
-
-
-def _object(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-# ---- config
-
-
-def config(realm: Realm, given: Any, clock: Clock) -> Answer:
-    """Read, replace or change the realm's config."""
-    only(given, CONFIG["input_schema"]["properties"])
-    action = one_of(given.get("action"), "action", ACTIONS, None)
-    match action:
-        case "get":
-            _without(given, "config", "patch", "expected_generation")
-            found = configs.read(realm.folder)
-        case "set":
-            _without(given, "patch")
-            found = configs.write(realm.folder, _content(given, "config"), _generation(given))
-        case "patch":
-            _without(given, "config")
-            found = configs.patch(realm.folder, _content(given, "patch"), _generation(given))
-        case _:
-            raise BadRequest(f"action must be one of {', '.join(ACTIONS)}", field="action")
-    return {"config": found.config, "generation": found.generation, **_where(realm)}
+WITHIN_MS = 5_000  # the deadline of what only reads
+LONGEST_LABEL = 256  # characters
+MOST_LABELS = 64
+LAST = "last"
+PREFIX = re.compile(r"[0-9a-f]{4,31}")  # of an id without its dashes
+SHOWN = 10  # ids that a beginning may mean
 
 
-def _without(given: Arguments, *fields: str) -> None:
-    for field in fields:
-        if given.get(field) is not None:
-            raise BadRequest(f"{field} does not go with action {given['action']}", field=field)
+# ---- checking what came
 
 
-def _content(given: Arguments, field: str) -> dict[str, Any]:
-    value = given.get(field)
-    if not isinstance(value, dict):
-        raise BadRequest(f"{field} must be an object", field=field)
+def session_key(realm: Realm, value: Any) -> bytes:
+    """The session that `<uuid>` or `<realm>:<uuid>` names. In another realm than this one there is none."""
+    if not isinstance(value, str):
+        raise BadRequest("session_id must be a string", field="session_id")
+    where, _, name = value.rpartition(":")
+    key = uuid_key(name, "session_id")
+    if where and where != realm.name:
+        raise NoSession(f"{value} is not a session of this realm, {realm.name}.")
+    return key
+
+
+def _prompt(given: Arguments) -> str:
+    value = given.get("prompt")
+    if not isinstance(value, str) or not value.strip():
+        raise BadRequest("prompt must be a text that says something", field="prompt")
+    if len(value) > said.LONGEST_PROMPT:
+        raise BadRequest(f"prompt must be at most {said.LONGEST_PROMPT:,} characters", field="prompt")
     return value
 
 
-def _generation(given: Arguments) -> int | None:
-    value = given.get("expected_generation")
-    if value is not None and (type(value) is not int or value < 0):
-        raise BadRequest("expected_generation must be an integer, 0 or more", field="expected_generation")
+def _labels(value: Any) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
+        raise BadRequest("labels must be an object of strings", field="labels")
+    if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
+        raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
     return value
 
 
-def _where(realm: Realm) -> Answer:
-    manifest = read(realm.folder)
-    backend = manifest.backend if manifest is not None else Backend.SQLITE
-    return {"realm_id": realm.name, "instance_id": realm.instance, "backend": backend}
+def _command(given: Arguments, clock: Clock) -> list[str] | None:
+    value = given.get("command")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value) or not value[0]:
+        raise BadRequest("command must be an array of strings: a program and its arguments", field="command")
+    if not clock.is_local:
+        raise BadRequest("command is taken from callers on this machine only", field="command")
+    return value
 
 
-# ---- realms
+def _runner_name(given: Arguments, default: str) -> str:
+    value = given.get("runner")
+    if value is None:
+        return _runners.COMMAND if given.get("command") is not None and default == _runners.RECALL else default
+    if not isinstance(value, str) or not value:
+        raise BadRequest("runner must be a string", field="runner")
+    return value
 
 
-def realm_list(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, ())
-    return {"realms": [_row(found) for found in shelved(realm.settings)]}
+def _offset(value: Any) -> int:
+    if value is None:
+        return 0
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise BadRequest("offset must be an integer, 0 or more", field="offset")
+    return value
 
 
-def realm_get(realm: Realm, given: Any, clock: Clock) -> Answer:
-    return _whole(_named(realm, given))
+def _check_time(realm: Realm, clock: Clock) -> None:
+    if clock.later_than(realm.deadline_ms(WITHIN_MS))():
+        raise Cancelled("the request took longer than its deadline")
 
 
-def realm_delete(realm: Realm, given: Any, clock: Clock) -> Answer:
-    found = _named(realm, given)
-    row = _whole(found)
-    delete(found)
-    return row
+# ---- finding
 
 
-def realm_prune(realm: Realm, given: Any, clock: Clock) -> Answer:
-    """Take away every generated realm that nobody is at work in; not the one that is asked."""
-    only(given, ())
-    doomed = [found for found in unused(realm.settings) if found.name != realm.name]
-    rows = [_whole(found) for found in doomed]
-    for found in doomed:
-        delete(found)
-    return {"realms": rows}
+def locate(realm: Realm, given: Any, clock: Clock) -> Answer:
+    """The session that a person means: also `last`, or the beginning of an id."""
+    only(given, said.LOCATE["input_schema"]["properties"])
+    value = given.get("session_id")
+    where, _, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    digits = name.lower().replace("-", "")
+    if where and where != realm.name:
+        return {"session_id": uuid_text(session_key(realm, value))}
+    if name == LAST:
+        newest = realm.live.listed({}, 0, 1)
+        if not newest:
+            raise NoSession(f"There is no session in realm {realm.name} yet.")
+        return {"session_id": uuid_text(newest[0][0].id)}
+    if PREFIX.fullmatch(digits) is None:
+        return {"session_id": uuid_text(session_key(realm, value))}
+    return {"session_id": _begins(realm, name, digits)}
 
 
-def _named(realm: Realm, given: Any) -> Shelved:
-    only(given, ("realm_id",))
-    name = given.get("realm_id")
-    if not isinstance(name, str):
-        raise BadRequest("realm_id must be a string", field="realm_id")
-    check_name(name)
-    return one(realm.settings, name)
+def _begins(realm: Realm, name: str, digits: str) -> str:
+    found = [uuid_text(key) for key in realm.live.like(digits, SHOWN)]
+    if len(found) > 1:
+        raise Ambiguous(f"{name} is the beginning of more than one session's id.", matches=found)
+    if not found:
+        raise NoSession(f"No session's id begins with {name} in this realm.")
+    return found[0]
 
 
-def _row(found: Shelved) -> Answer:
-    manifest = found.manifest
+# ---- creating and running
+
+
+def create_session(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.CREATE["input_schema"]["properties"])
+    initial = one_of(given.get("initial_turn"), "initial_turn", (said.IMMEDIATE, said.DEFERRED), said.IMMEDIATE)
+    is_deferred = initial == said.DEFERRED
+    prompt = "" if is_deferred and given.get("prompt") is None else _prompt(given)
+    labels = _labels(given.get("labels"))
+    config = configs.read(realm.home)
+    name = _runner_name(given, _default_runner(config.config))
+    command = _command(given, clock)
+    chosen = _runners.choose(realm, config.config, name, command)
+    journey = journey_for(realm, given.get("user_id"), given.get("journey_id"))
+    row = realm.live.create(
+        New(
+            labels=labels,
+            runner=name,
+            command=command,
+            folder=str(chosen.options.get("folder") or os.getcwd()),  # noqa: PTH109
+            generation=config.generation,
+        )
+    )
+    if journey is not None:
+        join(realm, journey, row.id, row.created_at)
+    if is_deferred:
+        return {"session_id": uuid_text(row.id)}
+    return _ran(realm.live.run(row.id, _order(chosen, command, prompt, config, clock)))
+
+
+def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.TURN["input_schema"]["properties"])
+    key = session_key(realm, given.get("session_id"))
+    prompt = _prompt(given)
+    config = configs.read(realm.home)
+    row, _ = realm.live.read(key)
+    command = _command(given, clock)
+    name = _runner_name(given, row.runner)
+    if command is None and name == row.runner:
+        command = row.command
+    chosen = _runners.choose(realm, config.config, name, command)
+    return _ran(realm.live.run(key, _order(chosen, command, prompt, config, clock)))
+
+
+def _default_runner(config: dict[str, Any]) -> str:
+    name = config.get("runner")
+    return name if isinstance(name, str) else _runners.RECALL
+
+
+def _order(chosen: _runners.Chosen, command: list[str] | None, prompt: str, config: configs.Config, clock: Clock) -> Order:
+    timeout = config.config.get("turn_timeout_ms")
+    return Order(
+        prompt=prompt,
+        runner=chosen.run,
+        name=chosen.name,
+        command=chosen.command,
+        keeps=command,
+        options=chosen.options,
+        generation=config.generation,
+        tell=clock.tell,
+        is_unwanted=clock.cancelled,
+        timeout_s=timeout / 1000 if isinstance(timeout, int) and timeout > 0 else None,
+    )
+
+
+def _ran(ran: Ran) -> Answer:
     return {
-        "realm_id": found.name,
-        "backend": manifest.backend if manifest else Backend.SQLITE,
-        "origin": manifest.origin if manifest else None,
-        "created_at": manifest.created_at if manifest else None,
+        "session_id": uuid_text(ran.session),
+        "text": ran.text,
+        "usage": ran.usage,
+        "turns": ran.turns,
+        "tool_calls": ran.tool_calls,
+        "stop_reason": ran.stop_reason,
     }
 
 
-def _whole(found: Shelved) -> Answer:
-    generation = configs.read(found.folder).generation
-    return {**_row(found), "folder": str(found.folder), "bytes": found.bytes(), "config_generation": generation}
+def interrupt(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.INTERRUPT["input_schema"]["properties"])
+    key = session_key(realm, given.get("session_id"))
+    return {"session_id": uuid_text(key), "interrupted": realm.live.interrupt(key)}
 
 
-CONFIG: dict[str, Any] = {
-    "name": "meerkat_config",
-    "title": "Realm config",
-    "description": "Read (get), replace (set) or change (patch, RFC 7396) the config of the realm; every write raises its "
-    "generation by 1. With expected_generation a write fails if somebody else has written in between.",
-    "input_schema": _object(
-        ["action"],
-        action={"type": "string", "enum": list(ACTIONS)},
-        config={"type": "object"},
-        patch={"type": "object"},
-        expected_generation={"type": "integer", "minimum": 0},
-    ),
-    "writes": True,
-}
-_REALM = _object(["realm_id"], realm_id={"type": "string"})
+def archive(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.ARCHIVE["input_schema"]["properties"])
+    key = session_key(realm, given.get("session_id"))
+    realm.live.archive(key)
+    return {"session_id": uuid_text(key), "archived": True}
+
+
+# ---- reading
+
+
+def read(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.READ["input_schema"]["properties"])
+    key = session_key(realm, given.get("session_id"))
+    _check_time(realm, clock)
+    row, is_active = realm.live.read(key)
+    return _view(realm, row, is_active)
+
+
+def _view(realm: Realm, row: LiveRow, is_active: bool) -> Answer:
+    return {
+        "session_id": uuid_text(row.id),
+        "realm_id": realm.name,
+        "instance_id": row.instance,
+        "backend": realm.backend,
+        "config_generation": row.generation,
+        "created_at": dated(row.created_at),
+        "updated_at": dated(row.updated_at),
+        "message_count": row.messages,
+        "is_active": is_active,
+        "labels": row.labels,
+        "usage": row.usage,
+        "turns": row.turns,
+        "runner": row.runner,
+        **({"archived_at": dated(row.archived_at)} if row.archived_at is not None else {}),
+    }
+
+
+def history(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.HISTORY["input_schema"]["properties"])
+    key = session_key(realm, given.get("session_id"))
+    offset = _offset(given.get("offset"))
+    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
+    _check_time(realm, clock)
+    row, messages = realm.live.history(key, offset, limit)
+    return {
+        "session_id": uuid_text(key),
+        "message_count": row.messages,
+        "offset": offset,
+        "limit": limit,
+        "has_more": offset + len(messages) < row.messages and bool(messages),
+        "messages": [msgspec.Raw(body) for body in messages],
+    }
+
+
+def list_sessions(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, said.LIST["input_schema"]["properties"])
+    labels = _labels(given.get("labels"))
+    offset = _offset(given.get("offset"))
+    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
+    _check_time(realm, clock)
+    return {"sessions": [_view(realm, *found) for found in realm.live.listed(labels, offset, limit)]}
+
+
+def listen(realm: Realm, session: str, heard: int | None, on_change: Callable[[], None]) -> Listener | Reply:
+    """The events of a session's turns, to be read one by one; or why there are none."""
+    listeners: list[Listener] = []
+
+    def begin(realm: Realm, given: Any, clock: Clock) -> Answer:
+        listeners.append(realm.live.listen(session_key(realm, given), heard, on_change))
+        return {}
+
+    reply = replied(begin)(realm, session, Clock.now())
+    return listeners[0] if listeners else reply
+
 
 FAMILY = Family(
     operations=(
-        Operation(run=replied(config), **CONFIG, is_tool=False),
-        Operation("realm_list", "All realms", "Every realm here.", _object([]), replied(realm_list), is_tool=False),
-        Operation("realm_get", "A realm", "What a realm is and holds.", _REALM, replied(realm_get), is_tool=False),
-        Operation(
-            "realm_delete", "Delete a realm", "Remove a realm with all in it.", _REALM, replied(realm_delete),
-            writes=True, repeatable=False, is_tool=False,
-        ),
-        Operation(
-            "realm_prune", "Delete unused realms", "Remove generated realms nobody is at work in.", _object([]),
-            replied(realm_prune), writes=True, is_tool=False,
-        ),
+        Operation(run=replied(create_session), **said.CREATE),
+        Operation(run=replied(start_turn), **said.TURN),
+        Operation(run=replied(interrupt), **said.INTERRUPT),
+        Operation(run=replied(read), **said.READ),
+        Operation(run=replied(history), **said.HISTORY),
+        Operation(run=replied(list_sessions), **said.LIST),
+        Operation(run=replied(archive), **said.ARCHIVE),
+        Operation(run=replied(locate), **said.LOCATE),
+        Operation(run=replied(_realms.config), **said.CONFIG),
+        Operation(run=replied(_realms.realm_list), **said.REALM_LIST),
+        Operation(run=replied(_realms.realm_get), **said.REALM_GET),
+        Operation(run=replied(_realms.realm_delete), **said.REALM_DELETE),
+        Operation(run=replied(_realms.realm_prune), **said.REALM_PRUNE),
     ),
-    guide="",
-)  # fmt: skip
+    guide="To run an agent and keep what it does: meerkat_create_session, then meerkat_start_turn and meerkat_history.",
+)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from recollect.embed import Embedder, Unavailable, open_embedder
@@ -16,7 +18,12 @@ from recollect.index.engine import Unusable
 from recollect.index.pieces import PIECES, PieceIndex, seen
 from recollect.index.text import TextIndex
 from recollect.realms.config import read as read_config
+from recollect.realms.live import LiveSessions
+from recollect.realms.manifest import Backend
+from recollect.realms.manifest import read as read_manifest
 from recollect.realms.names import DEFAULT, check_name, new_instance_name
+from recollect.realms.passing import passing_folder
+from recollect.realms.publish import Publishing
 from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
 from recollect.settings import Settings
@@ -58,7 +65,7 @@ class Realm:
         self.name = name
         self.instance = instance or new_instance_name()
         self.settings = settings
-        self.folder = settings.home / "realms" / name
+        self.home = settings.home / "realms" / name  # its manifest and its config, however it is kept
         self._local = threading.local()
         self._has_memory = False  # once it was there, it must stay
         self._index: TextIndex | None = None
@@ -69,17 +76,46 @@ class Realm:
         self._ask_model_again = 0.0
         self._vectors: dict[str, Any] = {}
 
+    @cached_property
+    def backend(self) -> Backend:
+        """How the realm is kept: pinned in its manifest. One of an earlier version has none yet."""
+        manifest = read_manifest(self.home)
+        return manifest.backend if manifest is not None else Backend.SQLITE
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where its archive, its indexes and its sessions lie; of a realm in memory, for as long as the process lives."""
+        return passing_folder() if self.backend is Backend.MEMORY else self.home
+
+    @cached_property
+    def live(self) -> LiveSessions:
+        """The sessions that are run here."""
+        redact = self.settings.redact
+        return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publishing.wake)
+
+    @cached_property
+    def publishing(self) -> Publishing:
+        """Brings what is committed of live sessions into the archive."""
+        return Publishing(self.folder, self.settings)
+
+    def close(self) -> None:
+        """End what runs in this realm by this process, and let everybody find what it came to."""
+        if "live" in self.__dict__:
+            self.live.close()
+            self.publishing.close()
+
     def deadline_ms(self, usual: int) -> int:
         """The time an operation has, unless this realm's config or the settings say otherwise."""
         try:
-            configured = read_config(self.folder).config.get("deadline_ms", self.settings.deadline_ms)
+            configured = read_config(self.home).config.get("deadline_ms", self.settings.deadline_ms)
         except StoreFault:  # a config that cannot be read is named by `config get`; it must not stop every answer
             configured = self.settings.deadline_ms
         return configured if type(configured) is int else usual
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """This thread's connection to the archive; a broken one is not kept."""
+        """This thread's connection to the archive; a broken one is not kept. What was committed here can be read in it."""
+        self.publishing.level()
         reader: Reader | None = getattr(self._local, "reader", None)
         if reader is None or self._local.file != file_at(archive_of(self.folder)):  # another file took the archive's place
             reader = self._local.reader = self._open_reader()
@@ -273,7 +309,11 @@ class Realm:
 
     def _heal(self, *options: str) -> None:
         """Mend the index in a process of its own, unless somebody is writing and so will do it."""
-        if is_held(self.folder) or (self._healing is not None and self._healing.poll() is None):
+        if (
+            self.backend is Backend.MEMORY
+            or is_held(self.folder)
+            or (self._healing is not None and self._healing.poll() is None)
+        ):
             return
         command = [sys.executable, "-m", "recollect", "rebuild", *options, "--quiet", "--realm", self.name]
         environment = {**os.environ, "RECOLLECT_HOME": str(self.settings.home)}

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.errors import Absent, Busy, StoreFault
+from recollect.errors import Busy, NoRealm, StoreFault
+from recollect.realms.lease import is_alive, is_anybody_here
 from recollect.realms.manifest import Manifest, Origin, read
 from recollect.settings import Settings
 from recollect.store import archive_of
+from recollect.store.live import LeaseRow, Live, live_of
 from recollect.store.lock import DISTILLING, WRITING, is_held
 
 
@@ -23,7 +25,14 @@ class Shelved(Struct, frozen=True):
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     def is_in_use(self) -> bool:
-        return is_held(self.folder, WRITING) or is_held(self.folder, DISTILLING)
+        return is_held(self.folder, WRITING) or is_held(self.folder, DISTILLING) or is_anybody_here(self.folder)
+
+    def instances(self) -> list[LeaseRow]:
+        """Who is at work in it."""
+        if not live_of(self.folder).exists():
+            return []
+        with Live(self.folder) as live:
+            return [lease for lease in live.leases() if is_alive(live, lease.holder)]
 
 
 def shelved(settings: Settings) -> list[Shelved]:
@@ -34,7 +43,7 @@ def shelved(settings: Settings) -> list[Shelved]:
 def one(settings: Settings, name: str) -> Shelved:
     folder = settings.home / "realms" / name
     if not _is_realm(folder):
-        raise Absent(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
+        raise NoRealm(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
     return _shelved(folder)
 
 
@@ -49,7 +58,7 @@ def _is_realm(folder: Path) -> bool:
 def delete(realm: Shelved) -> None:
     """Take a realm away with all that is in it, unless somebody is writing in it."""
     if realm.is_in_use():
-        raise Busy(f"Another Recollect is writing in realm {realm.name!r}; it is not deleted.")
+        raise Busy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
     doomed = realm.folder.with_name(f".{realm.name}.deleted")
     try:
         realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed

@@ -43,6 +43,7 @@ from recollect.sources import (
     prime,
     qwen_code,
     qwenpaw,
+    recollect,
     roo_code,
     specstory,
     swe_agent,
@@ -121,6 +122,7 @@ BUILT_IN: tuple[Source, ...] = (
     chatgpt_export.SOURCE,
     claude_export.SOURCE,
     otel.SOURCE,
+    recollect.SOURCE,
 )
 
 

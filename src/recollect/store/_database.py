@@ -4,11 +4,11 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from recollect.errors import DeadlineExceeded, RecollectError, StoreFault
 
@@ -173,6 +173,12 @@ class Database:
     def close(self) -> None:
         self.db.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def stop_when(self, late: Callable[[], bool] | None) -> None:
         """Ask now and then whether it is late, and stop the question when it is."""
         self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
@@ -184,9 +190,15 @@ class Database:
         rows = self._rows(sql, values)
         return rows[0] if rows else None
 
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.db, self.path)
+
     def meta(self, name: str) -> str | None:
         row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
         return row[0] if row else None
+
+    def put_meta(self, name: str, value: str) -> None:
+        self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
 def fault(reason: sqlite3.Error, path: Path) -> RecollectError:

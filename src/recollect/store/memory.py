@@ -5,7 +5,6 @@ short transaction.
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store._database import Database, file_at, transaction
+from recollect.store._database import Database, file_at
 from recollect.store._rows import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
@@ -103,12 +102,6 @@ class Memory(Database):
     def __init__(self, realm: Path, *, writable: bool = False) -> None:
         super().__init__(memory_of(realm), writable=writable, schema="memory_schema")
         self.file = file_at(self.path)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return transaction(self.db, self.path)
-
-    def put_meta(self, name: str, value: str) -> None:
-        self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     # ---- what was distilled
 

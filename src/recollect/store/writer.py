@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ from msgspec import Struct
 
 from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
 from recollect.store._body import packed, unpacked
-from recollect.store._database import connect, fault, transaction
+from recollect.store._database import Database, fault
 from recollect.store._rows import FAILED, OWN, EventCells, as_json, turn_row
 
+PUBLISHED = "live"  # the meta row that tells up to which change of the live sessions the archive is level
 ASK = 500  # ids per question, below SQLite's limit of parameters
 
 
@@ -33,12 +33,11 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Writer:
+class Writer(Database):
     """Opened by whoever holds the realm's lock."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.db = connect(path, writable=True)
+        super().__init__(path, writable=True)
         self.remember()
 
     def remember(self) -> None:
@@ -49,12 +48,6 @@ class Writer:
         self._told: dict[bytes, dict[str, About]] = {}
         for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
             self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=About)
-
-    def close(self) -> None:
-        self.db.close()
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return transaction(self.db, self.path)
 
     # ---- cursors
 
@@ -109,6 +102,7 @@ class Writer:
         """Forget how far every log was read, so that the next sync reads them all again."""
         with self.transaction():
             self.db.execute("DELETE FROM cursor")
+            self.db.execute("DELETE FROM meta WHERE name = ?", (PUBLISHED,))
             self.db.execute("DELETE FROM private")
             self._private.clear()
 
@@ -380,19 +374,17 @@ class Writer:
     # ---- what an index has taken over
 
     def identity(self) -> str:
-        (value,) = self.db.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-        return str(value)
+        return self.meta("identity") or ""
 
     def watermark(self) -> int:
-        row = self.db.execute("SELECT value FROM meta WHERE name = 'indexed'").fetchone()
-        return int(row[0]) if row else 0
+        return int(self.meta("indexed") or 0)
 
     def gone(self) -> list[int]:
         return [key for (key,) in self.db.execute("SELECT key FROM gone")]
 
     def put_watermark(self, key: int, gone: list[int]) -> None:
         with self.transaction():
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES ('indexed', ?)", (str(key),))
+            self.put_meta("indexed", str(key))
             self.db.executemany("DELETE FROM gone WHERE key = ?", [(removed,) for removed in gone])
 
     def checkpoint(self) -> None:

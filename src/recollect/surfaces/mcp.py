@@ -6,7 +6,9 @@ with `isError` as its family has it; a JSON-RPC error is only for what is no pro
 """
 
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +27,8 @@ STATELESS = ("2026-07-28",)
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
+BREATH_S = 0.1  # seconds between two notices of progress: an agent may say a thousand words in one
+SHORT = 80  # characters of such a notice
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
@@ -33,6 +37,7 @@ SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
 CAPABILITIES = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
 Message = dict[str, Any]
 Send = Callable[[Message], None]
+Job = Callable[[], None]
 
 
 class RpcError(Exception):
@@ -63,8 +68,14 @@ class McpServer:
     def is_busy(self) -> bool:
         return bool(self._running)
 
-    def receive(self, message: Any, clock: Clock, run: Callable[[Callable[[], None]], None]) -> None:
-        """Take one message. Tool calls go to `run`, which may use another thread; everything else is answered at once."""
+    def cancel_all(self) -> None:
+        """Nobody waits for an answer any more."""
+        for call in list(self._running.values()):
+            call.cancelled.set()
+
+    def receive(self, message: Any, clock: Clock, run: Callable[[Job, bool], None]) -> None:
+        """Take one message. Tool calls go to `run`, which may use another thread and is told whether they may take as long
+        as an agent does; everything else is answered at once."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
             return
@@ -81,10 +92,16 @@ class McpServer:
         else:
             call = Call(identity, threading.Event(), clock)
             self._running[identity] = call
+            params = message.get("params")
             if method == "tools/call":
-                run(lambda: self._answer(call, method, message.get("params")))
+                run(lambda: self._answer(call, method, params), self._is_long(params))
             else:
-                self._answer(call, method, message.get("params"))
+                self._answer(call, method, params)
+
+    def _is_long(self, params: Any) -> bool:
+        name = params.get("name") if isinstance(params, dict) else None
+        operation = self.offer.operations.get(name) if isinstance(name, str) else None
+        return operation is not None and operation.is_long
 
     def _notified(self, method: Any, params: Any) -> None:
         if method == "notifications/cancelled" and isinstance(params, dict):
@@ -169,11 +186,11 @@ class McpServer:
         operation = self.offer.operations.get(name) if isinstance(name, str) else None
         if operation is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
-        token = meta.get("progressToken")
-        self._progress(token, 0, f"{operation.title}…")
-        clock = Clock(call.clock.received, call.cancelled.is_set)
+        progress = Progress(meta.get("progressToken"), self.send)
+        progress.say(0, f"{operation.title}…")
+        clock = msgspec.structs.replace(call.clock, cancelled=call.cancelled.is_set, tell=progress.tell)
         reply = operation.run(self.realm, params.get("arguments"), clock)
-        self._progress(token, 1, "done")
+        progress.say(1, "done")
         return tool_result(reply)
 
     def _get_prompt(self, params: Message) -> Message:
@@ -186,10 +203,39 @@ class McpServer:
         said = {"role": "user", "content": {"type": "text", "text": prompt.text(given)}}
         return {"description": prompt.description, "messages": [said]}
 
-    def _progress(self, token: Any, done: int, message: str) -> None:
-        if isinstance(token, str | int):
-            params = {"progressToken": token, "progress": done, "total": 1, "message": message}
-            self.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+class Progress:
+    """How far a call is, for a client that wants to know: a share of 1 that only grows, and a few words."""
+
+    def __init__(self, token: Any, send: Send) -> None:
+        self._token = token
+        self._send = send
+        self._events = 0
+        self._again_at = 0.0
+
+    def say(self, done: float, message: str) -> None:
+        if isinstance(self._token, str | int):
+            params = {"progressToken": self._token, "progress": done, "total": 1, "message": message}
+            self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+    def tell(self, event: Message) -> None:
+        """An event of the turn that the call runs. How many there will be nobody knows, so each is worth less."""
+        if time.monotonic() < self._again_at:
+            return
+        self._again_at = time.monotonic() + BREATH_S
+        self._events += 1
+        with suppress(BrokenPipeError, ValueError):  # the client is gone, which must not break the turn
+            self.say(self._events / (self._events + 1), _short(event))
+
+
+def _short(event: Message) -> str:
+    """An event in a few words."""
+    match event:
+        case {"type": "text_delta" | "reasoning_delta", "delta": str(text)} if text.strip():
+            return " ".join(text.split())[:SHORT]
+        case {"type": "tool_call", "name": str(name)}:
+            return name[:SHORT]
+    return str(event["type"]).replace("_", " ")
 
 
 def tool_result(reply: Reply) -> Message:
@@ -208,7 +254,7 @@ def _tool(operation: Operation) -> Message:
         "annotations": {
             "readOnlyHint": not operation.writes,
             "destructiveHint": False,
-            **({"idempotentHint": operation.repeatable} if operation.writes else {}),
+            **({"idempotentHint": True} if operation.writes and operation.repeatable else {}),
             "openWorldHint": False,
         },
     }

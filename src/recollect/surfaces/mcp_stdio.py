@@ -1,20 +1,19 @@
 """MCP over standard input and output: one JSON message a line. A small loop of our own, because it starts at once."""
 
-import json
 import queue
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any, BinaryIO
-
-import msgspec
+import time
+from typing import BinaryIO
 
 from recollect.operations import Clock, Offer
 from recollect.realms import Realm
-from recollect.surfaces.mcp import PARSE_ERROR, McpServer, Message, encode
+from recollect.surfaces._json import decoded
+from recollect.surfaces.mcp import PARSE_ERROR, Job, McpServer, Message, encode
 
-WORKERS = 4  # tool calls that may run side by side
-Job = Callable[[], None]
+WORKERS = 4  # tool calls that may run side by side, besides those that take as long as an agent does
+LAST_S = 2.0  # seconds that turns have left when the client closes its end; then they are interrupted
+GONE_S = 8.0  # seconds that their agents may take to end
 
 
 def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None:
@@ -39,7 +38,7 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
             if not line.strip():
                 continue
             try:
-                message = _decoded(line)
+                message = decoded(line)
             except (ValueError, RecursionError):
                 send({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
                 continue
@@ -50,15 +49,9 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
         if server.sampling is not None:
             server.sampling.close()
         jobs.finish()
-
-
-def _decoded(line: bytes) -> Any:
-    """A message. JavaScript clients may send half of a surrogate pair, which is JSON but no text: it is replaced."""
-    try:
-        return msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        lenient = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.decode(lenient)
+        if not jobs.are_done(LAST_S):
+            server.cancel_all()
+            jobs.are_done(GONE_S)
 
 
 class _Workers:
@@ -67,10 +60,17 @@ class _Workers:
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._long: list[threading.Thread] = []
         self._idle = 0
         self._counting = threading.Lock()
 
-    def run(self, job: Job) -> None:
+    def run(self, job: Job, is_long: bool) -> None:
+        """What may take long has a thread of its own: however many of that are under way, others are answered."""
+        if is_long:
+            thread = threading.Thread(target=_try, args=(job,), daemon=True)
+            self._long = [*(other for other in self._long if other.is_alive()), thread]
+            thread.start()
+            return
         with self._counting:
             if self._idle == 0 and len(self._threads) < WORKERS:
                 thread = threading.Thread(target=self._work, daemon=True)
@@ -82,9 +82,7 @@ class _Workers:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            try:
-                job()
-            except (BrokenPipeError, ValueError):  # the client is gone; the reading loop will see it too
+            if not _try(job):
                 return
             with self._counting:
                 self._idle += 1
@@ -94,6 +92,22 @@ class _Workers:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join(timeout=5)
+
+    def are_done(self, seconds: float) -> bool:
+        """Wait for what takes long; False where it took longer."""
+        until = time.monotonic() + seconds
+        for thread in self._long:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._long)
+
+
+def _try(job: Job) -> bool:
+    """Do it; False where the client is gone, which the reading loop will see too."""
+    try:
+        job()
+    except (BrokenPipeError, ValueError):
+        return False
+    return True
 
 
 def standard_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -9,7 +9,8 @@ from typing import NoReturn
 import click
 
 from recollect import __version__
-from recollect.errors import BadRequest, BadSettings, RecollectError
+from recollect.errors import RecollectError
+from recollect.surfaces._numbers import numbers_of
 
 PRIVATE = 0o077  # what we write is nobody else's to read
 
@@ -25,7 +26,10 @@ COMMANDS = {
     "sync": "recollect.surfaces.cli.sync",
     "watch": "recollect.surfaces.cli.watch",
     "mcp": "recollect.surfaces.cli.mcp",
+    "rpc": "recollect.surfaces.cli.rpc",
     "hook": "recollect.surfaces.cli.hook",
+    "run": "recollect.surfaces.cli.run",
+    "session": "recollect.surfaces.cli.session",
     "realm": "recollect.surfaces.cli.realm",
     "config": "recollect.surfaces.cli.config",
     "status": "recollect.surfaces.cli.status",
@@ -59,6 +63,7 @@ def recollect() -> None:
     recollect search "flaky test"       find where it was said or done
     recollect open ID                   read on from a hit
     recollect ask "why did we …?"       an answer from all sessions, with sources
+    recollect run "what next?"          run a session here, and keep it
     recollect mcp                       give your agents the same tools
     """
 
@@ -79,7 +84,7 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except RecollectError as error:
-        _fail(error.kind, str(error), error.details, 2 if isinstance(error, BadSettings | BadRequest) else 1)
+        _fail(error.kind, str(error), error.details, numbers_of(error.kind).exit)
     except BrokenPipeError:  # whoever read us has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -9,18 +9,12 @@ from typing import Any
 import click
 import msgspec
 
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.realms import Realm
+from recollect.surfaces._numbers import numbers
 from recollect.surfaces.cli._realm import chosen_realm
 
-REFUSED = (
-    "invalid_",
-    "unsupported_",
-    "ambiguous_",
-    "generation_",
-)  # how the codes of usage errors begin, where they are words
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
-BAD_REQUEST = 400
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
 
 
@@ -36,7 +30,15 @@ def ask(
     given = {name: value for name, value in arguments.items() if value is not None}
     asked = realm if isinstance(realm, Realm) else chosen_realm(**realm)
     reply = OPERATIONS[operation].run(asked, given, Clock.now())
-    deliver(reply.text.encode(), as_json=as_json, show=show)
+    deliver(reply, as_json=as_json, show=show)
+
+
+def located(realm: Realm, session: str, *, as_json: bool) -> str:
+    """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
+    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(session)}, Clock.now())
+    if reply.is_error:
+        deliver(reply, as_json=as_json, show=lambda answer: None)
+    return str(msgspec.json.decode(reply.text)["session_id"])
 
 
 def session_uuid(given: str | None) -> str | None:
@@ -45,27 +47,23 @@ def session_uuid(given: str | None) -> str | None:
     return str(uuid.UUID(shown[1])) if shown is not None else given
 
 
-def deliver(body: bytes, *, as_json: bool, show: Callable[[Any], None]) -> None:
-    """Print an answer. An error keeps its exit code either way: 2 for a bad request, 1 for everything else."""
-    answer = msgspec.json.decode(body)
+def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None:
+    """Print an answer. An error keeps its exit code either way."""
+    answer = msgspec.json.decode(reply.text)
     error = _error(answer)
     if as_json:
-        click.echo(body.decode())
+        click.echo(reply.text)
     elif error is not None:
         click.echo(f"recollect: {error['message']}", err=True)
     else:
         for warning in answer.get("warnings") or ():
             click.echo(f"! {warning}", err=True)
         show(answer)
-    if error is not None:
-        sys.exit(2 if _is_refused(error["code"]) else 1)
+    if (number := numbers(reply)) is not None:
+        sys.exit(number.exit)
 
 
 def _error(answer: Any) -> dict[str, Any] | None:
     """What an answer says went wrong: some families wrap it, one is a bare code and message."""
     error: dict[str, Any] | None = answer if {"code", "message"} <= answer.keys() <= BARE else answer.get("error")
     return error
-
-
-def _is_refused(code: str | int) -> bool:
-    return code == BAD_REQUEST if isinstance(code, int) else code.lower().startswith(REFUSED)

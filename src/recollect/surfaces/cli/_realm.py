@@ -8,7 +8,7 @@ import click
 
 from recollect.errors import BadSettings
 from recollect.realms import DEFAULT, Realm
-from recollect.realms.manifest import Backend, Manifest, Origin, pin, read
+from recollect.realms.manifest import Backend, Manifest, Origin, pin
 from recollect.realms.names import new_realm_name
 from recollect.settings import Settings, read_settings
 
@@ -41,11 +41,8 @@ def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, r
 
 
 def pinned(realm: Realm, backend: str | None, origin: Origin) -> Manifest:
-    """The manifest of a realm. One that is new here can only be kept in SQLite yet."""
-    known = read(realm.folder)
-    if known is None and backend not in (None, Backend.SQLITE):
-        raise BadSettings(f"This version stores realms in sqlite only, not in {backend}.")
-    return pin(realm.folder, realm.name, Backend(backend) if backend else None, origin)
+    """The manifest of a realm, made now if there is none."""
+    return pin(realm.home, realm.name, Backend(backend) if backend else None, origin)
 
 
 def settings() -> Settings:
@@ -54,3 +51,14 @@ def settings() -> Settings:
 
 def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(function)
+
+
+def labels_of(given: tuple[str, ...]) -> dict[str, str]:
+    """Labels as they are typed: KEY=VALUE."""
+    labels = {}
+    for label in given:
+        name, is_one, value = label.partition("=")
+        if not is_one or not name:
+            raise click.UsageError(f"A label is KEY=VALUE, not {label!r}.")
+        labels[name] = value
+    return labels

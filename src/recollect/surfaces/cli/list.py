@@ -47,5 +47,5 @@ def command(
     arguments = {"start_datetime": iso(start), "end_datetime": iso(end)}
     given = {"limit": limit, "mode": mode, "sort": sort, "cursor": cursor}
     arguments |= {name: value for name, value in given.items() if value is not None}  # type: ignore[misc]
-    envelope = list_sessions(chosen_realm(**realm), arguments, Clock.now())  # type: ignore[arg-type]
-    deliver(envelope, as_json=as_json, show=draw_list)
+    reply = list_sessions(chosen_realm(**realm), arguments, Clock.now())  # type: ignore[arg-type]
+    deliver(reply, as_json=as_json, show=draw_list)

@@ -21,5 +21,5 @@ def command(identity: str, as_json: bool, **realm: object) -> None:
     recollect open turn:9ab2…-3     what happened around it
     recollect open session:9ab2…    the course of it all
     """
-    envelope = open_id(chosen_realm(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
-    deliver(envelope, as_json=as_json, show=draw_open)
+    reply = open_id(chosen_realm(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
+    deliver(reply, as_json=as_json, show=draw_open)

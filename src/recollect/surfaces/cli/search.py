@@ -58,5 +58,5 @@ def command(
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     opened.heal_now()
-    envelope = search_sessions(opened, arguments, Clock.now(), narrow, why=why)
-    deliver(envelope, as_json=as_json, show=draw_search)
+    reply = search_sessions(opened, arguments, Clock.now(), narrow, why=why)
+    deliver(reply, as_json=as_json, show=draw_search)

@@ -1,0 +1,72 @@
+"""Live sessions on their way into the archive: read on from a cursor, as a log of lines is."""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from recollect.ingest.discover import Log
+from recollect.ingest.indexing import Indexer
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out, tally_of
+from recollect.ingest.logfile import Progress
+from recollect.ingest.report import Report
+from recollect.model import Entry, path_text, session_id
+from recollect.settings import Settings
+from recollect.sources import Stamp
+from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
+from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
+from recollect.store.live import Live, LiveRow
+from recollect.store.transcripts import file_of
+from recollect.store.writer import PUBLISHED
+
+BATCH = 1_000  # messages
+NO_MEMORY = msgspec.Raw(b"\xc0")
+
+_message = msgspec.json.Decoder(Message)
+
+
+def level_of(realm: Path) -> int:
+    """Up to which change of its live sessions a realm's archive is level."""
+    try:
+        with Reader(archive_of(realm)) as reader:
+            return int(reader.meta(PUBLISHED) or 0)
+    except OutOfDate:
+        return 0
+
+
+class LiveReader:
+    """One live session that has changed."""
+
+    def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, live: Live, row: LiveRow) -> None:
+        self.archive = archive
+        self.live = live
+        self.row = row
+        path = file_of(live.path.parent.parent, row.id)
+        self.name = path.stem
+        if not path.exists():
+            path = live.path.with_name(self.name)  # there is no such file; it is what the session is known by
+        stamp = Stamp(row.messages, row.updated_at * 1_000_000, 0)
+        self.keeper = Keeper(archive, indexer, settings, Log(SOURCE, FORMAT, path, stamp))
+        known = archive.cursor(path_text(path))
+        self.cursor = known or Cursor(path=path_text(path), source=SOURCE.name, session=session_id(SOURCE.name, self.name))
+        if known is not None and known.state is not None:
+            self.keeper.states = msgspec.msgpack.decode(known.state, type=Progress).sessions
+
+    def read(self, transaction: Grouped, report: Report) -> None:
+        report.files_read += 1
+        while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
+            entries: list[Entry] = [about(self.name, self.row.folder)]
+            for number, body in enumerate(bodies, self.cursor.line + 1):
+                entries += said(self.name, number, _message.decode(body))
+            self.cursor.line += len(bodies)
+            report.lines += len(bodies)
+            report.bytes += sum(map(len, bodies))
+            try:
+                events = self.keeper.keep(entries, self.name, report)
+            except Excluded as reason:
+                leave_out(self.archive, self.row.id, self.cursor.path, reason)
+                events, self.keeper.states = 0, {}
+            self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
+            self.cursor.state = msgspec.msgpack.encode(Progress(memory=NO_MEMORY, sessions=self.keeper.states))
+            self.archive.put_cursor(self.cursor)
+            transaction.add(events + 1)

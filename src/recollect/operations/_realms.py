@@ -1,0 +1,123 @@
+"""Realms and their config, as the sessions family tells of them."""
+
+from typing import Any
+
+from recollect.errors import BadRequest
+from recollect.operations._arguments import Arguments, one_of, only
+from recollect.operations._operation import Clock
+from recollect.operations._sessions_envelope import Answer
+from recollect.operations._sessions_words import ACTIONS, CONFIG
+from recollect.realms import Realm
+from recollect.realms import config as configs
+from recollect.realms.manifest import Backend
+from recollect.realms.names import check_name
+from recollect.realms.shelf import Shelved, delete, one, shelved, unused
+from recollect.realms.turn import dated
+
+# ---- config
+
+
+def config(realm: Realm, given: Any, clock: Clock) -> Answer:
+    """Read, replace or change the realm's config."""
+    only(given, CONFIG["input_schema"]["properties"])
+    action = one_of(given.get("action"), "action", ACTIONS, None)
+    match action:
+        case "get":
+            _without(given, "config", "patch", "expected_generation")
+            found = configs.read(realm.home)
+        case "set":
+            _without(given, "patch")
+            found = configs.write(realm.home, _content(given, "config"), _generation(given))
+        case "patch":
+            _without(given, "config")
+            found = configs.patch(realm.home, _content(given, "patch"), _generation(given))
+        case _:
+            raise BadRequest(f"action must be one of {', '.join(ACTIONS)}", field="action")
+    return {"config": found.config, "generation": found.generation, **_where(realm)}
+
+
+def _without(given: Arguments, *fields: str) -> None:
+    for field in fields:
+        if given.get(field) is not None:
+            raise BadRequest(f"{field} does not go with action {given['action']}", field=field)
+
+
+def _content(given: Arguments, field: str) -> dict[str, Any]:
+    value = given.get(field)
+    if not isinstance(value, dict):
+        raise BadRequest(f"{field} must be an object", field=field)
+    return value
+
+
+def _generation(given: Arguments) -> int | None:
+    value = given.get("expected_generation")
+    if value is not None and (type(value) is not int or value < 0):
+        raise BadRequest("expected_generation must be an integer, 0 or more", field="expected_generation")
+    return value
+
+
+def _where(realm: Realm) -> Answer:
+    return {"realm_id": realm.name, "instance_id": realm.instance, "backend": realm.backend}
+
+
+# ---- realms
+
+
+def realm_list(realm: Realm, given: Any, clock: Clock) -> Answer:
+    only(given, ())
+    return {"realms": [_row(found) for found in shelved(realm.settings)]}
+
+
+def realm_get(realm: Realm, given: Any, clock: Clock) -> Answer:
+    return _whole(_named(realm, given))
+
+
+def realm_delete(realm: Realm, given: Any, clock: Clock) -> Answer:
+    found = _named(realm, given)
+    row = _whole(found)
+    delete(found)
+    return row
+
+
+def realm_prune(realm: Realm, given: Any, clock: Clock) -> Answer:
+    """Take away every generated realm that nobody is at work in; not the one that is asked."""
+    only(given, ())
+    doomed = [found for found in unused(realm.settings) if found.name != realm.name]
+    rows = [_whole(found) for found in doomed]
+    for found in doomed:
+        delete(found)
+    return {"realms": rows}
+
+
+def _named(realm: Realm, given: Any) -> Shelved:
+    only(given, ("realm_id",))
+    name = given.get("realm_id")
+    if not isinstance(name, str):
+        raise BadRequest("realm_id must be a string", field="realm_id")
+    check_name(name)
+    return one(realm.settings, name)
+
+
+def _row(found: Shelved) -> Answer:
+    manifest = found.manifest
+    return {
+        "realm_id": found.name,
+        "backend": manifest.backend if manifest else Backend.SQLITE,
+        "origin": manifest.origin if manifest else None,
+        "created_at": manifest.created_at if manifest else None,
+    }
+
+
+def _whole(found: Shelved) -> Answer:
+    generation = configs.read(found.folder).generation
+    instances = [
+        {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": dated(lease.began_at)}
+        for lease in found.instances()
+    ]
+    return {
+        **_row(found),
+        "folder": str(found.folder),
+        "bytes": found.bytes(),
+        "config_generation": generation,
+        "instances": instances,
+    }

@@ -1,0 +1,86 @@
+"""Who runs a turn: `recall`, `command`, `acp`, or what the realm's config calls by another name."""
+
+from collections.abc import Generator
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.errors import BadRequest, ProviderFault
+from recollect.operations import ask
+from recollect.operations._operation import Clock
+from recollect.realms import Realm
+from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
+from recollect.runners import command as commands
+
+RECALL, COMMAND, ACP = "recall", "command", "acp"
+BUILT_IN = (RECALL, COMMAND, ACP)
+WITH_COMMAND = (COMMAND, ACP)
+TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
+STEP = 2_000  # characters of an answer that are told at once
+
+
+class Chosen(Struct, frozen=True):
+    """A runner, with what it is to run."""
+
+    name: str
+    run: Runner
+    command: list[str] | None
+    options: dict[str, Any]
+
+
+def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] | None) -> Chosen:
+    """The runner of this name. A command goes with those that start a program, and a configured one has its own."""
+    kind, options = name, {}
+    if name not in BUILT_IN:
+        options = _configured(config, name)
+        kind = str(options.get("runner", COMMAND))
+        if kind not in BUILT_IN:
+            raise BadRequest(f"the config's runner {name!r} must be one of {', '.join(BUILT_IN)}", field="runner")
+        command = command or _command_of(options, name)
+    if kind in WITH_COMMAND and not command:
+        raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
+    if kind not in WITH_COMMAND and command:
+        raise BadRequest(f"runner {name} takes no command", field="command")
+    return Chosen(name, _runner(realm, kind), command, options)
+
+
+def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
+    named = config.get("runners")
+    found = named.get(name) if isinstance(named, dict) else None
+    if not isinstance(found, dict):
+        raise BadRequest(f"runner must be one of {', '.join(BUILT_IN)}, or a name from the realm's config", field="runner")
+    return found
+
+
+def _command_of(options: dict[str, Any], name: str) -> list[str] | None:
+    command = options.get("command")
+    if command is None:
+        return None
+    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        raise BadRequest(f"the config's runner {name!r} must have a command that is an array of strings", field="runner")
+    return command
+
+
+def _runner(realm: Realm, kind: str) -> Runner:
+    if kind == RECALL:
+        return partial(recall, realm)
+    if kind == COMMAND:
+        return commands.run
+    try:
+        from recollect.runners import acp  # an extra: not everybody drives other agents
+    except ImportError as reason:
+        raise ProviderFault('The acp runner needs one more package: pip install "recollect[acp]".') from reason
+    return acp.run
+
+
+def recall(realm: Realm, given: Assignment) -> Generator[Output, None, None]:
+    """Answer from the realm's own history, with sources and without a model: search, then details, then the words."""
+    call = f"recall-{given.session}"
+    yield Called(call, TOOL, {"query": given.prompt})
+    found = ask.gather(realm, given.prompt, Clock.now())
+    answered = ask.extracted(given.prompt, found)
+    titles = [source.title for source in answered.sources]
+    yield Returned(call, "\n".join(titles) or "nothing found")
+    for start in range(0, len(answered.answer), STEP):
+        yield Said(answered.answer[start : start + STEP])

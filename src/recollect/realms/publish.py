@@ -1,0 +1,117 @@
+"""From live sessions to the archive: what is committed of them is read, folded, kept and indexed as any log is.
+
+A turn does not wait for that; whoever reads the archive does, for a moment. The writer of a realm may be any process: where
+another one has the right, that one does the work, because it looks for it (`watch`).
+"""
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+from recollect.errors import Busy, StoreFault
+from recollect.settings import Settings
+from recollect.store.live import Live, live_of
+from recollect.store.lock import is_held
+
+WITHIN_S = 1.0  # seconds that a reader waits for what was committed before it asked; another process may be busy for long
+STEP_S = 0.01
+REST_S = 5.0  # seconds in which no reader waits again after one has waited in vain
+SHARE = 2  # times as long as publishing took, it rests: many turns are published together, and cost a third of a core
+CLOSING_S = 10.0  # seconds that a process gives to what it has committed, before it ends
+
+log = logging.getLogger(__name__)
+
+
+class Publishing:
+    """Of one realm, for all threads of a process."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._database = live_of(folder)
+        self._local = threading.local()
+        self._level_at = -1  # the change up to which the archive is known to be level
+        self._rest_until = 0.0
+        self._work = threading.Event()
+        self._pause = threading.Event()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._publishing = threading.Lock()
+
+    def wake(self) -> None:
+        """Something was committed: publish it behind the caller's back."""
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True, name="publishing")
+                self._thread.start()
+        self._work.set()
+
+    def level(self, within_s: float = WITHIN_S) -> bool:
+        """Wait until all that is committed now can be read in the archive; False where that took too long."""
+        if not self._database.exists():
+            return True
+        try:
+            return self._level(within_s)
+        except StoreFault as fault:  # what is in the archive can be read nevertheless
+            log.warning("Live sessions could not be published: %s", fault)
+            return False
+
+    def _level(self, within_s: float) -> bool:
+        wanted = self._changes()
+        until = time.monotonic() + (within_s if time.monotonic() > self._rest_until else 0)
+        while self._level_at < wanted:
+            with self._publishing:  # one of our threads does it for all
+                if self._level_at < wanted:
+                    self._level_at = self._published(wanted)
+            if self._level_at >= wanted:
+                break
+            if time.monotonic() >= until:
+                self._rest_until = time.monotonic() + REST_S
+                return False
+            time.sleep(STEP_S)
+        return True
+
+    def _changes(self) -> int:
+        live: Live | None = getattr(self._local, "live", None)
+        if live is None:
+            live = self._local.live = Live(self._folder)
+        return live.changes()
+
+    def _published(self, wanted: int) -> int:
+        """Publish, unless another process does; up to which change the archive is level now."""
+        from recollect.ingest import publish  # heavy
+        from recollect.ingest.live import level_of  # heavy, and not needed before the first live session
+
+        known = level_of(self._folder)
+        if known >= wanted or is_held(self._folder):
+            return known
+        try:
+            return publish(self._folder, self._settings)
+        except Busy:
+            return level_of(self._folder)
+
+    def close(self) -> None:
+        """Publish what is left, and stop."""
+        with self._starting:
+            thread, self._closing = self._thread, True
+        self._work.set()
+        self._pause.set()
+        if thread is not None:
+            self.level(CLOSING_S)
+            thread.join(CLOSING_S)
+
+    def _run(self) -> None:
+        from recollect.distil import distil
+
+        while not self._closing:
+            self._work.wait()
+            self._work.clear()
+            began = time.monotonic()
+            self.level(CLOSING_S)
+            try:
+                distil(self._folder, self._settings, {}, lambda: self._closing)
+            except StoreFault as fault:
+                log.warning("What was said could not be distilled: %s", fault)
+            self._pause.wait((time.monotonic() - began) * SHARE)

@@ -1,0 +1,161 @@
+"""Events of running turns, to whoever listens. A turn never waits for a listener; a slow one is told what it missed."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from msgspec import Struct
+
+Event = dict[str, Any]
+WAITING = 1_000  # events that a listener may be behind; text comes in pieces of up to 64 KB
+TRUNCATED = "stream_truncated"
+
+
+def truncated(session: str, dropped: int) -> Event:
+    """What stands where events are missing."""
+    return {"session_id": session, "type": TRUNCATED, "dropped": dropped}
+
+
+class Listener:
+    """One reader of a session's events, fed from any thread. `on_change` is called when there may be something to read."""
+
+    def __init__(
+        self,
+        session: str = "",
+        waiting: int = WAITING,
+        on_change: Callable[[], None] = lambda: None,
+        on_close: Callable[["Listener"], None] = lambda listener: None,
+    ) -> None:
+        self._session = session
+        self._most = waiting
+        self._on_change = on_change
+        self._on_close = on_close
+        self._events: deque[Event] = deque()
+        self._dropped = 0
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def miss(self, events: int) -> None:
+        with self._changed:
+            self._dropped += events
+
+    def feed(self, event: Event) -> None:
+        with self._changed:
+            self._session = event["session_id"]
+            if self._dropped or len(self._events) >= self._most:
+                self._dropped += 1
+            else:
+                self._events.append(event)
+            self._changed.notify_all()
+        self._on_change()
+
+    def next(self, seconds: float | None = None) -> Event | None:
+        """The next event; None when none came in that time, or none will."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._events or self._dropped or self._closed, seconds)
+            if self._events:
+                return self._events.popleft()
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                return truncated(self._session, dropped)
+            return None
+
+    def is_empty(self) -> bool:
+        """Whether nothing waits to be read."""
+        with self._changed:
+            return not self._events and not self._dropped
+
+    def is_over(self) -> bool:
+        """Whether nothing will come any more."""
+        with self._changed:
+            return self._closed and not self._events and not self._dropped
+
+    def close(self) -> None:
+        self._on_close(self)
+        self.end()
+
+    def end(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._on_change()
+
+    def __enter__(self) -> "Listener":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Told(Struct):
+    """What was told of a turn so far, for those who join late; of a long one, only its beginning."""
+
+    events: list[Event]
+    more: int = 0
+
+
+class Streams:
+    """All listeners of a realm in this process. Who joins while a turn runs hears it from its beginning."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._listeners: dict[str, list[Listener]] = {}
+        self._running: dict[str, Told] = {}
+        self._last: dict[str, int] = {}  # the sequence of the last event of each session that ran here
+
+    def listen(
+        self,
+        session: str,
+        waiting: int = WAITING,
+        on_change: Callable[[], None] = lambda: None,
+        *,
+        heard: int | None = None,
+        committed: int = 0,
+    ) -> Listener:
+        """Join. Who comes back says up to which event it has `heard`, and is told how many of the `committed` it missed."""
+        listener = Listener(session, waiting, on_change, lambda one: self._leave(session, one))
+        with self._changing:
+            told = self._running.get(session, Told([]))
+            begun = told.events[0]["sequence"] - 1 if told.events else max(committed, self._last.get(session, 0))
+            if heard is not None and heard < begun:
+                listener.feed(truncated(session, begun - heard))
+            fresh = [event for event in told.events if heard is None or event["sequence"] > heard]
+            for event in fresh[:waiting]:
+                listener.feed(event)
+            listener.miss(len(fresh[waiting:]) + told.more)
+            self._listeners.setdefault(session, []).append(listener)
+        return listener
+
+    def _leave(self, session: str, listener: Listener) -> None:
+        with self._changing, suppress(ValueError, KeyError):
+            self._listeners[session].remove(listener)
+            if not self._listeners[session]:
+                del self._listeners[session]
+
+    def begin(self, session: str) -> None:
+        with self._changing:
+            self._running[session] = Told([])
+
+    def tell(self, session: str, event: Event) -> None:
+        with self._changing:
+            self._last[session] = event["sequence"]
+            if (told := self._running.get(session)) is not None:
+                if len(told.events) < WAITING:
+                    told.events.append(event)
+                else:
+                    told.more += 1
+            for listener in self._listeners.get(session, ()):
+                listener.feed(event)
+
+    def finish(self, session: str) -> None:
+        with self._changing:
+            self._running.pop(session, None)
+
+    def end(self, session: str) -> None:
+        """The session is over: nothing more will be told of it."""
+        with self._changing:
+            listeners = self._listeners.pop(session, [])
+        for listener in listeners:
+            listener.end()

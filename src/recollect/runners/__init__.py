@@ -1,0 +1,29 @@
+"""Who runs a turn: an agent behind one small interface. Given a prompt it yields what the agent says and does, and ends."""
+
+from recollect.runners._runner import (
+    Assignment,
+    Called,
+    Cancel,
+    Ended,
+    Kept,
+    Output,
+    Returned,
+    Runner,
+    Said,
+    Spent,
+    Thought,
+)
+
+__all__ = [
+    "Assignment",
+    "Called",
+    "Cancel",
+    "Ended",
+    "Kept",
+    "Output",
+    "Returned",
+    "Runner",
+    "Said",
+    "Spent",
+    "Thought",
+]

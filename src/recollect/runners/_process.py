@@ -1,0 +1,120 @@
+"""A child process and all that it starts: begun in a group of its own, and ended with everything in it."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import BadRequest, ProviderFault
+
+GRACE_S = 2.0  # seconds between asking a program to end and ending it
+STEP_S = 0.02
+PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
+BEGAN = 19  # and when, in ticks since the machine started
+
+
+def start(command: Sequence[str], folder: Path, **more: Any) -> "subprocess.Popen[bytes]":
+    """Begin a program, or say why not. Nothing of it reaches our own terminal."""
+    if not command:
+        raise BadRequest("this runner needs a command: a program and its arguments", field="command")
+    try:
+        return subprocess.Popen(command, cwd=folder, start_new_session=True, **more)
+    except FileNotFoundError as reason:
+        missing = f"The folder {folder} is not there." if not folder.is_dir() else f"There is no program {command[0]!r}."
+        raise ProviderFault(missing, command=list(command)) from reason
+    except OSError as reason:
+        raise ProviderFault(f"{command[0]!r} cannot be run: {reason.strerror or reason}.", command=list(command)) from reason
+    except ValueError as reason:  # a zero byte inside
+        raise BadRequest(f"command cannot be run: {reason}", field="command") from reason
+
+
+def stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and all that it started: first by asking, soon by force."""
+    stop_group(process.pid, process.poll)
+    process.wait()
+
+
+def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
+    """End what is left of a process group, and what left the group but was started in it. `reap` buries a child of ours."""
+    reap()
+    if not _exists(group):
+        return
+    members = _members(group)
+    _tell(group, members, signal.SIGTERM)
+    until = time.monotonic() + GRACE_S
+    while time.monotonic() < until:
+        reap()
+        members |= _members(group)
+        if not any(map(is_alive, members)):
+            return
+        time.sleep(STEP_S)
+    _tell(group, members, signal.SIGKILL)
+
+
+def _exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _tell(group: int, members: set[int], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    for member in members:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(member, number)
+
+
+def is_alive(pid: int) -> bool:
+    fields = _stat(pid)
+    if fields is not None:
+        return fields[0] != "Z"
+    if Path("/proc/self/stat").exists():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def began(pid: int) -> str:
+    """What tells a process from a later one of the same number; empty where the system does not say."""
+    fields = _stat(pid)
+    return fields[BEGAN] if fields else ""
+
+
+def _members(group: int) -> set[int]:
+    """The processes of a group, all that they started, and what those started, as far as it can still be seen."""
+    children: dict[int, list[int]] = {}
+    waiting = [group]
+    for entry in Path("/proc").glob("[0-9]*"):
+        if (fields := _stat(int(entry.name))) is not None:
+            children.setdefault(int(fields[PARENT]), []).append(int(entry.name))
+            if int(fields[GROUP]) == group:
+                waiting.append(int(entry.name))
+    found: set[int] = set()
+    while waiting:
+        process = waiting.pop()
+        if process not in found:
+            found.add(process)
+            waiting += children.get(process, [])
+    return found
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What Linux knows of a process, from its state on: the name before it may hold anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return None

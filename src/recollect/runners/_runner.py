@@ -1,0 +1,115 @@
+"""What a runner is given and what it gives."""
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from recollect.model import Usage
+
+
+class Said(Struct, frozen=True):
+    """A piece of the answer, as long or as short as it came."""
+
+    text: str
+
+
+class Thought(Struct, frozen=True):
+    """A piece of reasoning."""
+
+    text: str
+
+
+class Called(Struct, frozen=True):
+    """The agent calls a tool."""
+
+    id: str
+    name: str
+    input: Any = None
+
+
+class Returned(Struct, frozen=True):
+    """What a tool gave back."""
+
+    id: str
+    content: str
+    is_error: bool = False
+
+
+class Spent(Struct, frozen=True):
+    """Tokens of the turn so far; the last one counts."""
+
+    usage: Usage
+
+
+class Kept(Struct, frozen=True):
+    """What the runner wants to be given again with the session's next turn."""
+
+    state: dict[str, Any]
+
+
+class Ended(Struct, frozen=True):
+    """Why the agent stopped. A turn that ends without it ended because the agent was done."""
+
+    reason: str = "end_turn"
+
+
+Output: TypeAlias = Said | Thought | Called | Returned | Spent | Kept | Ended
+
+
+class Cancel:
+    """Whether a turn is still wanted. What would wait for long says what to do when it no longer is."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._set = threading.Event()
+        self._calls: list[Callable[[], None]] = []
+
+    def is_set(self) -> bool:
+        return self._set.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        return self._set.wait(seconds)
+
+    def set(self) -> None:
+        with self._changing:
+            calls = [] if self._set.is_set() else list(self._calls)
+            self._set.set()
+        for call in calls:
+            call()
+
+    @contextmanager
+    def calling(self, call: Callable[[], None]) -> Iterator[None]:
+        """Do this when the turn is cancelled while we are inside; at once where it is cancelled already."""
+        with self._changing:
+            late = self._set.is_set()
+            self._calls.append(call)
+        if late:
+            call()
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._calls.remove(call)
+
+
+class Assignment(Struct, frozen=True, kw_only=True):
+    """One turn to be run."""
+
+    session: str  # the session's UUID
+    prompt: str
+    cancel: Cancel
+    folder: Path  # where the agent works
+    command: tuple[str, ...] = ()  # a program and its arguments
+    options: dict[str, Any] = {}  # more that the realm's config says of this runner
+    state: dict[str, Any] = {}  # what the runner `Kept` in the turn before
+    history: Callable[[], list[dict[str, Any]]] = list  # the committed messages so far, oldest first
+    started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
+
+
+Runner: TypeAlias = Callable[[Assignment], Generator[Output, None, None]]
+"""Raises `AgentFault` where the agent fails and `ProviderFault` where what it needs cannot be had; when cancelled it
+cleans up and ends, by returning or by raising."""

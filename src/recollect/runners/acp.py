@@ -1,0 +1,77 @@
+"""`acp`: any agent that speaks the Agent Client Protocol, started as a child process for the length of a turn.
+
+Evidence: protocol version 1, agent-client-protocol 0.12.
+What an agent may do is not asked of anybody: the option `permissions` says "allow" or "reject" once for all, and without it
+nothing is done that needs permission.
+"""
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from recollect.errors import AgentFault, BadRequest, ProviderFault
+from recollect.runners._process import start, stop
+from recollect.runners._runner import Assignment, Output
+
+if TYPE_CHECKING:
+    from recollect.runners._acp_talk import Talk
+
+START_S = 60.0  # seconds that an agent has to get ready for a prompt; those that are installed on first use take long
+FORCE_S = 1.5  # seconds after which a cancelled turn is ended by force, also where nobody takes its outputs any more
+
+
+def run(given: Assignment, start_s: float = START_S) -> Generator[Output, None, None]:
+    """What the agent says and does, as it comes. It works on only while its outputs are taken."""
+    policy = given.options.get("permissions", "reject")
+    if policy not in ("allow", "reject"):
+        raise BadRequest('permissions is "allow" or "reject"', field="permissions")
+    try:
+        from recollect.runners._acp_talk import Talk  # an extra that takes half a second to import
+    except ModuleNotFoundError as reason:
+        raise ProviderFault('This runner needs more: pip install "recollect[acp]"', missing=reason.name) from reason
+    if given.cancel.is_set():
+        return
+    pipe = subprocess.PIPE
+    process = start(given.command, given.folder, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        given.started(process.pid)
+        yield from _outputs(given, process, Talk(given, process, policy, start_s))
+    finally:
+        stop(process)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "Talk") -> Iterator[Output]:
+    """The loop runs only while there is nothing to pass on, so an agent that floods waits for whoever takes it."""
+    force = threading.Timer(FORCE_S, stop, [process])
+    force.daemon = True
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        loop = runner.get_loop()
+
+        def cancel() -> None:
+            """In the thread of whoever cancels: it does not wait, and works also while nobody takes our outputs."""
+            force.start()
+            with suppress(RuntimeError):  # the loop is closed: the turn is over
+                loop.call_soon_threadsafe(talk.cancelled.set)
+
+        turn = loop.create_task(talk.run())
+        turn.add_done_callback(lambda _: talk.outputs.put_nowait(None))
+        try:
+            with given.cancel.calling(cancel):
+                while (output := _next(talk, loop)) is not None:
+                    yield output
+            turn.result()
+        except AgentFault:
+            if not given.cancel.is_set():
+                raise
+        finally:
+            force.cancel()
+
+
+def _next(talk: "Talk", loop: asyncio.AbstractEventLoop) -> Output | None:
+    return loop.run_until_complete(talk.outputs.get()) if talk.outputs.empty() else talk.outputs.get_nowait()

@@ -1,0 +1,141 @@
+"""Recollect's own sessions: those that were run here, turn by turn. A message says what a line of an agent's log does.
+
+Evidence: written by ourselves (`store/live.py`, `store/transcripts.py`). In a realm that is kept as JSON Lines a session is
+a file: what the session is, then the messages of a turn and what the session has come to with it, turn after turn.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import LIVE, UUID, About, Entry, Kind, Noise, Opens, Record, Stop, Usage
+from recollect.sources._container import Line
+from recollect.sources._head import Head
+from recollect.sources._source import Lines, Memory, Source
+from recollect.sources._values import instant
+
+STOPS = {"interrupt": Stop.INTERRUPT, "crash": Stop.CRASH, "error": Stop.CRASH}
+STATES = ("session", "turn")
+
+
+class Block(Struct):
+    """A part of an assistant's message."""
+
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: Any = None
+
+
+class Result(Struct):
+    """What a tool gave back."""
+
+    tool_use_id: str = ""
+    content: str = ""
+    is_error: bool = False
+
+
+class Tokens(Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+
+
+class Message(Struct):
+    """A line of a session's file, or a message as the database has it."""
+
+    type: str = "message"
+    role: str = ""
+    content: str = ""
+    blocks: list[Block] = []
+    results: list[Result] = []
+    kind: str = ""
+    created_at: str | int | None = None
+    stop_reason: str | None = None
+    usage: Tokens | None = None
+    session_id: str = ""
+    folder: str | None = None
+
+
+def recognises(head: Head) -> bool:
+    first = head.first()
+    return first.get("type") == "session" and {"session_id", "runner", "generation", "labels"} <= first.keys()
+
+
+def begin(path: Path, values: list[Any]) -> Memory:
+    named = [value.session_id for value in values if isinstance(value, Message) and value.session_id]
+    return Memory(session=named[0] if named and UUID.fullmatch(named[0]) else path.stem)
+
+
+def read(line: Line, memory: Memory) -> Iterable[Entry]:
+    message: Message = line.value
+    if message.type in STATES:
+        return (about(memory.session, message.folder),)
+    return said(memory.session, line.number, message)
+
+
+def about(session: str, folder: str | None) -> Entry:
+    return About(session=session, cwd=folder)
+
+
+def said(session: str, number: int, message: Message) -> Iterator[Entry]:
+    """What one message says: a record for each of its parts."""
+    records = list(_records(session, number, message))
+    for part, record in enumerate(records):
+        record.key = f"{session}/{number}" if part == 0 else f"{session}/{number}.{part}"
+        record.at = instant(message.created_at)
+    if not records:
+        yield Noise("empty message")
+    yield from records
+
+
+def _records(session: str, number: int, message: Message) -> Iterator[Record]:
+    def record(kind: Kind, text: str, **more: Any) -> Record:
+        return Record(session=session, key="", kind=kind, text=text, line=number, **more)
+
+    match message.role:
+        case "user":
+            yield record(Kind.USER_INPUT, message.content, opens=Opens.PROMPT)
+        case "assistant":
+            yield from _answer(record, message)
+        case "tool_results":
+            for result in message.results:
+                yield record(Kind.TOOL_RESPONSE, result.content, call=result.tool_use_id, failed=result.is_error)
+        case "system_notice":
+            stop = STOPS.get(message.kind)
+            yield record(Kind.RUNTIME, message.content, stop=stop, failed=stop is Stop.CRASH)
+        case _:
+            yield record(Kind.UNKNOWN, message.content)
+
+
+def _answer(record: Any, message: Message) -> Iterator[Record]:
+    for block in message.blocks:
+        match block.type:
+            case "text":
+                yield record(Kind.ASSISTANT_RESPONSE, block.text)
+            case "reasoning":
+                yield record(Kind.REASONING, block.text)
+            case "tool_use":
+                arguments = block.input if isinstance(block.input, dict) else {"input": block.input}
+                yield record(Kind.TOOL_CALL, "", tool=block.name, call=block.id, arguments=arguments)
+    if message.stop_reason is not None:
+        yield record(Kind.RUNTIME, message.stop_reason, stop=Stop.ANSWER, usage=_usage(message.usage))
+
+
+def _usage(told: Tokens | None) -> Usage | None:
+    """What an agent told; an estimate of ours is no evidence."""
+    if told is None or told.estimated:
+        return None
+    return Usage(
+        told.input_tokens, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens, told.reasoning_tokens
+    )
+
+
+FORMAT = Lines(endings=(".jsonl",), recognises=recognises, shape=Message, begin=begin, read=read)
+SOURCE = Source(name=LIVE, title="Recollect", formats=(FORMAT,))

@@ -1,0 +1,238 @@
+"""The live sessions of a realm: what was committed of them, which turns are running, and who is at work here.
+
+A database of its own: any process may begin and commit a turn at any time, also while another one reads logs into the
+archive for minutes. Every question of who may do what is decided inside one transaction.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.errors import NoSession, SessionBusy
+from recollect.store._database import Database, file_at, transaction
+
+Message = dict[str, Any]
+
+
+def live_of(realm: Path) -> Path:
+    """A folder of its own, so that whoever watches it hears of nothing else."""
+    return realm / "live" / "live.db"
+
+
+class LiveRow(Struct, kw_only=True):
+    """A session as it was last committed."""
+
+    id: bytes
+    created_at: int
+    updated_at: int
+    labels: dict[str, str]
+    runner: str
+    command: list[str] | None
+    folder: str
+    kept: dict[str, Any]
+    instance: str
+    generation: int
+    turns: int = 0
+    messages: int = 0
+    events: int = 0
+    usage: dict[str, Any] = {}
+    archived_at: int | None = None
+    changed: int = 0
+    bytes: int = 0
+
+
+class RunningRow(Struct, frozen=True):
+    """A turn under way."""
+
+    session: bytes
+    token: bytes
+    holder: str
+    turn: int
+    began_at: int
+    prompt: str
+    child: str = ""
+    cancelled: int = 0
+
+
+class LeaseRow(Struct, frozen=True):
+    """A process that is at work here, for as long as its heart beats."""
+
+    holder: str
+    instance: str
+    surface: str
+    pid: int
+    began_at: int
+    boot: str
+    beat: int
+
+
+FIELDS = LiveRow.__struct_fields__
+JSON = ("labels", "command", "kept", "usage")
+COLUMNS = ", ".join(FIELDS)
+RUNNING = ", ".join(RunningRow.__struct_fields__)
+LEASE = ", ".join(LeaseRow.__struct_fields__)
+
+
+class Live(Database):
+    """One connection for one thread."""
+
+    def __init__(self, realm: Path) -> None:
+        super().__init__(live_of(realm), writable=True, schema="live_schema")
+        self.file = file_at(self.path)
+
+    def transaction(self, *, durable: bool = False) -> AbstractContextManager[None]:
+        """All or nothing. A durable one also outlives a machine that loses its power right after it."""
+        self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        return transaction(self.db, self.path)
+
+    # ---- sessions
+
+    def session(self, session: bytes) -> LiveRow | None:
+        row = self._one(f"SELECT {COLUMNS} FROM session WHERE id = ?", (session,))
+        return _row(row) if row else None
+
+    def present(self, session: bytes) -> LiveRow:
+        """A session that is here and not archived."""
+        row = self.session(session)
+        if row is None or row.archived_at is not None:
+            raise NoSession("There is no such session in this realm.")
+        return row
+
+    def put(self, row: LiveRow) -> None:
+        """Keep a session as it is now. To be called inside a transaction."""
+        row.changed = self._count_change()
+        self._put(row)
+
+    def _put(self, row: LiveRow) -> None:
+        values = {
+            **msgspec.structs.asdict(row),
+            **{name: msgspec.json.encode(getattr(row, name)).decode() for name in JSON if getattr(row, name) is not None},
+        }
+        self._rows(f"INSERT OR REPLACE INTO session ({COLUMNS}) VALUES ({', '.join(f':{name}' for name in FIELDS)})", values)
+
+    def _count_change(self) -> int:
+        return int(self._rows("UPDATE meta SET value = value + 1 WHERE name = 'changes' RETURNING value")[0][0])
+
+    def changes(self) -> int:
+        """How often anything was committed here: what tells whether the archive is level."""
+        return int(self.meta("changes") or 0)
+
+    def changed_after(self, change: int) -> list[LiveRow]:
+        rows = self._rows(f"SELECT {COLUMNS} FROM session WHERE changed > ? ORDER BY changed", (change,))
+        return [_row(row) for row in rows]
+
+    def listed(self, labels: dict[str, str], offset: int, limit: int) -> list[LiveRow]:
+        """Sessions that are not archived and have all of these labels, the last one at work first."""
+        tests = " AND EXISTS (SELECT 1 FROM json_each(labels) WHERE key = ? AND value = ?)" * len(labels)
+        rows = self._rows(
+            f"""
+            SELECT {COLUMNS}
+              FROM session
+             WHERE archived_at IS NULL{tests}
+             ORDER BY updated_at DESC, id DESC
+             LIMIT ? OFFSET ?""",
+            [*(part for label in labels.items() for part in label), limit, offset],
+        )
+        return [_row(row) for row in rows]
+
+    def like(self, beginning: str, limit: int) -> list[bytes]:
+        """Ids that begin with these hexadecimal digits."""
+        rows = self._rows(
+            "SELECT id FROM session WHERE lower(hex(id)) LIKE ? ORDER BY id LIMIT ?",
+            (f"{beginning}%", limit),
+        )
+        return [session for (session,) in rows]
+
+    # ---- messages
+
+    def messages(self, session: bytes, offset: int, limit: int) -> list[bytes]:
+        """Committed messages as JSON, oldest first."""
+        rows = self._rows(
+            "SELECT body FROM message WHERE session = ? AND seq >= ? ORDER BY seq LIMIT ?", (session, offset, limit)
+        )
+        return [body for (body,) in rows]
+
+    def append(self, row: LiveRow, messages: Sequence[bytes]) -> None:
+        """Add committed messages. To be called inside a transaction, before the session is `put`."""
+        values = [(row.id, row.messages + place, body) for place, body in enumerate(messages)]
+        self.db.executemany("INSERT INTO message VALUES (?, ?, ?)", values)
+        row.messages += len(messages)
+
+    def replace(self, row: LiveRow, messages: Sequence[bytes]) -> None:
+        """Make a session what its file says. To be called inside a transaction."""
+        self._rows("DELETE FROM message WHERE session = ?", (row.id,))
+        row.messages = 0
+        self.append(row, messages)
+        self.put(row)
+
+    def remove(self, session: bytes) -> None:
+        """Forget a session. To be called inside a transaction."""
+        for table in ("message WHERE session", "running WHERE session", "session WHERE id"):
+            self._rows(f"DELETE FROM {table} = ?", (session,))
+
+    def sizes(self) -> dict[bytes, int]:
+        """How much of each session's file is known here."""
+        return dict(self._rows("SELECT id, bytes FROM session"))
+
+    # ---- turns under way
+
+    def running(self, session: bytes) -> RunningRow | None:
+        row = self._one(f"SELECT {RUNNING} FROM running WHERE session = ?", (session,))
+        return RunningRow(*row) if row else None
+
+    def all_running(self) -> list[RunningRow]:
+        return [RunningRow(*row) for row in self._rows(f"SELECT {RUNNING} FROM running")]
+
+    def begin(self, turn: RunningRow) -> None:
+        """Take the one place that a session has for a turn. To be called inside a transaction."""
+        if self.running(turn.session) is not None:
+            raise SessionBusy("A turn of this session is running; interrupt it, or wait for its end.")
+        marks = ", ".join("?" * len(RunningRow.__struct_fields__))
+        self._rows(f"INSERT INTO running ({RUNNING}) VALUES ({marks})", msgspec.structs.astuple(turn))
+
+    def holds(self, turn: RunningRow) -> bool:
+        """Whether a turn is still the one that runs: nobody took it for crashed."""
+        now = self.running(turn.session)
+        return now is not None and now.token == turn.token
+
+    def end(self, turn: RunningRow) -> None:
+        self._rows("DELETE FROM running WHERE session = ? AND token = ?", (turn.session, turn.token))
+
+    def put_child(self, turn: RunningRow, child: str) -> None:
+        self._rows("UPDATE running SET child = ? WHERE session = ? AND token = ?", (child, turn.session, turn.token))
+
+    def cancel(self, session: bytes) -> bool:
+        """Ask for the end of a running turn, whoever runs it; False where none does."""
+        return bool(self._rows("UPDATE running SET cancelled = 1 WHERE session = ? RETURNING 1", (session,)))
+
+    def wanted(self, holder: str) -> set[bytes]:
+        """The turns of a process that nobody has ended or wants to end, by their tokens."""
+        rows = self._rows("SELECT token FROM running WHERE holder = ? AND NOT cancelled", (holder,))
+        return {token for (token,) in rows}
+
+    # ---- who is at work here
+
+    def beat(self, lease: LeaseRow) -> None:
+        marks = ", ".join("?" * len(LeaseRow.__struct_fields__))
+        self._rows(f"INSERT OR REPLACE INTO lease ({LEASE}) VALUES ({marks})", msgspec.structs.astuple(lease))
+
+    def lease(self, holder: str) -> LeaseRow | None:
+        row = self._one(f"SELECT {LEASE} FROM lease WHERE holder = ?", (holder,))
+        return LeaseRow(*row) if row else None
+
+    def leases(self) -> list[LeaseRow]:
+        return [LeaseRow(*row) for row in self._rows(f"SELECT {LEASE} FROM lease ORDER BY began_at")]
+
+    def release(self, holder: str) -> None:
+        self._rows("DELETE FROM lease WHERE holder = ?", (holder,))
+
+
+def _row(row: Any) -> LiveRow:
+    values = dict(zip(FIELDS, row, strict=True))
+    for name in JSON:
+        values[name] = msgspec.json.decode(values[name]) if values[name] is not None else None
+    return LiveRow(**values)

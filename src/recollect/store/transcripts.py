@@ -1,0 +1,141 @@
+"""Live sessions as readable files, one a session: in realms that are kept as JSON Lines, these are the truth.
+
+A file begins with a line that says what the session is. A turn adds its messages and then a line of what the session has
+come to; only that line makes them committed. What a crash left behind the last such line was never committed, and the next
+turn is written over it.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.errors import StoreFault
+from recollect.store.live import Live, LiveRow
+
+BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"
+OWN = ("id", "changed", "bytes")  # of a row, what a file does not tell or tells otherwise
+HEAD = b'{"type":"message",'
+
+
+class Told(Struct):
+    """What a file says."""
+
+    row: LiveRow
+    messages: list[bytes]
+
+
+def file_of(realm: Path, session: bytes) -> Path:
+    return realm / f"{uuid.UUID(bytes=session)}.jsonl"
+
+
+class Transcripts:
+    """The files of a realm."""
+
+    def __init__(self, realm: Path) -> None:
+        self.realm = realm
+
+    def append(self, row: LiveRow, messages: Sequence[bytes], *, durable: bool = False) -> None:
+        """Write a session on, behind what is committed of it; `row` learns how long its file is."""
+        path = file_of(self.realm, row.id)
+        noun = COMMITTED if row.bytes else BEGUN
+        state = {name: value for name, value in msgspec.structs.asdict(row).items() if name not in OWN}
+        last = msgspec.json.encode({"type": noun, "session_id": path.stem, **state})
+        content = b"".join(line + b"\n" for line in (*(HEAD + body[1:] for body in messages), last))
+        try:
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as file:
+                file.truncate(row.bytes)
+                file.seek(row.bytes)
+                file.write(content)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+        except OSError as reason:
+            raise StoreFault(f"The session file {path} cannot be written: {reason.strerror}.") from reason
+        row.bytes += len(content)
+
+    def level(self, live: Live) -> None:
+        """Make the database say what the files do, as far as it does not. To be called inside a transaction."""
+        known = live.sizes()
+        for path in self.realm.glob("*.jsonl"):
+            session = _session_of(path)
+            if session is None:
+                continue
+            if known.pop(session, -1) != path.stat().st_size:
+                self._learn(live, session, path)
+        for session in known:
+            live.remove(session)
+
+    def level_one(self, live: Live, session: bytes) -> None:
+        """The same for one session."""
+        path = file_of(self.realm, session)
+        known = live.session(session)
+        size = path.stat().st_size if path.exists() else None
+        if size is not None and (known is None or known.bytes != size):
+            self._learn(live, session, path)
+        elif size is None and known is not None:
+            live.remove(session)
+
+    def _learn(self, live: Live, session: bytes, path: Path) -> None:
+        told = read(path, session)
+        known = live.session(session)
+        if told is not None and (known is None or told.row.bytes != known.bytes):
+            live.replace(told.row, told.messages)
+
+
+def read(path: Path, session: bytes) -> Told | None:
+    """What is committed of a session, by its file; None of a file that is none of ours."""
+    told: Told | None = None
+    waiting: list[bytes] = []
+    for end, line in _lines(path):
+        match line.pop("type", None):
+            case str(noun) if noun in (BEGUN, COMMITTED):
+                row = _row(line, session)
+                if row is None:
+                    continue
+                row.bytes = end
+                told = Told(row, [*(told.messages if told else []), *waiting])
+                waiting = []
+            case "message":
+                waiting.append(msgspec.json.encode(line))
+    return told
+
+
+def _row(line: dict[str, Any], session: bytes) -> LiveRow | None:
+    line.pop("session_id", None)
+    try:
+        row = msgspec.convert({**line, "id": b""}, LiveRow)
+    except msgspec.ValidationError:
+        return None
+    row.id = session
+    return row
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(where it ends, what it says) of every whole line that is an object."""
+    end = 0
+    try:
+        with path.open("rb") as file:
+            for raw in file:
+                end += len(raw)
+                if not raw.endswith(b"\n"):
+                    return
+                try:
+                    value = msgspec.json.decode(raw)
+                except msgspec.DecodeError:
+                    continue
+                if isinstance(value, dict):
+                    yield end, value
+    except OSError as reason:
+        raise StoreFault(f"The session file {path} cannot be read: {reason.strerror}.") from reason
+
+
+def _session_of(path: Path) -> bytes | None:
+    try:
+        return uuid.UUID(path.stem).bytes
+    except ValueError:
+        return None

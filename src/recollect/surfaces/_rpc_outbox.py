@@ -1,0 +1,118 @@
+"""What waits to be written to one connection. No turn ever waits for a reader: a slow one is told how much it missed."""
+
+import json
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.realms.streams import WAITING, Event, truncated
+
+MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
+DRAIN_S = 5.0  # seconds that a connection's reader has for what is left when it is closed
+
+log = logging.getLogger(__name__)
+
+
+class _Missing(Struct):
+    """Stands in the queue where events of a session are missing, and counts them until it is written."""
+
+    session: str
+    events: int
+
+
+class Outbox:
+    """A queue and the one thread that writes it. Answers are never dropped; of events, as many wait as may."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        """`write` writes all of it, and raises OSError when nobody reads any more."""
+        self._write = write
+        self._queue: deque[bytes | Event | _Missing] = deque()
+        self._events = 0  # that wait
+        self._answers = 0  # bytes that wait
+        self._missing: dict[str, _Missing] = {}
+        self._closing = self._gone = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="outbox")
+        self._thread.start()
+
+    def answer(self, line: bytes) -> None:
+        with self._changed:
+            if not self._gone:
+                self._queue.append(line)
+                self._answers += len(line)
+                self._changed.notify_all()
+
+    def tell(self, event: Event) -> None:
+        """An event of a turn, after all that waits already; or one more that is missing."""
+        with self._changed:
+            if self._gone:
+                return
+            session = event["session_id"]
+            if (missing := self._missing.get(session)) is not None:
+                missing.events += 1
+            elif self._events < WAITING:
+                self._queue.append(event)
+                self._events += 1
+            else:
+                self._missing[session] = missing = _Missing(session, 1)
+                self._queue.append(missing)
+            self._changed.notify_all()
+
+    def wait_for_room(self) -> None:
+        """Until the other end has read some of its answers: who only asks would fill our memory with them."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._answers < MOST_ANSWERS or self._gone or self._closing)
+
+    def close(self) -> None:
+        """Write what is left, as long as somebody reads it."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join(DRAIN_S)
+        self.drop()
+
+    def drop(self) -> None:
+        """Nobody reads any more: keep nothing."""
+        with self._changed:
+            self._gone = True
+            self._queue.clear()
+            self._missing.clear()
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        try:
+            while (line := self._next()) is not None:
+                self._write(line)
+        except OSError as reason:
+            log.info("The other end is gone: %s", reason)
+        self.drop()
+
+    def _next(self) -> bytes | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closing or self._gone)
+            if not self._queue:
+                return None
+            item = self._queue.popleft()
+            if isinstance(item, bytes):
+                self._answers -= len(item)
+                self._changed.notify_all()
+                return item
+            if isinstance(item, _Missing):
+                del self._missing[item.session]
+                item = truncated(item.session, item.events)
+            else:
+                self._events -= 1
+        return encoded({"jsonrpc": "2.0", "method": "session/event", "params": item})
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    """A message as its line. Half of a surrogate pair, which an agent may say, is JSON only in its escaped form."""
+    try:
+        return msgspec.json.encode(message) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(message).encode() + b"\n"

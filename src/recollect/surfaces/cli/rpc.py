@@ -1,0 +1,53 @@
+"""recollect rpc"""
+
+import signal
+import threading
+from typing import NoReturn
+
+import click
+
+from recollect.realms import Realm
+from recollect.surfaces.cli._realm import chosen_realm, realm_options
+from recollect.surfaces.mcp_stdio import standard_streams
+from recollect.surfaces.rpc_stdio import serve
+from recollect.surfaces.rpc_tcp import listen
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+@click.command("rpc")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Serve TCP on this port; 0 is any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The loopback address to serve on, with --port.")
+@realm_options
+def command(port: int | None, host: str, realm_name: str | None, isolated: bool, **realm: object) -> None:
+    """Serve JSON-RPC 2.0 on standard input and output, for programs: one message a line.
+
+    Without --realm it works in a new realm of its own, which `recollect realm prune` removes once it has ended.
+    """
+    opened = chosen_realm(realm_name, isolated or realm_name is None, **realm)  # type: ignore[arg-type]
+    opened.live.surface = "rpc"
+    opened.live.lease()  # from now on nobody takes the realm for unused
+    try:
+        for ending in ENDING:
+            signal.signal(ending, _end)
+        if port is None:
+            serve(opened, *standard_streams())
+        else:
+            _listen(opened, host, port)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        opened.close()
+
+
+def _listen(realm: Realm, host: str, port: int) -> None:
+    with listen(realm, host, port) as listening:
+        click.echo(f"Listening on {listening.address}")
+        threading.Event().wait()
+
+
+def _end(*_: object) -> NoReturn:
+    """End cleanly, once: a second signal must not break off the commit of a turn."""
+    for ending in ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+    raise KeyboardInterrupt

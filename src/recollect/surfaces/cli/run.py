@@ -1,0 +1,91 @@
+"""recollect run"""
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from recollect.operations import OPERATIONS, Clock
+from recollect.surfaces.cli._answers import deliver, located
+from recollect.surfaces.cli._draw import plain
+from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options
+from recollect.surfaces.cli.sync import AT_ONCE_S, remember
+
+
+@click.command("run")
+@click.argument("prompt")
+@click.option("--resume", metavar="SESSION", help="Continue this session: its id, the beginning of it, or `last`.")
+@click.option("--runner", metavar="NAME", help="Who answers: recall (default), command, acp, or a name from the config.")
+@click.option("--command", metavar="WORDS", help="The program to run, with its arguments, for command and acp.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Label the session; may be repeated.")
+@click.option("--user", "user_id", metavar="UUID", help="Put the new session into this person's journey.")
+@click.option("--journey", "journey_id", metavar="UUID", help="Put the new session into this journey.")
+@json_option
+@realm_options
+def command(
+    prompt: str,
+    resume: str | None,
+    runner: str | None,
+    command: str | None,
+    labels: tuple[str, ...],
+    user_id: str | None,
+    journey_id: str | None,
+    as_json: bool,
+    **realm: Any,
+) -> None:
+    """Run a turn, in a new session or in one that goes on, and print the answer as it comes. Ctrl-C interrupts it.
+
+    \b
+    recollect run "how did we fix the login?"
+    recollect run "and the tests?" --resume last
+    recollect run "review this" --runner command --command "claude -p"
+    git diff | recollect run - --command "llm"
+    """
+    arguments = {
+        "prompt": sys.stdin.read() if prompt == "-" else prompt,
+        "runner": runner,
+        "command": _words(command) if command is not None else None,
+    }
+    opened = chosen_realm(**realm)
+    if resume is None:
+        arguments |= {"labels": labels_of(labels) or None, "user_id": user_id, "journey_id": journey_id}
+    elif labels or user_id or journey_id:
+        raise click.UsageError("--label, --user and --journey are for new sessions, not with --resume.")
+    else:
+        arguments["session_id"] = located(opened, resume, as_json=as_json)
+    name = "meerkat_create_session" if resume is None else "meerkat_start_turn"
+    opened.live.surface = "cli"
+    shown = _Shown(is_quiet=as_json)
+    try:
+        given = {key: value for key, value in arguments.items() if value is not None}
+        reply = OPERATIONS[name].run(opened, given, Clock(Clock.now().received, tell=shown.tell))
+        shown.end()
+    finally:
+        opened.close()
+    remember(opened, AT_ONCE_S)
+    deliver(reply, as_json=as_json, show=lambda answer: click.echo(f"session {answer['session_id']}", err=True))
+
+
+class _Shown:
+    """The answer as it comes, on standard output; nothing where a program waits for all of it."""
+
+    def __init__(self, *, is_quiet: bool) -> None:
+        self._is_quiet = is_quiet
+        self._last = "\n"
+
+    def tell(self, event: dict[str, Any]) -> None:
+        if event["type"] == "text_delta" and event["delta"] and not self._is_quiet:
+            self._last = event["delta"][-1]
+            click.echo(plain(event["delta"]), nl=False)
+
+    def end(self) -> None:
+        if self._last != "\n":
+            click.echo()
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as reason:
+        raise click.UsageError(f"--command cannot be understood: {reason}.") from reason

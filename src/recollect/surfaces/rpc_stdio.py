@@ -1,0 +1,31 @@
+"""JSON-RPC over standard input and output: one message a line."""
+
+import os
+from typing import BinaryIO
+
+from recollect.realms import Realm
+from recollect.surfaces._rpc_lines import lines
+from recollect.surfaces._rpc_outbox import Outbox
+from recollect.surfaces._work import Work
+from recollect.surfaces.rpc import RpcConnection
+
+CHUNK = 1 << 16  # bytes that are read at once
+
+
+def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Answer until the client closes its end; then what is quick is still answered, and turns are interrupted."""
+    work, outbox = Work(), Outbox(lambda line: _write(stdout.fileno(), line))
+    connection = RpcConnection(realm, work, outbox)
+    try:
+        for line in lines(lambda: os.read(stdin.fileno(), CHUNK)):
+            connection.receive(line)
+    finally:
+        work.finish()
+        outbox.close()
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    """All of it. Not by a buffered stream: one that a reader never reads from could not be let go of at the end."""
+    left = memoryview(line)
+    while left:
+        left = left[os.write(descriptor, left) :]

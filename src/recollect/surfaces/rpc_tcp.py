@@ -1,0 +1,123 @@
+"""JSON-RPC over TCP, to programs on this machine: one message a line.
+
+Any page in a browser can send a request to a port of this machine. It does so by HTTP, whose first line is none of ours:
+such a connection is closed unanswered.
+"""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from recollect.errors import BadSettings
+from recollect.realms import Realm
+from recollect.surfaces._port import address_of, bound, is_loopback, token
+from recollect.surfaces._rpc_lines import lines
+from recollect.surfaces._rpc_outbox import DRAIN_S, Outbox
+from recollect.surfaces._work import Work
+from recollect.surfaces.rpc import RpcConnection
+
+CHUNK = 1 << 16  # bytes that are read at once
+MOST_CONNECTIONS = 256  # each has two threads
+ANSWERED_WITHIN_S = 10.0  # seconds that quick requests have after the other end has said all it wants
+PAUSE_S = 0.1  # seconds before another is tried, where the system has no more room
+HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/")
+
+
+@contextmanager
+def listen(realm: Realm, host: str, port: int) -> Iterator["RpcListener"]:
+    """Serve until the block ends; then turns are interrupted. Port 0 is any that is free."""
+    if not is_loopback(host):
+        raise BadSettings(f"JSON-RPC is served to this machine only: {host} is no loopback address.")
+    listener = RpcListener(realm, bound(host, port), token())
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+class RpcListener:
+    """A port, and everybody who is connected to it."""
+
+    def __init__(self, realm: Realm, listening: socket.socket, token: str | None) -> None:
+        self.host, self.port = listening.getsockname()[:2]
+        self.address = address_of(listening)
+        self._realm = realm
+        self._token = token
+        self._listening = listening
+        self._work = Work()
+        self._closing = False
+        self._served: dict[threading.Thread, socket.socket] = {}
+        self._changing = threading.Lock()
+        self._accepting = threading.Thread(target=self._accept, daemon=True, name="rpc")
+        self._accepting.start()
+
+    def close(self) -> None:
+        """Take nobody more, interrupt turns, and let everybody have what is left to be said."""
+        self._closing = True
+        with suppress(OSError), socket.create_connection((self.host, self.port), DRAIN_S):
+            pass  # wakes the one that accepts, which no system does alike when a socket is closed
+        self._accepting.join(DRAIN_S)
+        self._listening.close()
+        self._work.finish()
+        with self._changing:
+            served = dict(self._served)
+        for connected in served.values():
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RD)
+        for thread in served:
+            thread.join(2 * DRAIN_S)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connected, _ = self._listening.accept()
+            except OSError:  # too many files are open: those who are connected go on
+                if self._closing:
+                    return
+                time.sleep(PAUSE_S)
+                continue
+            if self._closing:
+                connected.close()
+                return
+            self._begin(connected)
+
+    def _begin(self, connected: socket.socket) -> None:
+        thread = threading.Thread(target=self._serve, args=(connected,), daemon=True, name="rpc connection")
+        with self._changing:
+            if len(self._served) >= MOST_CONNECTIONS:
+                connected.close()
+                return
+            self._served[thread] = connected
+        thread.start()
+
+    def _serve(self, connected: socket.socket) -> None:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        outbox = Outbox(connected.sendall)
+        try:
+            self._talk(connected, outbox)
+        finally:
+            outbox.drop()
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
+            connected.close()
+            with self._changing:
+                del self._served[threading.current_thread()]
+
+    def _talk(self, connected: socket.socket, outbox: Outbox) -> None:
+        connection = RpcConnection(self._realm, self._work, outbox, self._token)
+        for line in lines(lambda: _received(connected)):
+            if line is not None and HTTP.match(line):
+                return
+            connection.receive(line)
+        connection.settle(ANSWERED_WITHIN_S)
+        outbox.close()
+
+
+def _received(connected: socket.socket) -> bytes:
+    try:
+        return connected.recv(CHUNK)
+    except OSError:  # it is gone, in the way that programs go when they crash
+        return b""

@@ -1,0 +1,175 @@
+"""An agent that speaks the Agent Client Protocol by its official SDK and does what the last line of the prompt says.
+
+An argument changes what it is: `forgetful` cannot load sessions, `locked` wants a login first.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from acp import (
+    InitializeResponse,
+    LoadSessionResponse,
+    NewSessionResponse,
+    PromptResponse,
+    RequestError,
+    image_block,
+    plan_entry,
+    resource_link_block,
+    run_agent,
+    start_tool_call,
+    text_block,
+    tool_content,
+    tool_diff_content,
+    tool_terminal_ref,
+    update_agent_message,
+    update_agent_message_text,
+    update_agent_thought_text,
+    update_plan,
+    update_tool_call,
+    update_user_message_text,
+)
+from acp.helpers import update_available_commands, update_current_mode
+from acp.schema import AgentCapabilities, AllowedOutcome, PermissionOption, ToolCallUpdate, Usage, UsageUpdate
+
+KNOWN = "session-7"  # the one session that it can load
+NEW = "session-8"
+PNG = "iVBORw0KGgo="
+
+
+class Scripted:
+    def __init__(self, manner: str) -> None:
+        self.manner = manner
+        self.cancelled = asyncio.Event()
+
+    def on_connect(self, client: Any) -> None:
+        self.client = client
+
+    async def initialize(self, protocol_version: int, **kwargs: Any) -> InitializeResponse:
+        can = AgentCapabilities(load_session=self.manner != "forgetful")
+        return InitializeResponse(protocol_version=protocol_version, agent_capabilities=can)
+
+    async def new_session(self, cwd: str, **kwargs: Any) -> NewSessionResponse:
+        if self.manner == "locked":
+            raise RequestError.auth_required()
+        return NewSessionResponse(session_id=NEW)
+
+    async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> LoadSessionResponse:
+        if session_id != KNOWN:
+            raise RequestError.resource_not_found(session_id)
+        self.session = session_id
+        await self.tell(
+            update_user_message_text("an old question"),
+            update_agent_message_text("an old answer"),
+            start_tool_call("old", "An old call", raw_input={"old": True}),
+        )
+        return LoadSessionResponse()
+
+    async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> PromptResponse:
+        self.session = session_id
+        self.text = "".join(block.text for block in prompt)
+        word, *rest = self.text.splitlines()[-1].split()
+        return await getattr(self, f"do_{word}")(*rest) or PromptResponse(stop_reason="end_turn")
+
+    async def cancel(self, session_id: str, **kwargs: Any) -> None:
+        self.cancelled.set()
+
+    async def tell(self, *updates: Any) -> None:
+        for update in updates:
+            await self.client.session_update(session_id=self.session, update=update)
+
+    async def say(self, text: str) -> None:
+        await self.tell(update_agent_message_text(text))
+
+    async def do_repeat(self) -> None:
+        await self.say(self.text)
+
+    async def do_tour(self) -> PromptResponse:
+        """Everything that a turn may hold."""
+        await self.tell(
+            update_available_commands([]),
+            update_agent_thought_text("hm"),
+            update_agent_message_text("one "),
+            update_agent_message_text("two"),
+            update_plan([plan_entry("think")]),
+            start_tool_call("a", "Read x.py", kind="read", status="pending", raw_input={}),
+            update_tool_call("a", raw_input={"path": "x.py"}),
+            update_tool_call("a", status="in_progress", content=[tool_content(text_block("half"))]),
+            update_tool_call("a", status="completed", content=[tool_content(text_block("all")), tool_content(self.image())]),
+            update_tool_call("a", status="completed"),
+            update_current_mode("code"),
+            start_tool_call("b", "Edit x.py", status="in_progress"),
+            update_tool_call(
+                "b", status="completed", content=[tool_diff_content("/x.py", "top\nnew\nend\n", "top\nold\nend\n")]
+            ),
+            update_tool_call(
+                "c",
+                title="Run",
+                status="failed",
+                content=[tool_terminal_ref("t")],
+                raw_output={"exit_code": 1, "output": "no"},
+            ),
+            start_tool_call("d", "Wait"),
+            update_agent_message(self.image()),
+            update_agent_message(resource_link_block("x", "file:///x")),
+            UsageUpdate(session_update="usage_update", used=1, size=2),
+        )
+        used = Usage(total_tokens=36, input_tokens=10, output_tokens=5, cached_read_tokens=20, thought_tokens=1)
+        return PromptResponse(stop_reason="max_tokens", usage=used)
+
+    def image(self) -> Any:
+        return image_block(PNG, "image/png")
+
+    async def do_permit(self, *requests: str) -> None:
+        """Ask for permission, each time with these kinds of options, and say what was answered."""
+        call = ToolCallUpdate(tool_call_id="p", title="Delete all", raw_input={"path": "/"})
+        for kinds in requests:
+            await self.say(await self.permission(call, *kinds.split(",")))
+
+    async def permission(self, call: ToolCallUpdate, *kinds: str) -> str:
+        options = [PermissionOption(option_id=f"the {kind}", name=kind, kind=kind) for kind in kinds]
+        answer = await self.client.request_permission(session_id=self.session, tool_call=call, options=options)
+        return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else answer.outcome.outcome
+
+    async def do_reach(self) -> None:
+        """Try what a client need not have."""
+        for attempt in (
+            self.client.read_text_file(session_id=self.session, path="/etc/passwd"),
+            self.client.create_terminal(session_id=self.session, command="ls"),
+            self.client.ext_method("other", {}),
+        ):
+            try:
+                await attempt
+            except RequestError as error:
+                await self.say(f"{error.code} ")
+
+    async def do_fail(self) -> None:
+        print("it is the moon", file=sys.stderr, flush=True)
+        raise RequestError(-32001, "the tide is out", {"retry": True})
+
+    async def do_die(self) -> None:
+        await self.say("goodbye")
+        print("out of luck", file=sys.stderr, flush=True)
+        os._exit(3)
+
+    async def do_hang(self) -> PromptResponse:
+        """Work until cancelled, ask once more for permission, and end as the protocol wants it."""
+        await self.say("working")
+        await self.cancelled.wait()
+        call = ToolCallUpdate(tool_call_id="p", title="Go on")
+        await self.say(await self.permission(call, "allow_once", "reject_once"))
+        return PromptResponse(stop_reason="cancelled")
+
+    async def do_ignore(self) -> None:
+        """End for nothing but force, and have a child that outlives what it is told by its terminal."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        await self.say(str(child.pid))
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(run_agent(Scripted(*sys.argv[1:] or [""])))

@@ -1,0 +1,382 @@
+"""The `acp` runner, with agents that are real processes: some written with the official SDK, some that keep no promise."""
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import AgentFault, BadRequest, ProviderFault
+from recollect.model import Usage
+from recollect.runners import Assignment, Called, Cancel, Ended, Kept, Output, Returned, Said, Spent, Thought, acp
+from tests.acp_agent import KNOWN, NEW
+from tests.e2e.processes import is_alive, until
+
+GONE_S = 5.0  # seconds that a cancelled turn may take to be gone
+SCRIPTED = (sys.executable, str(Path(__file__).parents[1] / "acp_agent.py"))
+ECHO = """
+import acp, asyncio
+class Echo(acp.Agent):
+    def on_connect(self, conn):
+        self.conn = conn
+    async def initialize(self, protocol_version, **kwargs):
+        return acp.InitializeResponse(protocol_version=protocol_version)
+    async def new_session(self, cwd, **kwargs):
+        return acp.NewSessionResponse(session_id="echo")
+    async def prompt(self, session_id, prompt, **kwargs):
+        for block in prompt:
+            await self.conn.session_update(session_id, acp.update_agent_message(block))
+        return acp.PromptResponse(stop_reason="end_turn")
+asyncio.run(acp.run_agent(Echo()))
+"""
+BARE = """
+import json, os, signal, sys, subprocess
+def hear():
+    return json.loads(sys.stdin.readline())
+def write(line):
+    sys.stdout.buffer.write(line + b"\\n")
+    sys.stdout.flush()
+def say(**message):
+    write(json.dumps(message).encode())
+def update(**update):
+    say(method="session/update", params={"sessionId": "s", "update": update})
+def greet():
+    say(id=hear()["id"], result={"protocolVersion": 1})
+    say(id=hear()["id"], result={"sessionId": "s"})
+    return hear()["id"]
+"""
+
+
+def bare(code: str) -> tuple[str, ...]:
+    """An agent without the SDK, which may write anything."""
+    return (sys.executable, "-S", "-E", "-c", BARE + code)
+
+
+class Turn:
+    """Assignments in a folder, and the processes that they started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cancel = Cancel()
+        self.pids: list[int] = []
+
+    def start(self, prompt: str = "hello", command: tuple[str, ...] = SCRIPTED, **more: Any) -> Iterator[Output]:
+        start_s = more.pop("start_s", 20.0)
+        given = Assignment(
+            session="1",
+            prompt=prompt,
+            cancel=self.cancel,
+            folder=self.folder,
+            command=command,
+            started=self.pids.append,
+            **more,
+        )
+        return acp.run(given, start_s)
+
+    def outputs(self, *arguments: Any, **more: Any) -> list[Output]:
+        return list(self.start(*arguments, **more))
+
+    def text(self, *arguments: Any, **more: Any) -> str:
+        return said(self.outputs(*arguments, **more))
+
+    def cancelled(self, outputs: Iterator[Output], when: Callable[[], bool] = lambda: True) -> list[Output]:
+        """What still comes of a turn that another thread cancels at some moment, in less time than it may take."""
+        began: list[float] = []
+
+        def cancel() -> None:
+            until(when)
+            began.append(time.monotonic())
+            self.cancel.set()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        rest = list(outputs)
+        thread.join()
+        assert time.monotonic() - began[0] < GONE_S
+        return rest
+
+
+@pytest.fixture
+def turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Turn]:
+    turn = Turn(tmp_path)
+    yield turn
+    assert not [pid for pid in turn.pids if is_alive(pid)]
+    assert caplog.get_records("call") == []  # what an agent does wrong is said by an error, not by the SDK's log
+    gc.collect()  # a pipe that was left open tells of itself only now
+
+
+def said(outputs: list[Output]) -> str:
+    return "".join(output.text for output in outputs if isinstance(output, Said))
+
+
+def test_an_echo_agent_of_the_sdk_is_driven(turn: Turn) -> None:
+    prompt = "Grüße,\n\U0001f30d \ud83d"
+    assert turn.outputs(prompt, (sys.executable, "-c", ECHO)) == [
+        Kept({"acp_session": "echo"}),
+        Said("Grüße,\n\U0001f30d ?"),
+        Ended("end_turn"),
+    ]
+
+
+def test_everything_that_is_told_of_a_turn_comes_in_order(turn: Turn) -> None:
+    assert turn.outputs("tour") == [
+        Kept({"acp_session": NEW}),
+        Thought("hm"),
+        Said("one "),
+        Said("two"),
+        Called("a", "Read x.py", {"path": "x.py"}),
+        Returned("a", "all\n[image]"),
+        Called("b", "Edit x.py"),
+        Returned("b", "/x.py:2\n-old\n+new"),
+        Called("c", "Run"),
+        Returned("c", '{"exit_code": 1, "output": "no"}', is_error=True),
+        Called("d", "Wait"),
+        Said("[image]"),
+        Said("[file:///x]"),
+        Spent(Usage(input=10, output=6, cache_read=20, reasoning=1)),
+        Ended("max_tokens"),
+    ]
+
+
+def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -> None:
+    history = [{"role": "user", "content": "an old question"}]
+    outputs = turn.outputs("repeat", state={"acp_session": KNOWN}, history=lambda: history)
+    assert outputs == [Kept({"acp_session": KNOWN}), Said("repeat"), Ended()]
+
+
+@pytest.mark.parametrize(("manner", "session"), [("forgetful", KNOWN), ("", "one that is gone")])
+def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, manner: str, session: str) -> None:
+    history = [{"role": "user", "content": "early " * 4_000}, {"role": "assistant", "content": "late"}]
+    outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=lambda: history)
+    assert outputs[0] == Kept({"acp_session": NEW})
+    assert said(outputs).startswith("Earlier in this conversation:\n\n[...] ")
+    assert said(outputs).endswith("early \n\nAssistant: late\n\nNow:\n\nrepeat")
+    assert len(said(outputs)) < 20_100
+
+
+@pytest.mark.parametrize(
+    ("policy", "answers"),
+    [
+        ({}, ["the reject_once", "the reject_always", "cancelled"]),
+        ({"permissions": "allow"}, ["the allow_once", "the allow_once", "the allow_always"]),
+    ],
+)
+def test_permission_is_given_by_policy(turn: Turn, policy: dict[str, str], answers: list[str]) -> None:
+    asked = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
+    outputs = turn.outputs(f"permit {asked}", options=policy)
+    assert outputs[1:] == [Called("p", "Delete all", {"path": "/"}), *map(Said, answers), Ended()]
+
+
+def test_a_policy_that_there_is_not_starts_nothing(turn: Turn) -> None:
+    with pytest.raises(BadRequest) as caught:
+        turn.outputs(options={"permissions": "ask"})
+    assert caught.value.details == {"field": "permissions"}
+    assert turn.pids == []
+
+
+def test_an_agent_is_told_what_is_not_there_for_it(turn: Turn) -> None:
+    assert turn.text("reach") == "-32601 -32601 -32601 "
+
+
+def test_an_agent_works_in_its_folder(turn: Turn) -> None:
+    code = (
+        'say(id=hear()["id"], result={"protocolVersion": 1}); there = hear()["params"]["cwd"]; sys.exit(os.getcwd() + there)'
+    )
+    with pytest.raises(AgentFault) as caught:
+        turn.outputs(command=bare(code))
+    assert caught.value.details["stderr"].strip() == str(turn.folder) * 2
+
+
+def test_an_error_for_an_answer_is_a_fault_with_what_the_agent_said(turn: Turn) -> None:
+    with pytest.raises(AgentFault, match=r"answered session/prompt with an error: the tide is out") as caught:
+        turn.outputs("fail")
+    assert caught.value.details["code"] == -32001
+    assert caught.value.details["data"] == {"retry": True}
+    assert "it is the moon" in caught.value.details["stderr"]
+
+
+def test_an_agent_that_dies_is_a_fault_behind_what_it_had_said(turn: Turn) -> None:
+    outputs = turn.start("die")
+    assert [next(outputs), next(outputs)] == [Kept({"acp_session": NEW}), Said("goodbye")]
+    with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn: out of luck") as caught:
+        next(outputs)
+    assert caught.value.details == {"exit_code": 3, "stderr": "out of luck\n"}
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ((*SCRIPTED, "locked"), "is not logged in: log in with its own program first."),
+        (bare("say(id=hear()['id'], result={'protocolVersion': 2})"), "speaks version 2 of the Agent Client Protocol"),
+        (("no-such-agent",), "There is no program 'no-such-agent'"),
+    ],
+)
+def test_what_an_agent_needs_and_has_not_is_no_fault_of_its_own(turn: Turn, command: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(ProviderFault, match=sentence):
+        turn.outputs(command=command)
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("sys.exit('no such flag')", "exited with code 1 in the middle of a turn: no such flag"),
+        ("os.kill(os.getpid(), 9)", "was ended by signal 9."),
+        ("greet(); os.close(1); signal.pause()", "closed its output."),
+        ("n = hear()['id']; os.close(0); say(id=n, result={'protocolVersion': 1})", "closed its input."),
+        ("greet(); write(b'Loading model...')", "wrote a line that is no message of the protocol."),
+        ("greet(); write(b'[1]')", "wrote a line that is no message of the protocol."),
+        ("greet(); write(b'[' * 100_000)", "wrote a line that is no message of the protocol."),
+        ("say(id={}, result={})", "wrote a line that is no message of the protocol."),
+        ("say(id=hear()['id'], error='no')", "wrote a line that is no message of the protocol."),
+        ('greet(); write(b\'{"method": "\\xff\\xfe"}\')', "wrote a line that is no message of the protocol."),
+        ("greet(); write(b'{' + b' ' * 50_000_001 + b'}')", "wrote a line of more than 50 MB."),
+        ("while True: say(id=1, method='fs/read_text_file', params={})", "asks and asks but reads no answer."),
+        ("greet(); update(sessionUpdate='agent_message_chunk')", "sent an update that is none of the protocol's."),
+        ("greet(); say(method='session/update')", "sent an update that is none of the protocol's."),
+        ("say(id=hear()['id'], result={})", "answered initialize otherwise than the protocol says."),
+        ("say(id=greet(), result=None)", "answered session/prompt otherwise than the protocol says."),
+        ("say(id=hear()['id'], error={})", "answered initialize with an error: Error"),
+    ],
+)
+def test_an_agent_that_breaks_the_protocol_is_a_fault(turn: Turn, code: str, sentence: str) -> None:
+    with pytest.raises(AgentFault) as caught:
+        turn.outputs(command=bare(f"{code}\nsignal.pause()"))
+    assert str(caught.value) == f"{sys.executable!r} {sentence}"
+
+
+def test_a_line_that_is_no_message_is_shown(turn: Turn) -> None:
+    with pytest.raises(AgentFault) as caught:
+        turn.outputs(command=bare("write(b'Loading \\xff')\nsignal.pause()"))
+    assert caught.value.details["line"] == "Loading \ufffd"
+
+
+def test_an_agent_that_never_answers_is_given_up(turn: Turn) -> None:
+    with pytest.raises(AgentFault, match=r"did not get ready for a prompt within 0.2 s"):
+        turn.outputs(command=bare("signal.pause()"), start_s=0.2)
+
+
+def test_an_agent_that_dies_before_its_children_is_known_to_be_dead(turn: Turn) -> None:
+    with pytest.raises(AgentFault, match=r"exited with code 4"):
+        turn.outputs(command=bare("greet(); subprocess.Popen(['sleep', '1000']); os._exit(4)"))
+
+
+def test_what_the_protocol_does_not_know_yet_is_passed_over(turn: Turn) -> None:
+    code = """
+prompt = greet()
+write(b"")
+say(method="session/dream", params=[])
+say(id="who", method="_vendor/thing")
+update(sessionUpdate="dream", of="sheep")
+update(sessionUpdate=["dream"])
+update(sessionUpdate="tool_call", toolCallId="1", title="Dream", kind="sleeping", status="asleep", content=[{"type": "dream"}])
+update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "half \\ud83d"})
+say(method="session/update", params={"sessionId": "another", "update": {"sessionUpdate": "agent_message_chunk"}})
+say(id=prompt, result={"stopReason": "end_turn", "usage": {"totalTokens": -1}})
+"""
+    outputs = turn.outputs(command=bare(code))
+    assert outputs == [Kept({"acp_session": "s"}), Called("1", "Dream"), Said("half ?"), Ended()]
+
+
+def test_a_flood_comes_whole_and_in_order(turn: Turn) -> None:
+    code = """
+prompt = greet()
+sys.stderr.write("noise " * 100_000)
+for number in range(3_000):
+    update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": f"{number} "})
+say(id=prompt, result={"stopReason": "refusal"})
+"""
+    outputs = turn.outputs(command=bare(code))
+    assert said(outputs) == "".join(f"{number} " for number in range(3_000))
+    assert outputs[-1] == Ended("refusal")
+
+
+def test_a_cancelled_turn_ends_as_the_protocol_says(turn: Turn) -> None:
+    outputs = turn.start("hang", options={"permissions": "allow"})
+    assert [next(outputs), next(outputs)] == [Kept({"acp_session": NEW}), Said("working")]
+    assert turn.cancelled(outputs) == [Called("p", "Go on"), Said("cancelled"), Ended("cancelled")]
+
+
+def test_an_agent_that_ignores_its_cancelling_is_ended_with_all_that_it_started(turn: Turn) -> None:
+    outputs = turn.start("ignore")
+    next(outputs)
+    child = next(outputs)
+    assert isinstance(child, Said)
+    assert turn.cancelled(outputs) == []
+    assert not is_alive(int(child.text))
+
+
+def test_a_turn_is_cancelled_before_the_agent_has_greeted(turn: Turn) -> None:
+    outputs = turn.start(command=bare("os.mkdir('ready'); signal.pause()"))
+    assert turn.cancelled(outputs, (turn.folder / "ready").exists) == []
+    assert len(turn.pids) == 1
+
+
+def test_a_turn_that_was_cancelled_before_it_began_starts_nothing(turn: Turn) -> None:
+    turn.cancel.set()
+    assert turn.outputs() == []
+    assert turn.pids == []
+
+
+def test_a_cancelled_agent_is_gone_also_where_nobody_takes_its_outputs(turn: Turn) -> None:
+    outputs = turn.start(command=bare("greet(); signal.pause()"))
+    next(outputs)
+    turn.cancel.set()
+    until(lambda: not is_alive(turn.pids[0]), GONE_S)
+    assert list(outputs) == []
+
+
+def test_outputs_that_are_no_longer_wanted_end_the_agent(turn: Turn) -> None:
+    outputs = turn.start(command=bare("greet(); signal.pause()"))
+    next(outputs)
+    outputs.close()
+    assert not is_alive(turn.pids[0])
+
+
+def test_an_agent_that_no_longer_listens_is_heard_out(turn: Turn) -> None:
+    code = """
+prompt = greet()
+os.close(0)
+for number in range(100):
+    say(id=number, method="_vendor/thing")
+update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
+say(id=prompt, result={"stopReason": "end_turn"})
+"""
+    assert turn.outputs(command=bare(code)) == [Kept({"acp_session": "s"}), Said("done"), Ended()]
+
+
+def test_an_agent_may_save_its_session_before_it_goes(turn: Turn) -> None:
+    turn.outputs(command=bare("say(id=greet(), result={'stopReason': 'end_turn'}); sys.stdin.read(); os.mkdir('saved')"))
+    assert (turn.folder / "saved").exists()
+
+
+def test_no_pipe_and_no_thread_is_left_behind(turn: Turn) -> None:
+    def held() -> tuple[int, int]:
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+    turn.text(command=bare("say(id=greet(), result={'stopReason': 'end_turn'})"))
+    before = held()
+    turn.text(command=bare("say(id=greet(), result={'stopReason': 'end_turn'})"))
+    assert held() == before
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(tmp_path: Path) -> None:
+    """In a process that has no such package: an entry of None stands for a module that cannot be found."""
+    code = f"""
+import sys
+from pathlib import Path
+sys.modules["acp"] = None
+from recollect.errors import ProviderFault
+from recollect.runners import Assignment, Cancel
+from recollect.runners.acp import run
+try:
+    list(run(Assignment(session="1", prompt="", cancel=Cancel(), folder=Path({str(tmp_path)!r}), command=("true",))))
+except ProviderFault as fault:
+    print(fault)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == 'This runner needs more: pip install "recollect[acp]"\n'

@@ -1,0 +1,132 @@
+"""`recollect rpc` and its pipes, or a connection to its port: for saying to it what no proper client would."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from tests.conftest import Person
+
+Message = dict[str, Any]
+
+
+class Talk:
+    """One connection, whatever carries it. What comes between an answer and its request is kept in `heard`."""
+
+    def __init__(self, reading: BinaryIO, write: Callable[[bytes], Any]) -> None:
+        self._reading = reading
+        self._write = write
+        self._last = 0
+        self.heard: list[Message] = []
+
+    def say(self, line: str | bytes) -> None:
+        self._write((line.encode() if isinstance(line, str) else line) + b"\n")
+
+    def hear(self) -> Any:
+        """The next message; None at the end."""
+        line = self._reading.readline()
+        return json.loads(line) if line else None
+
+    def ask(self, method: str, params: Any = None) -> int:
+        """Send a request; the id that its answer will have."""
+        self._last += 1
+        message = {"jsonrpc": "2.0", "id": self._last, "method": method}
+        self.say(json.dumps(message if params is None else {**message, "params": params}))
+        return self._last
+
+    def answer(self, identity: int) -> Message:
+        while (message := self.hear())["id" if "id" in message else "jsonrpc"] != identity:
+            self.heard.append(message)
+        return message
+
+    def request(self, method: str, /, **params: Any) -> Message:
+        """Send a request and return its response, result or error."""
+        return self.answer(self.ask(method, params))
+
+    def result(self, method: str, /, **params: Any) -> Any:
+        answer = self.request(method, **params)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def error(self, method: str, /, **params: Any) -> Any:
+        answer = self.request(method, **params)
+        assert "error" in answer, answer
+        return answer["error"]
+
+    def event(self) -> Message:
+        """The next event of a turn."""
+        message = self.hear()
+        assert message["method"] == "session/event", message
+        return message["params"]
+
+    def events(self) -> list[Message]:
+        """The events that came before the last answer."""
+        return [message["params"] for message in self.heard if message.get("method") == "session/event"]
+
+
+class RawRpc(Talk):
+    """A server on its standard input and output."""
+
+    def __init__(self, person: Person, *options: str) -> None:
+        command = [sys.executable, "-m", "recollect", "rpc", *options]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=person.env, stdin=pipe, stdout=pipe)
+        assert self.process.stdin and self.process.stdout
+        self._stdin, self._stdout = self.process.stdin, self.process.stdout
+        super().__init__(self._stdout, self._said)
+
+    def _said(self, line: bytes) -> None:
+        self._stdin.write(line)
+        self._stdin.flush()
+
+    def __enter__(self) -> "RawRpc":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.end() == 0
+
+    def end(self) -> int:
+        """Close its input; its exit code."""
+        self._stdin.close()
+        code = self.process.wait(timeout=30)
+        self._stdout.close()
+        return code
+
+
+class RpcPort:
+    """A server on a port of its own, and connections to it."""
+
+    def __init__(self, person: Person, *options: str, **environment: str) -> None:
+        command = [sys.executable, "-m", "recollect", "rpc", "--port", "0", *options]
+        env = {**person.env, **environment}
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+
+    def __enter__(self) -> "RpcPort":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        assert self.process.wait(timeout=30) == 0
+        assert self.process.stdout
+        self.process.stdout.close()
+
+    def connect(self) -> "RpcSocket":
+        return RpcSocket(self.port)
+
+
+class RpcSocket(Talk):
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), 30)
+        self._file = self.socket.makefile("rb")
+        super().__init__(self._file, self.socket.sendall)
+
+    def __enter__(self) -> "RpcSocket":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self.socket.close()
