@@ -1,0 +1,94 @@
+/** A server of our own: `recollect rpc` as a child process, spoken to over its pipes. */
+
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+
+import { ConnectionLost } from "./errors.js";
+import { readLines, type Lines } from "./lines.js";
+
+/** Which server to start, and in which realm it works. */
+export interface SpawnOptions {
+  /** The program, or the program and its first arguments. Default `recollect`, to be found on the PATH. */
+  command?: string | readonly string[];
+  /** The realm to work in. Without one the server makes a fresh realm, which nobody else sees. */
+  realm?: string;
+  /** How a new realm keeps what is in it. Default `sqlite`. */
+  realmBackend?: "sqlite" | "jsonl" | "memory";
+  /** What this server calls itself in the sessions it runs. */
+  instance?: string;
+  /** More arguments for `recollect rpc`. */
+  args?: readonly string[];
+  /** The server's environment. Default: ours. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Where the server, and the agents that it runs, work. Default: where we do. */
+  cwd?: string;
+}
+
+const COMPLAINT = 4_096; // characters of standard error that are kept: its end says what went wrong
+const DRAIN_MS = 1_000; // for what a dead server left in its pipes; a child of its may hold them open for ever
+const LEAVE_MS = 25_000; // a server that is let go first ends its turns and writes its answers: 20 seconds at most
+
+/** Start a server. That it cannot be started is told as the end of its lines. */
+export function startServer(options: SpawnOptions = {}): Lines {
+  const { command = "recollect" } = options;
+  const [program = "", ...first] = typeof command === "string" ? [command] : command;
+  const child = spawn(program, [...first, "rpc", ...argumentsOf(options)], {
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(options.env === undefined ? {} : { env: options.env }),
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  return new ChildLines(child, program);
+}
+
+function argumentsOf(options: SpawnOptions): string[] {
+  const named = { realm: options.realm, "realm-backend": options.realmBackend, instance: options.instance };
+  const given = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+  return [...given, ...(options.args ?? [])];
+}
+
+class ChildLines implements Lines {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #program: string;
+  readonly #gone: Promise<ConnectionLost>;
+  #complaint = "";
+
+  constructor(child: ChildProcessWithoutNullStreams, program: string) {
+    this.#child = child;
+    this.#program = program;
+    child.stdin.on("error", () => {}); // it is gone: its exit tells why
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text: string) => {
+      this.#complaint = (this.#complaint + text).slice(-COMPLAINT);
+    });
+    this.#gone = new Promise((resolve) => {
+      child.on("error", (error) => resolve(new ConnectionLost(`${program} cannot be started: ${error.message}`)));
+      child.on("close", () => resolve(this.#end()));
+      child.on("exit", () => setTimeout(() => resolve(this.#end()), DRAIN_MS).unref());
+    });
+  }
+
+  listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void {
+    readLines(this.#child.stdout, onLine);
+    void this.#gone.then(onEnd);
+  }
+
+  send(line: string): void {
+    this.#child.stdin.write(line);
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin.end();
+    const patience = setTimeout(() => this.#child.kill("SIGKILL"), LEAVE_MS);
+    await this.#gone;
+    clearTimeout(patience);
+    for (const pipe of [this.#child.stdout, this.#child.stderr]) pipe.destroy();
+  }
+
+  #end(): ConnectionLost {
+    const { exitCode, signalCode } = this.#child;
+    const how = signalCode === null ? `exited with code ${exitCode}` : `was ended by ${signalCode}`;
+    const said = this.#complaint.trim();
+    const last = said.split("\n").at(-1);
+    const details = { exit_code: exitCode, signal: signalCode, stderr: said };
+    return new ConnectionLost(`${this.#program} ${how}${last ? `: ${last}` : ""}`, details);
+  }
+}

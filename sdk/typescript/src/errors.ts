@@ -1,0 +1,76 @@
+/**
+ * What can go wrong, as one tree:
+ *
+ *     RecollectError
+ *     ├── SessionNotFound             no such session in this realm, or it is archived
+ *     ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
+ *     ├── SessionNotRunning           what was asked needs a running turn
+ *     ├── RequestCancelled            the turn was interrupted, or the time was up
+ *     ├── ProviderError               what the agent needs cannot be had
+ *     ├── AgentError                  the agent failed
+ *     ├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
+ *     ├── StaleCursor                 a cursor of what has changed since
+ *     ├── GenerationConflict          somebody else has written the config in between
+ *     ├── InvalidParams               the request is not a proper one
+ *     ├── InternalError               the server failed
+ *     └── ConnectionLost              the server is gone, or was never there
+ */
+
+import type { JsonObject } from "./operations.js";
+
+/** Any error that a server answers with, or that comes of having none. */
+export class RecollectError extends Error {
+  /** What it is called on every surface, such as `SESSION_BUSY`. */
+  readonly code: string;
+  /** What more there is to know, such as both generations of a conflict. */
+  readonly details: JsonObject;
+  /** The session it is about, where it is about one: also of a create whose first turn failed. */
+  readonly sessionId: string | undefined;
+
+  constructor(code: string, message: string, details: JsonObject = {}, sessionId?: string) {
+    super(message);
+    this.name = new.target.name;
+    this.code = code;
+    this.details = details;
+    this.sessionId = typeof details["session_id"] === "string" ? details["session_id"] : sessionId;
+  }
+}
+
+export class SessionNotFound extends RecollectError {}
+export class SessionBusy extends RecollectError {}
+export class SessionNotRunning extends RecollectError {}
+export class RequestCancelled extends RecollectError {}
+export class ProviderError extends RecollectError {}
+export class AgentError extends RecollectError {}
+export class SessionPersistenceDisabled extends RecollectError {}
+export class StaleCursor extends RecollectError {}
+export class GenerationConflict extends RecollectError {}
+export class InvalidParams extends RecollectError {}
+export class InternalError extends RecollectError {}
+
+/** The server is gone, or was never there. Everything that was under way fails with this; nothing waits for ever. */
+export class ConnectionLost extends RecollectError {
+  constructor(message: string, details: JsonObject = {}) {
+    super("CONNECTION_LOST", message, details);
+  }
+}
+
+const BY_CODE: Readonly<Record<string, typeof RecollectError>> = {
+  SESSION_NOT_FOUND: SessionNotFound,
+  SESSION_BUSY: SessionBusy,
+  SESSION_NOT_RUNNING: SessionNotRunning,
+  REQUEST_CANCELLED: RequestCancelled,
+  PROVIDER_ERROR: ProviderError,
+  AGENT_ERROR: AgentError,
+  SESSION_PERSISTENCE_DISABLED: SessionPersistenceDisabled,
+  STALE_CURSOR: StaleCursor,
+  GENERATION_CONFLICT: GenerationConflict,
+  INVALID_PARAMS: InvalidParams,
+  INTERNAL_ERROR: InternalError,
+};
+
+/** The error of this code; one that this version does not know is a plain `RecollectError`. */
+export function errorOf(code: string, message: string, details?: JsonObject, sessionId?: string): RecollectError {
+  const Kind = BY_CODE[code] ?? RecollectError;
+  return new Kind(code, message, details, sessionId);
+}

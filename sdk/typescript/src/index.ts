@@ -1,0 +1,16 @@
+/** Recollect's client: live sessions, their history, journeys, and every tool. */
+
+export { Client } from "./client.js";
+export type { SpawnOptions } from "./child.js";
+export * from "./errors.js";
+export type * from "./events.js";
+export type { HttpOptions } from "./http.js";
+export { Journey } from "./journey.js";
+export type { DocumentRow, DocumentType, LinkOptions, NewDocument, QueryOptions, TimelineEntry } from "./journey.js";
+export type * from "./operations.js";
+export type { ServerInfo } from "./rpc.js";
+export { DeferredSession, Session, type StartedSession } from "./session.js";
+export type { ConnectOptions } from "./socket.js";
+export { TurnStream } from "./stream.js";
+export type * from "./types.js";
+export type { Answer, Request, ToolResult } from "./wire.js";

@@ -1,0 +1,50 @@
+/** A server that runs already, over TCP. */
+
+import { connect, type Socket } from "node:net";
+
+import { ConnectionLost } from "./errors.js";
+import { readLines, type Lines } from "./lines.js";
+
+/** Where a server listens. */
+export interface ConnectOptions {
+  /** Default `127.0.0.1`. */
+  host?: string;
+  port: number;
+  /** Where the server wants one. */
+  token?: string;
+}
+
+/** Connect to a server. That there is none is told as the end of its lines. */
+export function connectTo({ host = "127.0.0.1", port }: Omit<ConnectOptions, "token">): Lines {
+  return new SocketLines(connect({ host, port, noDelay: true }), `${host}:${port}`);
+}
+
+class SocketLines implements Lines {
+  readonly #socket: Socket;
+  readonly #gone: Promise<ConnectionLost>;
+
+  constructor(socket: Socket, where: string) {
+    this.#socket = socket;
+    let why = "the server closed the connection";
+    socket.on("error", (error) => {
+      why = error.message;
+    });
+    this.#gone = new Promise((resolve) => {
+      socket.on("close", () => resolve(new ConnectionLost(`${where}: ${why}`)));
+    });
+  }
+
+  listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void {
+    readLines(this.#socket, onLine);
+    void this.#gone.then(onEnd);
+  }
+
+  send(line: string): void {
+    this.#socket.write(line);
+  }
+
+  async close(): Promise<void> {
+    this.#socket.destroy();
+    await this.#gone;
+  }
+}

@@ -1,0 +1,46 @@
+/** A turn while it runs. */
+
+import type { SessionEvent } from "./events.js";
+import type { TurnResult } from "./types.js";
+import type { Listener } from "./wire.js";
+
+/**
+ * The events of a turn, and what it comes to:
+ *
+ *     const turn = session.stream("And then?");
+ *     for await (const event of turn) …
+ *     const { text } = await turn.result;
+ *
+ * A turn that does not complete ends the loop with its error, after its last event; `result` rejects with the same.
+ * It runs whether or not anybody looks: to leave the loop early does not end it, `session.interrupt()` does. What was not
+ * looked at yet is kept; a turn says 32 million characters at most.
+ */
+export class TurnStream implements AsyncIterable<SessionEvent> {
+  /** What the turn came to. */
+  readonly result: Promise<TurnResult>;
+  readonly #events: SessionEvent[] = [];
+  #isOver = false;
+  #wake: () => void = () => {};
+
+  /** `start` runs the turn; its promise settles after the last event. */
+  constructor(start: (listener: Listener) => Promise<TurnResult>) {
+    this.result = start((event) => {
+      this.#events.push(event);
+      this.#wake();
+    }).finally(() => {
+      this.#isOver = true;
+      this.#wake();
+    });
+    this.result.catch(() => {}); // whoever only loops is told by the loop
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent, void, undefined> {
+    for (;;) {
+      const event = this.#events.shift();
+      if (event !== undefined) yield event;
+      else if (this.#isOver) break;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    await this.result;
+  }
+}

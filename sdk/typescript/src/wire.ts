@@ -1,0 +1,33 @@
+/** What carries requests to a server: lines over pipes or a socket, or HTTP. */
+
+import type { SessionEvent } from "./events.js";
+import type { JsonObject, Method, Methods } from "./operations.js";
+
+/** What a method takes. */
+export type Request<M extends Method> = Methods[M][0];
+/** What a method answers. */
+export type Answer<M extends Method> = Methods[M][1];
+
+/** Who wants to hear of a turn. */
+export type Listener = (event: SessionEvent) => void;
+
+/** What a tool answers, as in MCP. An error of the tool is an answer too, with `isError`. */
+export interface ToolResult<Structured = JsonObject> {
+  content: { type: string; text?: string }[];
+  structuredContent?: Structured;
+  isError?: boolean;
+}
+
+export interface Wire {
+  /** Ask, and get the answer. Rejects with a `RecollectError` and nothing else. */
+  call<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>>;
+
+  /** Run a turn of a session; `listener` has heard all of its events when the promise settles. */
+  turn(params: Request<"turn/start">, listener: Listener): Promise<Answer<"turn/start">>;
+
+  /** Call a tool. */
+  tool(name: string, given: object): Promise<ToolResult>;
+
+  /** Let go of the server. What is under way fails with `ConnectionLost`. */
+  close(): Promise<void>;
+}
