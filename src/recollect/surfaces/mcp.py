@@ -58,12 +58,13 @@ class Call(Struct):
 class McpServer:
     """Answers messages. `send` may be called from several threads and must write one message at a time."""
 
-    def __init__(self, realm: Realm, offer: Offer, send: Send) -> None:
+    def __init__(self, realm: Realm, offer: Offer, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
+        """`running`: the calls of this client that are under way, where messages of one client come by several servers."""
         self.realm = realm
         self.offer = offer
         self.send = send
         self.sampling: Sampling | None = None  # set where the client can be asked something as well
-        self._running: dict[str | int, Call] = {}
+        self._running: dict[str | int, Call] = {} if running is None else running
 
     def is_busy(self) -> bool:
         return bool(self._running)

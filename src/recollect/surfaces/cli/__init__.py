@@ -27,6 +27,7 @@ COMMANDS = {
     "watch": "recollect.surfaces.cli.watch",
     "mcp": "recollect.surfaces.cli.mcp",
     "rpc": "recollect.surfaces.cli.rpc",
+    "serve": "recollect.surfaces.cli.serve",
     "hook": "recollect.surfaces.cli.hook",
     "run": "recollect.surfaces.cli.run",
     "session": "recollect.surfaces.cli.session",

@@ -1,18 +1,15 @@
 """recollect rpc"""
 
-import signal
 import threading
-from typing import NoReturn
 
 import click
 
 from recollect.realms import Realm
+from recollect.surfaces.cli._ending import ending_well
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
 from recollect.surfaces.mcp_stdio import standard_streams
 from recollect.surfaces.rpc_stdio import serve
 from recollect.surfaces.rpc_tcp import listen
-
-ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.command("rpc")
@@ -28,14 +25,11 @@ def command(port: int | None, host: str, realm_name: str | None, isolated: bool,
     opened.live.surface = "rpc"
     opened.live.lease()  # from now on nobody takes the realm for unused
     try:
-        for ending in ENDING:
-            signal.signal(ending, _end)
-        if port is None:
-            serve(opened, *standard_streams())
-        else:
-            _listen(opened, host, port)
-    except KeyboardInterrupt:
-        pass
+        with ending_well():
+            if port is None:
+                serve(opened, *standard_streams())
+            else:
+                _listen(opened, host, port)
     finally:
         opened.close()
 
@@ -44,10 +38,3 @@ def _listen(realm: Realm, host: str, port: int) -> None:
     with listen(realm, host, port) as listening:
         click.echo(f"Listening on {listening.address}")
         threading.Event().wait()
-
-
-def _end(*_: object) -> NoReturn:
-    """End cleanly, once: a second signal must not break off the commit of a turn."""
-    for ending in ENDING:
-        signal.signal(ending, signal.SIG_IGN)
-    raise KeyboardInterrupt

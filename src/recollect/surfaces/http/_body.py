@@ -1,0 +1,59 @@
+"""The body of a request, as far as it may be: not too large, not for ever."""
+
+import asyncio
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from recollect.surfaces._json import decoded
+from recollect.surfaces._rpc_lines import LONGEST
+
+WITHIN_S = 30.0  # seconds for all of a body: a caller that trickles would hold a connection for ever
+
+
+class Unreadable(Exception):
+    """A body that was not taken, with the status that says why."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+TOO_LARGE = Unreadable(413, f"a body may have at most {LONGEST >> 20} MB")
+
+
+async def json_of(request: Request) -> Any:
+    """The JSON value of the body; None of an empty one."""
+    content = await _content(request)
+    if not content.strip():
+        return None
+    try:
+        return decoded(content)
+    except (ValueError, RecursionError):
+        raise Unreadable(400, "the body is not JSON in UTF-8") from None
+
+
+async def _content(request: Request) -> bytes:
+    """All of it. One that is too large is heard out, unless the caller asked first: it could not hear us before."""
+    length = request.headers.get("content-length", "0")
+    is_too_large = not length.isdigit() or int(length) > LONGEST
+    if is_too_large and "expect" in request.headers:
+        raise TOO_LARGE
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            async for part in request.stream():
+                size += len(part)
+                if is_too_large or size > LONGEST:
+                    is_too_large = True
+                    parts.clear()
+                else:
+                    parts.append(part)
+    except TimeoutError:
+        raise Unreadable(408, f"the body did not come within {WITHIN_S:g} s") from None
+    except ClientDisconnect:
+        raise Unreadable(400, "the body was torn off") from None
+    if is_too_large:
+        raise TOO_LARGE
+    return b"".join(parts)

@@ -1,0 +1,97 @@
+"""Who may ask at all, before anything is read: a page in a browser must not, unless it is one of ours.
+
+Any page can send requests to a port of this machine (cross-site), and a name of its own may be made to point here (DNS
+rebinding). The first is known by `Origin` and `Sec-Fetch-Site`, which every browser sends and no page can change; the second
+by `Host`. Programs send none of them, and who is not on this machine needs the token.
+"""
+
+import hmac
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect.surfaces._port import is_loopback
+from recollect.surfaces.http._answers import refused
+
+LOCAL = "recollect.is_local"  # in the scope: whether somebody on this machine asks
+OPEN = frozenset({"/health", "/docs", "/docs.css", "/docs.js", "/openapi.json"})  # they tell nothing that is anybody's
+HARDENED = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
+)
+
+
+class Refusal(Struct, frozen=True):
+    status: int
+    code: str
+    message: str
+    headers: Mapping[str, str] = {}
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, token: str | None, *, is_public: bool) -> None:
+        """`is_public`: other machines can reach us, by any name that they have for this one."""
+        self._app = app
+        self._token = token
+        self._is_public = is_public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        scope[LOCAL] = _is_local(scope, headers)
+        refusal = self._refusal(scope, headers)
+
+        async def hardened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HARDENED]
+            await send(message)
+
+        if refusal is None:
+            await self._app(scope, receive, hardened)
+            return
+        answer = refused(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
+        await answer(scope, receive, hardened)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+        host = headers.getlist("host")
+        if len(host) != 1 or not (self._is_public or is_loopback(_name(host[0]))):
+            return Refusal(403, "FORBIDDEN_HOST", "This server answers to localhost only; another name may be a trick.")
+        if not _is_own_origin(headers, host[0]) or _is_cross_site(scope, headers):
+            return Refusal(403, "FORBIDDEN_ORIGIN", "Pages of other sites may not ask this server.")
+        if self._token is not None and scope["path"] not in OPEN and not _brings(headers, self._token):
+            told = "This server wants its token: Authorization: Bearer …"
+            return Refusal(401, "UNAUTHORIZED", told, {"www-authenticate": "Bearer"})
+        return None
+
+
+def _name(host: str) -> str:
+    """The host without its port."""
+    return host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+
+
+def _is_local(scope: Scope, headers: Headers) -> bool:
+    """Whether the caller is on this machine and says so: what a proxy passes on has another machine's name in it."""
+    address, _ = scope.get("client") or ("", 0)
+    return is_loopback(address) and is_loopback(_name(headers.get("host", "")))
+
+
+def _is_own_origin(headers: Headers, host: str) -> bool:
+    return all(origin == "" or urlsplit(origin).netloc.lower() == host.lower() for origin in headers.getlist("origin"))
+
+
+def _is_cross_site(scope: Scope, headers: Headers) -> bool:
+    """What a browser says that another site's page wants; following a link to a page of ours is a person's wish."""
+    is_link = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link
+
+
+def _brings(headers: Headers, token: str) -> bool:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())

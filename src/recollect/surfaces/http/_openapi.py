@@ -1,0 +1,207 @@
+"""The OpenAPI 3.1 document: the table of operations as REST has it."""
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from recollect import __version__
+from recollect.operations import TOOLSETS, Door, Operation, offer_of
+
+Part = dict[str, Any]
+
+ARGUMENT = re.compile(r"{(\w+)}")
+JSON = "application/json"
+SSE = "text/event-stream"
+TEXT: Part = {"type": "string"}
+FAILURES = {
+    "400": "What was asked cannot be understood.",
+    "401": "The server wants its token.",
+    "403": "The request comes from another site's page, or by a name that is not this machine's.",
+    "404": "There is no such thing in this realm.",
+    "408": "The body took too long.",
+    "409": "Somebody else is at it: a turn is running, or the config was written in between.",
+    "410": "What the cursor pointed at is no longer so.",
+    "413": "The body is too large.",
+    "499": "The turn was interrupted.",
+    "500": "The agent failed, or this server did.",
+    "501": "This realm keeps nothing of what is asked for.",
+    "502": "What the agent needs cannot be had.",
+    "503": "The server takes no more requests now.",
+    "504": "The deadline has passed.",
+}
+
+
+@cache
+def document() -> bytes:
+    return msgspec.json.encode(_document())
+
+
+def _document() -> Part:
+    paths: dict[str, Part] = {}
+    for family, name in ((family, one) for family, members in TOOLSETS.items() for one in members.operations):
+        for door in name.doors:
+            if door.http:
+                method, path = door.http.split(" ")
+                paths.setdefault(path, {})[method.lower()] = _entry(name, door, family)
+    paths["/sessions/{session_id}/events"] = {"get": _events()}
+    paths["/health"] = {"get": _health()}
+    for tool in offer_of(tuple(TOOLSETS)).operations.values():
+        paths[f"/v1/tools/{tool.name}"] = {"post": _tool(tool)}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Recollect",
+            "version": __version__,
+            "description": "The history and memory of AI agents. Arguments have the same names in paths, queries and "
+            "bodies, and errors the same codes as on every other surface. Every path is found under /v1 too.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [{"name": name} for name in (*TOOLSETS, "tools", "server")],
+        "paths": paths,
+        "components": {
+            "schemas": {"Error": _ERROR, "ToolResult": _TOOL_RESULT, "Event": _EVENT},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+_ERROR: Part = {
+    "type": "object",
+    "properties": {"code": TEXT, "message": TEXT, "details": {"type": "object"}},
+    "required": ["code", "message"],
+}
+_TOOL_RESULT: Part = {
+    "type": "object",
+    "description": "The very answer that the tool has by MCP.",
+    "properties": {
+        "content": {"type": "array", "items": {"type": "object"}},
+        "structuredContent": {"type": "object"},
+        "isError": {"type": "boolean"},
+    },
+    "required": ["content", "isError"],
+}
+_EVENT: Part = {
+    "type": "object",
+    "properties": {
+        "session_id": TEXT,
+        "sequence": {"type": "integer", "minimum": 1},
+        "type": {
+            "type": "string",
+            "description": "turn_started, text_delta, reasoning_delta, tool_call, tool_result, turn_completed, turn_failed, "
+            "turn_interrupted, or stream_truncated with the number of events that are missing.",
+        },
+    },
+    "required": ["session_id", "type"],
+}
+
+
+def _entry(operation: Operation, door: Door, family: str) -> Part:
+    method, path = door.http.split(" ")
+    inside = ARGUMENT.findall(path)
+    schema = _without(operation.input_schema, *door.implies)
+    has_body = method in ("POST", "PUT", "PATCH")
+    asked = inside if has_body else [*inside, *(name for name in schema["properties"] if name not in inside)]
+    found = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
+    if (operation.is_long and "messages" in path) or (path == "/sessions" and method == "POST"):
+        found[SSE] = {"schema": TEXT}
+    entry: Part = {
+        "operationId": door.rpc.replace("/", "_") or operation.name,
+        "summary": operation.title,
+        "description": operation.description,
+        "tags": [family],
+        "parameters": [*(_parameter(name, schema, name in inside) for name in asked), *_headers(door, schema)],
+        "responses": _responses(found, family),
+    }
+    if has_body:
+        body = _without(schema, *inside)
+        is_needed = bool(body.get("required"))
+        entry["requestBody"] = {"required": is_needed, "content": {JSON: {"schema": body}}}
+    return entry
+
+
+def _without(schema: Part, *names: str) -> Part:
+    properties = {name: of for name, of in schema["properties"].items() if name not in names}
+    required = [name for name in schema.get("required", ()) if name not in names]
+    rest = {key: value for key, value in schema.items() if key not in ("properties", "required")}
+    return {**rest, "properties": properties, **({"required": required} if required else {})}
+
+
+def _parameter(name: str, schema: Part, is_inside: bool) -> Part:
+    of = _plain(schema["properties"].get(name, TEXT))
+    parameter: Part = {"name": name, "in": "path" if is_inside else "query", "schema": of}
+    if "description" in of:
+        parameter["description"] = of["description"]
+    if is_inside or name in schema.get("required", ()):
+        parameter["required"] = True
+    if of.get("type") == "object":
+        parameter |= {"style": "deepObject", "explode": True}
+    return parameter
+
+
+def _plain(schema: Part) -> Part:
+    """The schema of a value that a query has or has not: null is not written there."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, list):
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("type", "enum")}
+    values = {"enum": [value for value in schema["enum"] if value is not None]} if "enum" in schema else {}
+    return {**rest, "type": next(kind for kind in kinds if kind != "null"), **values}
+
+
+def _headers(door: Door, schema: Part) -> list[Part]:
+    return [
+        {"name": header, "in": "header", "schema": TEXT, "description": f"{name}, where the body does not say it."}
+        for header, name in door.headers.items()
+        if name in schema["properties"]
+    ]
+
+
+def _responses(content: Part, family: str) -> Part:
+    """A success, and every way to fail: in the family's own words, or in this server's."""
+    error = {"$ref": "#/components/schemas/Error"} if family == "sessions" else {"type": "object"}
+    failures = {status: {"description": said, "content": {JSON: {"schema": error}}} for status, said in FAILURES.items()}
+    return {"200": {"description": "The answer.", "content": content}, **failures}
+
+
+def _tool(operation: Operation) -> Part:
+    result = {JSON: {"schema": {"$ref": "#/components/schemas/ToolResult"}}}
+    return {
+        "operationId": f"tool_{operation.name}",
+        "summary": operation.title,
+        "description": operation.description,
+        "tags": ["tools"],
+        "requestBody": {
+            "required": bool(operation.input_schema.get("required")),
+            "content": {JSON: {"schema": operation.input_schema}},
+        },
+        "responses": _responses(result, "tools"),
+    }
+
+
+def _events() -> Part:
+    return {
+        "operationId": "session_events",
+        "summary": "Follow a session",
+        "description": "The events of this session's turns that run in this server, as Server-Sent Events: `data` is "
+        "an event. Who joins while a turn runs hears it from its beginning; with Last-Event-ID, from there on.",
+        "tags": ["sessions"],
+        "parameters": [
+            {"name": "session_id", "in": "path", "required": True, "schema": TEXT},
+            {"name": "Last-Event-ID", "in": "header", "schema": TEXT},
+        ],
+        "responses": _responses({SSE: {"schema": TEXT}}, "sessions"),
+    }
+
+
+def _health() -> Part:
+    told = dict.fromkeys(("status", "version", "realm_id", "instance_id", "backend"), TEXT)
+    schema = {"type": "object", "properties": told, "required": list(told)}
+    return {
+        "operationId": "health",
+        "summary": "Whether the server is there",
+        "tags": ["server"],
+        "responses": {"200": {"description": "It is.", "content": {JSON: {"schema": schema}}}},
+    }

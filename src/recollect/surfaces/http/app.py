@@ -1,0 +1,81 @@
+"""All that is served over HTTP, as one application."""
+
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from recollect import __version__
+from recollect.operations import Offer
+from recollect.surfaces.http._answers import JSON, refused
+from recollect.surfaces.http._desk import Desk
+from recollect.surfaces.http._guard import Guard
+from recollect.surfaces.http._mcp import McpEndpoint
+from recollect.surfaces.http._openapi import document
+from recollect.surfaces.http._rest import VERSION, routes
+
+PAGES = {
+    "/docs": ("docs.html", "text/html"),
+    "/docs.css": ("docs.css", "text/css"),
+    "/docs.js": ("docs.js", "text/javascript"),
+}
+WORDS = {
+    404: ("NOT_FOUND", "There is nothing here; /docs lists what there is."),
+    405: ("METHOD_NOT_ALLOWED", "This cannot be done here; /docs lists what can."),
+}
+
+
+def made(desk: Desk, offer: Offer, *, token: str | None, is_public: bool, rpc: str | None) -> Starlette:
+    rest = routes(desk)
+    return Starlette(
+        routes=[
+            Route("/", lambda _: RedirectResponse("/docs"), methods=["GET"]),
+            Route("/health", _health(desk, rpc), methods=["GET"]),
+            Route("/openapi.json", _openapi, methods=["GET"]),
+            *(Route(path, _page(*page), methods=["GET"]) for path, page in PAGES.items()),
+            *McpEndpoint(desk, offer).routes(),
+            *rest,
+            Mount(VERSION, routes=rest),
+        ],
+        middleware=[Middleware(Guard, token, is_public=is_public)],
+        exception_handlers={HTTPException: _http_error, Exception: _fault},  # type: ignore[dict-item]
+    )
+
+
+def _health(desk: Desk, rpc: str | None) -> Any:
+    realm = desk.realm
+    told: dict[str, Any] = {"status": "ok", "version": __version__, "realm_id": realm.name, "instance_id": realm.instance}
+    told |= {"backend": realm.backend, "rpc": rpc}
+
+    async def health(request: Request) -> Response:
+        return Response(msgspec.json.encode(told), media_type=JSON)
+
+    return health
+
+
+async def _openapi(request: Request) -> Response:
+    return Response(document(), media_type=JSON)
+
+
+def _page(name: str, kind: str) -> Any:
+    content = (files("recollect.surfaces.http") / "pages" / name).read_bytes()
+
+    async def page(request: Request) -> Response:
+        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+    return page
+
+
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    code, message = WORDS.get(error.status_code, ("HTTP_ERROR", str(error.detail)))
+    return refused(error.status_code, code, message, headers=error.headers or {})
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    return refused(500, "INTERNAL_ERROR", "This request failed; `recollect doctor` may know why.")
