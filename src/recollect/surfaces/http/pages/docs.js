@@ -1,1 +1,152 @@
+// The API, from its own description: what one can ask, with a form to ask it.
+"use strict";
 
+const main = document.getElementById("operations");
+
+function element(name, attributes = {}, ...inside) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...inside);
+  return made;
+}
+
+// A value that fits a schema, to begin with: what must be there, and nothing else.
+function example(schema) {
+  if ("default" in schema) return schema.default;
+  if (schema.enum) return schema.enum[0];
+  if (schema.anyOf) return example(schema.anyOf[0]);
+  const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (kind === "object") {
+    const needed = schema.required ?? [];
+    return Object.fromEntries(needed.map((name) => [name, example(schema.properties[name])]));
+  }
+  return { array: [], integer: schema.minimum ?? 1, number: 0, boolean: false }[kind] ?? "";
+}
+
+function field(parameter) {
+  const { name, schema = {}, required, description } = parameter;
+  const id = `f${field.count = (field.count ?? 0) + 1}`;
+  const input = schema.enum
+    ? element("select", { id }, element("option", { value: "" }), ...schema.enum.map((one) => element("option", {}, String(one))))
+    : element("input", { id, placeholder: schema.type === "object" ? "key=value" : schema.type ?? "" });
+  const label = element("label", { for: id, class: required ? "need" : undefined }, name);
+  const words = description ? [element("small", {}, description)] : [];
+  return { parameter, input, row: element("div", { class: "row" }, label, input, ...words) };
+}
+
+function request(method, path, fields, body) {
+  const query = new URLSearchParams();
+  const headers = {};
+  const token = document.getElementById("token").value;
+  if (token) headers.authorization = `Bearer ${token}`;
+  for (const { parameter, input } of fields) {
+    const value = input.value;
+    if (parameter.in === "path") path = path.replace(`{${parameter.name}}`, encodeURIComponent(value));
+    else if (value && parameter.in === "header") headers[parameter.name] = value;
+    else if (value) query.append(parameter.name, value);
+  }
+  const url = query.size ? `${path}?${query}` : path;
+  if (body) headers["content-type"] = "application/json";
+  return { url, options: { method: method.toUpperCase(), headers, body: body?.value || undefined } };
+}
+
+function curl({ url, options }) {
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const headers = Object.entries(options.headers).filter(([name]) => name !== "authorization");
+  const words = ["curl", options.method === "GET" ? "" : `-X ${options.method}`, quoted(location.origin + url)];
+  words.push(...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`));
+  if (options.body) words.push(`-d ${quoted(options.body)}`);
+  return words.filter(Boolean).join(" ");
+}
+
+async function show(response, out) {
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    text += decoder.decode(piece.value, { stream: true });
+    out.textContent = text;
+  }
+  try {
+    out.textContent = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    out.textContent = text; // a stream of events, or Markdown
+  }
+}
+
+function form(method, path, operation) {
+  const fields = (operation.parameters ?? []).map(field);
+  const schema = operation.requestBody?.content["application/json"].schema;
+  const body = schema && element("textarea", { "aria-label": "Body", spellcheck: "false" });
+  if (body) body.value = JSON.stringify(example(schema), null, 2);
+  const status = element("span", { class: "status" });
+  const out = element("pre", { hidden: "" });
+  let stop = null;
+  const send = async () => {
+    stop?.abort();
+    stop = new AbortController();
+    const { url, options } = request(method, path, fields, body);
+    out.hidden = false;
+    out.textContent = "";
+    status.textContent = "…";
+    const began = performance.now();
+    try {
+      const response = await fetch(url, { ...options, signal: stop.signal });
+      status.textContent = `${response.status} in ${Math.round(performance.now() - began)} ms`;
+      status.classList.toggle("bad", !response.ok);
+      await show(response, out);
+    } catch (error) {
+      status.textContent = error.name === "AbortError" ? "stopped" : "the server cannot be reached";
+    }
+  };
+  const copy = () => navigator.clipboard?.writeText(curl(request(method, path, fields, body)));
+  const buttons = [
+    element("button", { type: "button", onclick: send }, "Send"),
+    element("button", { type: "button", class: "quiet", onclick: () => stop?.abort() }, "Stop"),
+    element("button", { type: "button", class: "quiet", onclick: copy }, "Copy as curl"),
+    status,
+  ];
+  const optional = schema && Object.keys(schema.properties ?? {}).filter((name) => !(schema.required ?? []).includes(name));
+  const more = optional?.length ? [element("p", { class: "status" }, `Also taken: ${optional.join(", ")}.`)] : [];
+  const parts = [...fields.map(({ row }) => row), ...(body ? [body, ...more] : [])];
+  return element("div", { class: "inside" }, element("p", {}, operation.description ?? ""), ...parts,
+    element("div", { class: "buttons" }, ...buttons), out);
+}
+
+function entry(method, path, operation) {
+  const head = element("summary", {}, element("b", {}, method.toUpperCase()), element("code", {}, path),
+    element("span", {}, operation.summary ?? ""));
+  const made = element("details", { "data-words": `${method} ${path} ${operation.summary}`.toLowerCase() }, head);
+  made.addEventListener("toggle", () => {
+    if (made.open && made.children.length === 1) made.append(form(method, path, operation));
+  });
+  return made;
+}
+
+function draw(api) {
+  document.getElementById("version").textContent = api.info.version;
+  document.getElementById("about").textContent = api.info.description;
+  const groups = new Map(api.tags.map(({ name }) => [name, []]));
+  for (const [path, methods] of Object.entries(api.paths)) {
+    for (const [method, operation] of Object.entries(methods)) groups.get(operation.tags[0])?.push(entry(method, path, operation));
+  }
+  const filled = [...groups].filter(([, entries]) => entries.length);
+  main.replaceChildren(...filled.map(([name, entries]) => element("section", {}, element("h2", {}, name), ...entries)));
+}
+
+document.getElementById("filter").addEventListener("input", ({ target }) => {
+  const wanted = target.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const one of document.querySelectorAll("details")) {
+    one.hidden = !wanted.every((word) => one.dataset.words.includes(word));
+  }
+  for (const section of document.querySelectorAll("section")) {
+    section.hidden = !section.querySelector("details:not([hidden])");
+  }
+});
+
+fetch("/openapi.json")
+  .then((response) => response.json())
+  .then(draw, () => { main.textContent = "The description of this API cannot be read."; });

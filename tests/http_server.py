@@ -1,0 +1,76 @@
+"""`recollect serve` on a port of its own, and plain requests to it."""
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.conftest import Person
+
+Answer = tuple[int, Any]
+
+
+class HttpServer:
+    def __init__(self, person: Person, *options: str, **environment: str) -> None:
+        command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--no-sync", "--json", *options]
+        self.process = subprocess.Popen(command, env={**person.env, **environment}, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.told = json.loads(self.process.stdout.readline())
+        self.url = self.told["url"]
+        self.host = urlsplit(self.url).netloc
+        self.rpc_port = int(self.told["rpc"].rpartition(":")[2]) if self.told["rpc"] else None
+
+    def __enter__(self) -> "HttpServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        assert self.process.wait(timeout=30) == 0
+        assert self.process.stdout
+        self.process.stdout.close()
+
+    @contextmanager
+    def response(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> Iterator[http.client.HTTPResponse]:
+        """A response, as it comes. A body that is no bytes is sent as JSON."""
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            connection.request(method, path, content, headers or {})
+            yield connection.getresponse()
+        finally:
+            connection.close()
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """The status and the JSON of an answer."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        with self.response(method, path, body, named) as response:
+            content = response.read()
+        return response.status, json.loads(content) if content else None
+
+    @contextmanager
+    def events(self, path: str, **headers: str) -> Iterator[Iterator[dict[str, Any]]]:
+        """Server-Sent Events, from the moment that the server has begun to send them."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        with self.response("GET", path, headers=named) as response:
+            assert response.status == 200, response.read()
+            yield events_of(response)
+
+
+def events_of(response: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
+    """The data of every event, with its name where it has one."""
+    name = ""
+    for raw in response:
+        line = raw.decode().rstrip("\n")
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            data = json.loads(line.removeprefix("data: "))
+            yield {"named": name, **data} if name else data
+        elif not line:
+            name = ""
