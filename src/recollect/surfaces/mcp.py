@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
 BREATH_S = 0.1  # seconds between two notices of progress: an agent may say a thousand words in one
@@ -145,10 +146,12 @@ class McpServer:
         if stateless and meta[VERSION_KEY] not in STATELESS:
             supported = {"supported": [*STATELESS], "requested": meta[VERSION_KEY]}
             raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
+        if stateless and not isinstance(meta.get(CAPABILITIES_KEY), dict):
+            raise RpcError(INVALID_PARAMS, f"params._meta must have {CAPABILITIES_KEY}")
         match method:
             case "initialize" if not stateless:
                 return self._initialize(params)
-            case "ping":
+            case "ping" if not stateless:
                 result: Message = {}
             case "tools/list":
                 result = {"tools": [_tool(operation) for operation in self.offer.operations.values()]}
