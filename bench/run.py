@@ -18,6 +18,7 @@ import agents
 import freshness
 import journeys
 import latency
+import live
 import meaning
 import peers
 import product
@@ -37,11 +38,13 @@ class Plan:
     repetitions: int = 10  # of what is measured once at a time: starting, appending
     tiny_files: int = 20_000
     linked: int = 10_000  # sessions of one journey
+    searched: int = 100_000  # events that many clients search at once
+    scale: live.Scale = live.FULL
     peers: bool = True
 
 
 FULL = Plan([100_000, 500_000, 1_000_000])
-QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000, linked=500)
+QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000, linked=500, searched=20_000, scale=live.QUICK)
 
 
 def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[Measure]:
@@ -90,6 +93,10 @@ def one_journey(plan: Plan, scratch: Path) -> list[Measure]:
     return stage("journey", plan.linked, lambda: journeys.one_journey(scratch, plan.linked, plan.queries))
 
 
+def live_sessions(plan: Plan, cache: Path, scratch: Path) -> list[Measure]:
+    return stage("live sessions", plan.searched, lambda: live.all_of_it(cache, scratch, plan.searched, plan.scale))
+
+
 def real_logs(corpus: Path, scratch: Path) -> list[Measure]:
     here = Installation(corpus, scratch / "state")
     return stage("real logs", 0, lambda: product.first_sync(here, 0, "real logs"))
@@ -106,6 +113,7 @@ def measure_all(plan: Plan, cache: Path, corpus: Path | None, named: Path | None
         measures += shown(f"{events:,} events", cache, partial(one_size, events, plan, cache))
     measures += shown("Many small files", cache, partial(many_files, plan.tiny_files, cache))
     measures += shown(f"A journey of {plan.linked:,} sessions", cache, partial(one_journey, plan))
+    measures += shown("Live sessions", cache, partial(live_sessions, plan, cache))
     if corpus:
         measures += shown("Real logs", cache, partial(real_logs, corpus))
     measures += shown("Every agent", cache, partial(every_agent, named))

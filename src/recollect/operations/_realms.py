@@ -27,13 +27,23 @@ def config(realm: Realm, given: Any, clock: Clock) -> Answer:
             found = configs.read(realm.home)
         case "set":
             _without(given, "patch")
-            found = configs.write(realm.home, _content(given, "config"), _generation(given))
+            found = configs.write(realm.home, _content(given, "config"), _generation(given), _allowed(clock))
         case "patch":
             _without(given, "config")
-            found = configs.patch(realm.home, _content(given, "patch"), _generation(given))
+            found = configs.patch(realm.home, _content(given, "patch"), _generation(given), _allowed(clock))
         case _:
             raise BadRequest(f"action must be one of {', '.join(ACTIONS)}", field="action")
     return {"config": found.config, "generation": found.generation, **_where(realm)}
+
+
+def _allowed(clock: Clock) -> configs.Allowed:
+    """Who is not on this machine may not say which programs run on it, in a config as little as in a request."""
+
+    def check(before: dict[str, Any], after: dict[str, Any]) -> None:
+        if not clock.is_local and before.get("runners") != after.get("runners"):
+            raise BadRequest("runners are written by callers on this machine only", field="runners")
+
+    return check
 
 
 def _without(given: Arguments, *fields: str) -> None:

@@ -1,6 +1,7 @@
 """The config of a realm: a JSON object, and a generation that counts its writes. A writer may say on which one it builds."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from recollect.errors import BadRequest, GenerationConflict, StoreFault
 from recollect.store.lock import CONFIGURING, in_turn
 
 FILE = "config.json"
+Allowed = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
 
 
 class Config(Struct, frozen=True):
@@ -35,17 +37,17 @@ def read(folder: Path) -> Config:
     return Config(document)
 
 
-def write(folder: Path, config: dict[str, Any], expected: int | None) -> Config:
+def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: Allowed) -> Config:
     """Make this the config, if nobody has written since the generation that is expected."""
     with in_turn(folder, CONFIGURING):
-        return _replace(folder, config, _current(folder, expected))
+        return _replace(folder, config, _current(folder, expected), allowed)
 
 
-def patch(folder: Path, changes: dict[str, Any], expected: int | None) -> Config:
+def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: Allowed) -> Config:
     """Change the config as RFC 7396 says: what is null goes, objects are merged, all else is replaced."""
     with in_turn(folder, CONFIGURING):
         current = _current(folder, expected)
-        return _replace(folder, merged(current.config, changes), current)
+        return _replace(folder, merged(current.config, changes), current, allowed)
 
 
 def merged(value: Any, changes: Any) -> Any:
@@ -61,10 +63,16 @@ def merged(value: Any, changes: Any) -> Any:
 
 
 def check(config: dict[str, Any]) -> None:
-    """Refuse what could not be obeyed."""
-    deadline = config.get("deadline_ms")
-    if deadline is not None and (type(deadline) is not int or deadline < 0):
-        raise BadRequest("deadline_ms must be a number of milliseconds, 0 or more", field="deadline_ms")
+    """Refuse what could not be obeyed; what we do not know is somebody else's."""
+    for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
+        value = config.get(name)
+        if value is not None and (type(value) is not int or value < least):
+            raise BadRequest(f"{name} must be a number of milliseconds, {least} or more", field=name)
+    if not isinstance(config.get("runner", ""), str):
+        raise BadRequest("runner must be the name of one", field="runner")
+    runners = config.get("runners", {})
+    if not isinstance(runners, dict) or not all(isinstance(one, dict) for one in runners.values()):
+        raise BadRequest("runners must be an object of objects, by their names", field="runners")
 
 
 def _current(folder: Path, expected: int | None) -> Config:
@@ -78,8 +86,9 @@ def _current(folder: Path, expected: int | None) -> Config:
     return current
 
 
-def _replace(folder: Path, config: dict[str, Any], before: Config) -> Config:
+def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: Allowed) -> Config:
     check(config)
+    allowed(before.config, config)
     after = Config(config, before.generation + 1)
     new = folder / f"{FILE}.new"
     try:

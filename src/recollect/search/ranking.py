@@ -74,8 +74,11 @@ def help_each_other(candidates: Sequence[Candidate], ranking: Ranking) -> None:
         _add(candidate, "session", ranking.session * together[session])
         if len(sessions[session]) > 1:
             _add(candidate, "turn", ranking.turn * _other(turns[session, turn], own))
-            beside = [part * _other(turns.get((session, turn + step), NOTHING), own) for step, part in steps]
-            _add(candidate, "beside", sum(beside))
+            beside = 0.0
+            for step, part in steps:
+                if (best := turns.get((session, turn + step))) is not None:
+                    beside += part * _other(best, own)
+            _add(candidate, "beside", beside)
 
 
 def _two_best(best: tuple[float, float], score: float) -> tuple[float, float]:

@@ -4,6 +4,7 @@ An agent whose logs are those of another one, but for their place or a header, s
 a file has it.
 """
 
+from functools import cache
 from importlib.metadata import entry_points
 
 from recollect.sources import (
@@ -126,6 +127,7 @@ BUILT_IN: tuple[Source, ...] = (
 )
 
 
+@cache  # what is installed is looked for once: live sessions are read on after every turn
 def all_sources() -> tuple[Source, ...]:
     """The built-in sources and those that installed packages add under the entry point `recollect.sources`."""
     added = (point.load() for point in entry_points(group="recollect.sources"))

@@ -29,6 +29,7 @@ class OutOfDate(StoreFault):
     """There is no archive yet, or it waits for its schema to be brought up to date."""
 
 
+@cache
 def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
     """The numbered scripts that make a database of this version, in order."""
     folder = files("recollect.store") / schema
@@ -36,7 +37,7 @@ def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
     return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
-def connect(path: Path, *, writable: bool, schema: str = "schema") -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int = CACHE_KB) -> sqlite3.Connection:
     """A connection to a database that is up to date; a writable one makes it so first."""
     try:
         if writable:
@@ -54,7 +55,7 @@ def connect(path: Path, *, writable: bool, schema: str = "schema") -> sqlite3.Co
             _write_ahead(db)
             db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA synchronous = NORMAL")
-        db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+        db.execute(f"PRAGMA cache_size = -{cache_kb}")
         db.execute("PRAGMA temp_store = MEMORY")
         if writable:
             migrate(db, schema_steps(schema))
@@ -166,9 +167,9 @@ def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> lis
 class Database:
     """One connection for one thread."""
 
-    def __init__(self, path: Path, *, writable: bool = False, schema: str = "schema") -> None:
+    def __init__(self, path: Path, *, writable: bool = False, schema: str = "schema", cache_kb: int = CACHE_KB) -> None:
         self.path = path
-        self.db = connect(path, writable=writable, schema=schema)
+        self.db = connect(path, writable=writable, schema=schema, cache_kb=cache_kb)
 
     def close(self) -> None:
         self.db.close()

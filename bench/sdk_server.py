@@ -1,0 +1,46 @@
+"""A peer of our MCP over HTTP: the official SDK's server, with our own search behind it, on a port of its own.
+
+    python bench/sdk_server.py
+
+Says where it listens. What differs from ours is the protocol's work only: the operation is the same.
+"""
+
+import asyncio
+import json
+import os
+import socket
+from typing import Any
+
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
+
+from recollect.operations import OPERATIONS, Clock
+from recollect.realms import Realm
+from recollect.settings import read_settings
+
+SEARCH = OPERATIONS["search_sessions"]
+realm = Realm(read_settings(os.environ))
+
+
+async def listed(context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
+    return ListToolsResult(tools=[Tool(name=SEARCH.name, input_schema=SEARCH.input_schema)])
+
+
+async def called(context: Any, params: CallToolRequestParams) -> CallToolResult:
+    reply = await asyncio.to_thread(SEARCH.run, realm, params.arguments, Clock.now())
+    content = json.loads(reply.structured or b"{}")
+    return CallToolResult(content=[TextContent(text=reply.text)], structured_content=content, is_error=reply.is_error)
+
+
+def main() -> None:
+    app = Server("peer", on_list_tools=listed, on_call_tool=called).streamable_http_app(
+        json_response=True, stateless_http=True
+    )
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(json.dumps({"url": f"http://127.0.0.1:{listening.getsockname()[1]}"}), flush=True)
+    uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="error")).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Realms keep live sessions apart, or share them: whoever names the same realm sees the same, nobody else sees anything."""
+
+import json
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from recollect.operations import TOOLSETS, offer_of
+from tests.conftest import Person
+from tests.http_server import HttpServer
+from tests.live_surfaces import SURFACES, Refused, Surface
+from tests.logs import Claude, write
+from tests.rpc_server import RawRpc
+
+SERVERS = 20
+WORD = "marlinspike"
+
+
+def test_two_surfaces_in_one_realm_share_it(person: Person) -> None:
+    """M29: a session of one is gone on with by the others, whichever began it."""
+    opened: list[Surface] = [SURFACES[name](person, "shared") for name in ("cli", "rpc", "rest", "mcp")]
+    try:
+        for turns, first in enumerate(opened):
+            session = first.ask("meerkat_create_session", prompt=f"{turns}", command=["cat"])["session_id"]
+            for number, other in enumerate(opened, 2):
+                assert other.ask("meerkat_read", session_id=session)["turns"] == number - 1
+                assert other.ask("meerkat_start_turn", session_id=session, prompt="on")["turns"] == number
+                assert session in {row["session_id"] for row in other.ask("meerkat_list")["sessions"]}
+        first.ask("meerkat_archive", session_id=session)
+        for other in opened:
+            assert other.refusal("meerkat_read", session_id=session).code == "SESSION_NOT_FOUND"
+    finally:
+        for surface in opened:
+            surface.close()
+
+
+def test_servers_without_a_realm_have_one_each(person: Person) -> None:
+    """M31."""
+
+    def serve(number: int) -> tuple[str, str, list[Any]]:
+        with RawRpc(person) as rpc:
+            realm = rpc.result("initialize")["realm_id"]
+            session = rpc.result("session/create", prompt=str(number), command=["cat"])["session_id"]
+            return realm, session, rpc.result("session/list")["sessions"]
+
+    with ThreadPoolExecutor(4) as pool:
+        served = list(pool.map(serve, range(SERVERS)))
+    assert len({realm for realm, _, _ in served}) == SERVERS
+    assert all([row["session_id"] for row in rows] == [session] for _, session, rows in served)
+    pruned = person.json("realm", "prune")["realms"]
+    assert {row["realm_id"] for row in pruned} == {realm for realm, _, _ in served}
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
+    """A realm with a session that was read, one that was run, an observation and a journey; and what they are called."""
+    person = Person(tmp_path_factory.mktemp("apart"))
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt(f"where is the {WORD}"), said.says(f"the {WORD} is in the locker")])
+    person.run("sync", "--realm", "one")
+    with HttpServer(person, "--realm", "one") as one:
+        live = one.ask("POST", "/sessions", {"prompt": f"polish the {WORD}", "command": ["cat"]})[1]["session_id"]
+        (hit, *_) = one.ask("GET", f"/search?query={WORD}")[1]["data"]["results"]
+        journey = one.ask("POST", "/journeys", {"user_id": str(uuid.uuid4())})[1]["journey_id"]
+        one.ask("POST", f"/journeys/{journey}/sessions", {"session_id": live})
+        note = {"document_type": "note", "title": WORD, "content": WORD}
+        document = one.ask("POST", f"/journeys/{journey}/documents", note)[1]["document_id"]
+        remembered = {"type": "decision", "title": f"The {WORD} stays", "evidence_ids": [hit["id"]]}
+        recorded = one.ask("POST", "/v1/tools/record_observation", remembered)[1]["content"][0]["text"]
+    observation = next(word for word in recorded.replace("`", " ").split() if word.startswith("obs-")).strip(".,:;")
+    read = str(uuid.UUID(hit["session"]["id"].removeprefix("session:")))
+    return person, {
+        "live": live, "read": read, "event": hit["id"], "turn": hit["turn"]["id"], "session": hit["session"]["id"],
+        "journey": journey, "document": document, "observation": observation, "path": str(person.claude_log(said.session)),
+    }  # fmt: skip
+
+
+def calls(known: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every tool, asked for what only the other realm has."""
+    live = {"session_id": known["live"]}
+    return [
+        ("search_sessions", {"query": WORD}),
+        ("search_sessions", {"query": WORD, "within_id": known["session"]}),
+        *(("open", {"id": known[noun]}) for noun in ("session", "turn", "event")),
+        ("list_sessions", {"start_datetime": "2020-01-01T00:00:00Z", "end_datetime": "2100-01-01T00:00:00Z"}),
+        ("search_event_previews", {"query": WORD}),
+        ("search_event_previews", {"query": WORD, "session_id": known["read"]}),
+        ("get_event_details", {"session_id": known["read"], "event_index": 0}),
+        ("get_session_details", {"session_id": known["live"]}),
+        ("analyze_session", {"session_id": known["read"]}),
+        ("search_events", {"query": WORD}),
+        ("search", {"query": WORD}),
+        ("search", {"query": [WORD, "locker"]}),
+        ("get_observations", {"ids": [known["observation"]]}),
+        ("read", {"path": known["path"]}),
+        ("record_observation", {"type": "decision", "title": "stolen", "evidence_ids": [known["event"]]}),
+        ("query_journey_history", {"journey_id": known["journey"]}),
+        ("add_document_to_journey", {"journey_id": known["journey"], "document_type": "note", "content": "x"}),
+        ("link_session_to_journey", {"journey_id": known["journey"], **live}),
+        ("get_or_create_journey", {}),
+        ("meerkat_create_session", {"prompt": "x", "command": ["cat"], "journey_id": known["journey"]}),
+        ("meerkat_start_turn", {"prompt": "x", **live}),
+        *((f"meerkat_{verb}", live) for verb in ("interrupt", "read", "history", "archive")),
+        ("meerkat_list", {}),
+        ("meerkat_config", {"action": "get"}),
+    ]
+
+
+def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person, dict[str, Any]]) -> None:
+    """M30."""
+    person, known = apart
+    asked = calls(known)
+    assert {name for name, _ in asked} == set(offer_of(tuple(TOOLSETS)).operations), "every tool is tried"
+    with HttpServer(person, "--realm", "two") as two:
+        for name, arguments in asked:
+            _, answer = two.ask("POST", f"/v1/tools/{name}", arguments)
+            said = json.dumps(answer)
+            for secret in ("locker", "polish", "in the", "stays"):
+                assert secret not in said, (name, arguments, answer)
+        assert two.ask("GET", f"/journeys/{known['journey']}/documents/{known['document']}")[0] == 404
+        assert two.ask("GET", "/sessions")[1] == {"sessions": []}
+
+
+def test_what_another_realm_refused_is_there_unchanged(apart: tuple[Person, dict[str, Any]]) -> None:
+    """M30: the same questions in the realm of their own find something, so that the test above could have failed."""
+    person, known = apart
+    with HttpServer(person, "--realm", "one") as one:
+        assert one.ask("GET", f"/sessions/{known['live']}")[1]["message_count"] == 2
+        for noun in ("session", "turn", "event"):
+            assert one.ask("GET", f"/open/{known[noun]}")[0] == 200
+        _, details = one.ask("POST", "/v1/tools/get_observations", {"ids": [known["observation"]]})
+        assert f"The {WORD} stays" in details["content"][0]["text"]
+        _, history = one.ask("GET", f"/journeys/{known['journey']}/history?include_documents=true")
+        assert [row["session_id"] for row in history["sessions"]] == [known["live"]]
+        assert [row["document_id"] for row in history["documents"]] == [known["document"]]
+
+
+def test_a_session_in_another_realm_is_not_found_by_its_name(apart: tuple[Person, dict[str, Any]]) -> None:
+    """M44."""
+    person, known = apart
+    surface = SURFACES["cli"](person, "two")
+    try:
+        with pytest.raises(Refused) as refused:
+            surface.ask("meerkat_read", session_id=f"one:{known['live']}")
+        assert refused.value.code == "SESSION_NOT_FOUND"
+    finally:
+        surface.close()
+    found = person.json("session", "show", "last", "--realm", "one")
+    assert found["session_id"] == known["live"]
+    assert person.json("session", "show", known["live"][:13], "--realm", "one")["session_id"] == known["live"]

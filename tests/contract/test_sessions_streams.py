@@ -1,0 +1,239 @@
+"""The events of a turn, as it runs: in order, to its end, to everybody who listens; a slow reader is told what it missed."""
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.e2e.processes import until
+from tests.http_server import HttpServer, events_of
+from tests.live_surfaces import Agent
+from tests.rpc_server import RawRpc, RpcSocket
+
+ENDS = {"turn_completed", "turn_failed", "turn_interrupted"}
+CHATTY = """
+import os, sys, time
+for number in range({pieces}):
+    os.write(1, b"x" * {size})
+    time.sleep(0.0002)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with HttpServer(Person(tmp_path_factory.mktemp("streams"))) as server:
+        yield server
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(tmp_path / "agent")
+
+
+def deferred(server: HttpServer, **more: Any) -> str:
+    return str(server.ask("POST", "/sessions", {"initial_turn": "deferred", **more})[1]["session_id"])
+
+
+def turn(server: HttpServer, session: str, prompt: str = "hello", **more: Any) -> Any:
+    status, answer = server.ask("POST", f"/sessions/{session}/messages", {"prompt": prompt, **more})
+    assert status == 200, answer
+    return answer
+
+
+def all_events(server: HttpServer, session: str) -> int:
+    """How many events there were: whoever comes back without having heard one has missed them all."""
+    with server.events(f"/sessions/{session}/events", last_event_id="0") as events:
+        return int(next(events)["dropped"])
+
+
+def to_the_end(events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for event in events:
+        found.append(event)
+        if event["type"] in ENDS:
+            return found
+    raise AssertionError(f"no end: {found[-3:]}")
+
+
+def check_order(events: list[dict[str, Any]], session: str, first: int = 1) -> None:
+    assert [event["sequence"] for event in events] == list(range(first, first + len(events)))
+    assert {event["session_id"] for event in events} == {session}
+    assert events[0]["type"] == "turn_started"
+    assert [event["type"] for event in events if event["type"] in ENDS] == [events[-1]["type"]]
+
+
+# ---- JSON-RPC
+
+
+def test_events_come_before_the_answer_to_whoever_asked(person: Person) -> None:
+    """M45: by two connections at once, each hears its own turn."""
+    with RawRpc(person, "--realm", "r") as rpc:
+        ran = rpc.result("session/create", prompt="one two", command=["cat"])
+        events = rpc.events()
+        check_order(events, ran["session_id"])
+        assert "".join(event["delta"] for event in events if event["type"] == "text_delta") == "one two"
+        assert events[-1]["type"] == "turn_completed"
+        assert events[-1]["text"] == ran["text"]
+        rpc.heard.clear()
+        rpc.result("turn/start", session_id=ran["session_id"], prompt="three")
+        check_order(rpc.events(), ran["session_id"], first=len(events) + 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [(["sh", "-c", "exit 1"], "turn_failed"), (["/no/such/program"], "turn_failed"), (["cat"], "turn_completed")],
+)
+def test_every_turn_ends_by_one_event(person: Person, command: list[str], end: str) -> None:
+    with RawRpc(person) as rpc:
+        rpc.request("session/create", prompt="x", command=command)
+        events = rpc.events()
+        check_order(events, events[0]["session_id"])
+        assert events[-1]["type"] == end
+
+
+def test_who_does_not_read_its_lines_is_told_how_many_are_missing(server: HttpServer) -> None:
+    """M46, over TCP: the turn ends although nobody reads, and nothing else is lost."""
+    assert server.rpc_port
+    with RpcSocket(server.rpc_port) as slow, RpcSocket(server.rpc_port) as quick:
+        session = slow.result("session/create", initial_turn="deferred")["session_id"]
+        command = [sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)]
+        asked = slow.ask("turn/start", {"session_id": session, "prompt": "talk", "command": command})
+        until(lambda: quick.result("session/read", session_id=session)["message_count"] == 2, 60)
+        answer = slow.answer(asked)
+    told = slow.events()
+    dropped = sum(event["dropped"] for event in told if event["type"] == "stream_truncated")
+    heard = [event["sequence"] for event in told if "sequence" in event]
+    assert dropped > 0
+    assert heard == sorted(set(heard))
+    assert len(heard) + dropped == all_events(server, session)
+    assert answer["result"]["text"] == "x" * 15_000_000
+
+
+# ---- Server-Sent Events
+
+
+def test_a_reader_hears_every_turn_in_order(server: HttpServer) -> None:
+    """M45."""
+    session = deferred(server, command=["cat"])
+    with server.events(f"/sessions/{session}/events") as events:
+        turn(server, session, "first")
+        first = to_the_end(events)
+        check_order(first, session)
+        turn(server, session, "second")
+        check_order(to_the_end(events), session, first=len(first) + 1)
+        server.ask("DELETE", f"/sessions/{session}")
+        assert list(events) == [], "an archived session has nothing more to tell"
+
+
+def test_who_joins_late_hears_the_turn_from_its_beginning(server: HttpServer, agent: Agent) -> None:
+    session = deferred(server, command=agent.command)
+    with ThreadPoolExecutor() as pool, ExitStack() as readers:
+        running = pool.submit(turn, server, session)
+        until(agent.begun.exists)
+        heard = [readers.enter_context(server.events(f"/sessions/{session}/events")) for _ in range(3)]
+        agent.go.touch()
+        streams = [to_the_end(events) for events in heard]
+        assert running.result(30)["text"] == "started\nfinished\n"
+    assert streams[0] == streams[1] == streams[2]
+    check_order(streams[0], session)
+
+
+def test_who_comes_back_is_told_what_it_missed(server: HttpServer, agent: Agent) -> None:
+    """M46."""
+    session = deferred(server, command=["cat"])
+    turn(server, session)  # events 1 to 3
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(turn, server, session, command=agent.command)
+        until(agent.begun.exists)
+        with server.events(f"/sessions/{session}/events", last_event_id="1") as events:
+            agent.go.touch()
+            heard = to_the_end(events)
+        running.result(30)
+    assert heard[0] == {"session_id": session, "type": "stream_truncated", "dropped": 2}
+    check_order(heard[1:], session, first=4)
+    last = heard[-1]["sequence"]
+    with server.events(f"/sessions/{session}/events", last_event_id=str(last)) as events:
+        turn(server, session, command=["cat"])
+        check_order(to_the_end(events), session, first=last + 1)
+
+
+def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) -> None:
+    """M46: and it never holds up the turn."""
+    session = deferred(server, command=[sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)])
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    host, port = server.host.split(":")
+    slow.connect((host, int(port)))
+    slow.sendall(f"GET /sessions/{session}/events HTTP/1.1\r\nHost: {server.host}\r\n\r\n".encode())
+    received = slow.makefile("rb")
+    assert b"200" in received.readline()
+    turn(server, session)
+    told = []
+    for line in received:
+        if line.startswith(b"data: "):
+            told.append(json.loads(line[6:]))
+            if told[-1]["type"] == "stream_truncated":
+                break
+    heard = [event["sequence"] for event in told if "sequence" in event]
+    slow.close()
+    assert heard == list(range(1, len(heard) + 1)), "what is heard is the beginning, without a gap"
+    assert len(heard) + told[-1]["dropped"] == all_events(server, session)
+
+
+@pytest.mark.parametrize("session", ["01a00000-0000-7000-8000-000000000000", "no uuid"])
+def test_events_of_no_session_are_an_error(server: HttpServer, session: str) -> None:
+    status, answer = server.ask("GET", f"/sessions/{session.replace(' ', '%20')}/events")
+    assert (status, answer["code"]) in ((404, "SESSION_NOT_FOUND"), (400, "INVALID_PARAMS"))
+
+
+# ---- a turn whose answer is its events
+
+
+def streamed(server: HttpServer, path: str, body: Any) -> tuple[int, list[dict[str, Any]]]:
+    with server.response("POST", path, body, {"accept": "text/event-stream"}) as response:
+        if response.status != 200:
+            return response.status, [json.loads(response.read())]
+        return 200, list(events_of(response))
+
+
+def test_a_turn_may_be_answered_by_its_events(server: HttpServer) -> None:
+    status, events = streamed(server, "/sessions", {"prompt": "hello", "command": ["cat"]})
+    *events, result = events
+    assert status == 200
+    check_order(events, result["session_id"])
+    assert (result["named"], result["text"], result["turns"]) == ("result", "hello", 1)
+    status, [*events, result] = streamed(
+        server, f"/sessions/{result['session_id']}/messages", {"prompt": "x", "command": ["false"]}
+    )
+    assert (events[-1]["type"], result["named"], result["code"]) == ("turn_failed", "error", "AGENT_ERROR")
+
+
+def test_what_cannot_begin_has_a_status_of_its_own(server: HttpServer, agent: Agent) -> None:
+    session = deferred(server, command=agent.command)
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(turn, server, session)
+        until(agent.begun.exists)
+        status, (error,) = streamed(server, f"/sessions/{session}/messages", {"prompt": "me too"})
+        agent.go.touch()
+        running.result(30)
+    assert (status, error["code"]) == (409, "SESSION_BUSY")
+    assert streamed(server, "/sessions", {"prompt": ""})[0] == 400
+
+
+def test_a_turn_goes_on_when_its_caller_hangs_up(server: HttpServer, agent: Agent) -> None:
+    session = deferred(server, command=agent.command)
+    with server.response(
+        "POST", f"/sessions/{session}/messages", {"prompt": "x"}, {"accept": "text/event-stream"}
+    ) as response:
+        next(events_of(response))
+        until(agent.begun.exists)
+    agent.go.touch()
+    until(lambda: server.ask("GET", f"/sessions/{session}/history")[1]["message_count"] == 2)
+    assert server.ask("GET", f"/sessions/{session}/history")[1]["messages"][1]["content"] == "started\nfinished\n"
