@@ -1,6 +1,6 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try test check bench bench-quality golden docs new-source clean
+.PHONY: setup try test check bench bench-quality golden docs sdk new-source clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -32,6 +32,9 @@ golden: setup  ## write the expected results of all fixtures anew; read the diff
 
 docs: setup  ## write the generated tables of the docs anew
 	$(BIN)/python -m tests.source_table --write
+
+sdk: setup  ## write the types of the TypeScript SDK anew
+	$(BIN)/python scripts/typescript_types.py --write
 
 # make new-source heron-cli
 NAME ?= $(word 2,$(MAKECMDGOALS))

@@ -18,6 +18,10 @@ HEADER = """\
 export type JsonObject = { [name: string]: unknown };
 """
 OBJECT = "JsonObject"
+KNOWN = {  # words of a schema that make a type, and those that no type can say: what is in neither is not passed over
+    *("type", "properties", "required", "items", "additionalProperties", "enum", "anyOf", "description", "default"),
+    *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
+}
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 INDENT = "  "
 
@@ -29,6 +33,8 @@ Schema = dict[str, Any]
 
 def type_of(schema: Schema, depth: int = 0) -> str:
     """The TypeScript type of what a JSON schema allows, for a line that is indented this deep."""
+    if unknown := schema.keys() - KNOWN:
+        raise ValueError(f"no type is known for {', '.join(sorted(unknown))} in {schema}")
     if "anyOf" in schema:
         return _union(type_of(one, depth) for one in schema["anyOf"])
     if "enum" in schema:
@@ -55,7 +61,7 @@ def _array(items: Schema, depth: int) -> str:
 
 
 def _object(schema: Schema, depth: int) -> str:
-    if schema.get("properties"):
+    if _names(schema):
         return _braces(schema, depth)
     if isinstance(more := schema.get("additionalProperties"), dict):
         return f"{{ [name: string]: {type_of(more, depth)} }}"
@@ -66,12 +72,18 @@ def _braces(schema: Schema, depth: int) -> str:
     """The body of an interface. What an answer has beyond its schema is there at run time, and no promise."""
     inside = INDENT * (depth + 1)
     lines = []
-    for name, of in schema["properties"].items():
+    for name, of in _names(schema).items():
         if comment := _said(of):
             lines.append(f"{inside}{comment}")
         mark = "" if name in schema.get("required", ()) else "?"
         lines.append(f"{inside}{_key(name)}{mark}: {type_of(of, depth + 1)};")
     return "\n".join(["{", *lines, f"{INDENT * depth}}}"])
+
+
+def _names(schema: Schema) -> dict[str, Schema]:
+    """What an object has; of what it must have without our being told more, at least that."""
+    told: dict[str, Schema] = schema.get("properties", {})
+    return told | {name: {} for name in schema.get("required", ()) if name not in told}
 
 
 def _key(name: str) -> str:
@@ -98,7 +110,7 @@ def pascal(name: str) -> str:
 
 
 def _declared(name: str, schema: Schema, words: str) -> str:
-    if schema.get("type") == "object" and schema.get("properties"):
+    if schema.get("type") == "object" and _names(schema):
         return f"{_comment(words)}\nexport interface {name} {_braces(schema, 0)}\n"
     return f"{_comment(words)}\nexport type {name} = {type_of(schema)};\n"
 

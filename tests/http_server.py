@@ -2,10 +2,13 @@
 
 import http.client
 import json
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,9 +20,14 @@ Answer = tuple[int, Any]
 class HttpServer:
     def __init__(self, person: Person, *options: str, **environment: str) -> None:
         command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--no-sync", "--json", *options]
-        self.process = subprocess.Popen(command, env={**person.env, **environment}, stdout=subprocess.PIPE, text=True)
+        self._stderr = tempfile.NamedTemporaryFile("r")  # noqa: SIM115 - open for as long as the server is
+        with Path(self._stderr.name).open("a") as stderr:
+            env = {**person.env, **environment}
+            self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True)
         assert self.process.stdout
-        self.told = json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        assert line, self.complaints()
+        self.told = json.loads(line)
         self.url = self.told["url"]
         self.host = urlsplit(self.url).netloc
         self.rpc_port = int(self.told["rpc"].rpartition(":")[2]) if self.told["rpc"] else None
@@ -29,9 +37,29 @@ class HttpServer:
 
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
-        assert self.process.wait(timeout=30) == 0
+        self.ended()
+
+    def ended(self) -> None:
+        """Wait until it has ended, as it should: without a word of what went wrong inside."""
+        code = self.process.wait(timeout=30)
+        complaints = self.complaints()
+        assert code == 0, complaints
+        assert "Traceback" not in complaints, complaints
         assert self.process.stdout
         self.process.stdout.close()
+        self._stderr.close()
+
+    def complaints(self) -> str:
+        """What it has written to standard error."""
+        self._stderr.seek(0)
+        return self._stderr.read()
+
+    def raw(self, request: bytes) -> bytes:
+        """What comes back for bytes that need be no HTTP, until the server closes the connection."""
+        address = urlsplit(self.url)
+        with socket.create_connection((address.hostname, address.port), 30) as connection:
+            connection.sendall(request)
+            return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
     @contextmanager
     def response(

@@ -8,6 +8,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from recollect.operations import TOOLSETS, Operation
+from recollect.operations._sessions_envelope import CODES, INTERNAL
 from recollect.settings import Settings
 from recollect.surfaces.cli import COMMANDS
 from tests.source_table import PAGE, README, page, readme
@@ -50,6 +52,25 @@ def test_every_setting_is_documented() -> None:
     assert {"search.mode", "embedding.model"} < nested
     documented = set(re.findall(r"^\| `([a-z_.]+)`", page, re.MULTILINE))
     assert documented == (set(Settings.__struct_fields__) | nested) - {"home"}
+
+
+@pytest.mark.parametrize(
+    "operation", [one for one in TOOLSETS["sessions"].operations if one.is_tool], ids=lambda one: one.name
+)
+def test_every_name_of_an_operation_on_sessions_is_documented(operation: Operation) -> None:
+    page = (ROOT / "docs" / "sessions.md").read_text()
+    (row,) = [line for line in page.splitlines() if f"| `{operation.name}` |" in line]
+    for door in operation.doors:
+        noun, _, verb = door.rpc.partition("/")
+        assert f"`{door.rpc}`" in row or (f"`{noun}/" in row and f"`{verb}`" in row)
+        method, path = door.http.split(" ")
+        assert path.replace("session_id", "id") in row
+        assert method in row
+
+
+def test_every_code_of_an_error_on_sessions_is_documented() -> None:
+    page = (ROOT / "docs" / "sessions.md").read_text()
+    assert {code for code in {*CODES.values(), INTERNAL} if f"`{code}`" not in page} == set()
 
 
 def test_every_dependency_is_justified() -> None:

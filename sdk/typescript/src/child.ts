@@ -26,6 +26,7 @@ export interface SpawnOptions {
 const COMPLAINT = 4_096; // characters of standard error that are kept: its end says what went wrong
 const DRAIN_MS = 1_000; // for what a dead server left in its pipes; a child of its may hold them open for ever
 const LEAVE_MS = 25_000; // a server that is let go first ends its turns and writes its answers: 20 seconds at most
+const OBEY_MS = 5_000; // after being told to end, before it is made to
 
 /** Start a server. That it cannot be started is told as the end of its lines. */
 export function startServer(options: SpawnOptions = {}): Lines {
@@ -33,6 +34,8 @@ export function startServer(options: SpawnOptions = {}): Lines {
   const [program = "", ...first] = typeof command === "string" ? [command] : command;
   const child = spawn(program, [...first, "rpc", ...argumentsOf(options)], {
     stdio: ["pipe", "pipe", "pipe"],
+    detached: process.platform !== "win32", // Ctrl-C means us; what becomes of our server is for us to say
+    windowsHide: true,
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
@@ -46,28 +49,27 @@ function argumentsOf(options: SpawnOptions): string[] {
 }
 
 class ChildLines implements Lines {
+  readonly name: string;
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #program: string;
   readonly #gone: Promise<ConnectionLost>;
   #complaint = "";
 
-  constructor(child: ChildProcessWithoutNullStreams, program: string) {
+  constructor(child: ChildProcessWithoutNullStreams, name: string) {
+    this.name = name;
     this.#child = child;
-    this.#program = program;
     child.stdin.on("error", () => {}); // it is gone: its exit tells why
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => {
       this.#complaint = (this.#complaint + text).slice(-COMPLAINT);
     });
-    this.#gone = new Promise((resolve) => {
-      child.on("error", (error) => resolve(new ConnectionLost(`${program} cannot be started: ${error.message}`)));
-      child.on("close", () => resolve(this.#end()));
-      child.on("exit", () => setTimeout(() => resolve(this.#end()), DRAIN_MS).unref());
+    this.#gone = this.#outlived().finally(() => {
+      for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
     });
   }
 
   listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void {
     readLines(this.#child.stdout, onLine);
+    this.#child.stdout.on("end", () => void this.close()); // it will say no more, and so is of no use to anybody
     void this.#gone.then(onEnd);
   }
 
@@ -75,12 +77,24 @@ class ChildLines implements Lines {
     this.#child.stdin.write(line);
   }
 
+  /** Let it leave; a server that does not want to is made to. */
   async close(): Promise<void> {
     this.#child.stdin.end();
-    const patience = setTimeout(() => this.#child.kill("SIGKILL"), LEAVE_MS);
+    const told = setTimeout(() => this.#child.kill("SIGTERM"), LEAVE_MS);
+    const made = setTimeout(() => this.#child.kill("SIGKILL"), LEAVE_MS + OBEY_MS);
     await this.#gone;
-    clearTimeout(patience);
-    for (const pipe of [this.#child.stdout, this.#child.stderr]) pipe.destroy();
+    clearTimeout(told);
+    clearTimeout(made);
+  }
+
+  /** Why it is no more, once it has exited and everything that it said was read. */
+  #outlived(): Promise<ConnectionLost> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      child.on("error", (error) => resolve(new ConnectionLost(`${this.name} cannot be started: ${error.message}`)));
+      child.on("close", () => resolve(this.#end()));
+      child.on("exit", () => setTimeout(() => resolve(this.#end()), DRAIN_MS).unref());
+    });
   }
 
   #end(): ConnectionLost {
@@ -89,6 +103,6 @@ class ChildLines implements Lines {
     const said = this.#complaint.trim();
     const last = said.split("\n").at(-1);
     const details = { exit_code: exitCode, signal: signalCode, stderr: said };
-    return new ConnectionLost(`${this.#program} ${how}${last ? `: ${last}` : ""}`, details);
+    return new ConnectionLost(`${this.name} ${how}${last ? `: ${last}` : ""}`, details);
   }
 }

@@ -31,12 +31,12 @@ export class Client implements AsyncDisposable {
   }
 
   /** Start a server of our own. It ends with `close`, or with us. */
-  static spawn(options: SpawnOptions = {}): Promise<Client> {
+  static async spawn(options: SpawnOptions = {}): Promise<Client> {
     return Client.#greeted(new RpcWire(startServer(options)));
   }
 
   /** Use a server that runs already, over TCP. */
-  static connect({ token, ...where }: ConnectOptions): Promise<Client> {
+  static async connect({ token, ...where }: ConnectOptions): Promise<Client> {
     return Client.#greeted(new RpcWire(connectTo(where)), token);
   }
 
@@ -127,9 +127,12 @@ export class Client implements AsyncDisposable {
     return new Journey(this.#wire, await this.request("journey/get_or_create", { user_id: userId }));
   }
 
-  /** Call a tool, as an agent would. What it refuses is an answer too, with `isError`. */
+  /**
+   * Call a tool, as an agent would. What it refuses is an answer too, with `isError`. Over HTTP `fetch` waits five minutes
+   * for it: a turn that may take longer is better run by a `Session`.
+   */
   callTool<Name extends ToolName>(name: Name, given: Tools[Name][0]): Promise<ToolResult<Tools[Name][1]>>;
-  callTool(name: string, given?: object): Promise<ToolResult>;
+  callTool<Name extends string>(name: Name extends ToolName ? never : Name, given?: object): Promise<ToolResult>;
   callTool(name: string, given: object = {}): Promise<ToolResult> {
     return this.#wire.tool(name, given);
   }

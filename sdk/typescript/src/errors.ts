@@ -13,7 +13,10 @@
  *     ├── GenerationConflict          somebody else has written the config in between
  *     ├── InvalidParams               the request is not a proper one
  *     ├── InternalError               the server failed
+ *     ├── Unauthorized                the server does not let us in
  *     └── ConnectionLost              the server is gone, or was never there
+ *
+ * A code that is not known here is a plain `RecollectError`.
  */
 
 import type { JsonObject } from "./operations.js";
@@ -47,30 +50,59 @@ export class StaleCursor extends RecollectError {}
 export class GenerationConflict extends RecollectError {}
 export class InvalidParams extends RecollectError {}
 export class InternalError extends RecollectError {}
+export class Unauthorized extends RecollectError {}
 
-/** The server is gone, or was never there. Everything that was under way fails with this; nothing waits for ever. */
+/**
+ * The server is gone, or was never there. Everything that was under way fails with this; nothing waits for ever.
+ * Of a server that we started, `details` has `exit_code`, `signal` and the end of its `stderr`.
+ */
 export class ConnectionLost extends RecollectError {
   constructor(message: string, details: JsonObject = {}) {
     super("CONNECTION_LOST", message, details);
   }
 }
 
-const BY_CODE: Readonly<Record<string, typeof RecollectError>> = {
-  SESSION_NOT_FOUND: SessionNotFound,
-  SESSION_BUSY: SessionBusy,
-  SESSION_NOT_RUNNING: SessionNotRunning,
-  REQUEST_CANCELLED: RequestCancelled,
-  PROVIDER_ERROR: ProviderError,
-  AGENT_ERROR: AgentError,
-  SESSION_PERSISTENCE_DISABLED: SessionPersistenceDisabled,
-  STALE_CURSOR: StaleCursor,
-  GENERATION_CONFLICT: GenerationConflict,
-  INVALID_PARAMS: InvalidParams,
-  INTERNAL_ERROR: InternalError,
-};
+const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
+  ["SESSION_NOT_FOUND", SessionNotFound],
+  ["SESSION_BUSY", SessionBusy],
+  ["SESSION_NOT_RUNNING", SessionNotRunning],
+  ["REQUEST_CANCELLED", RequestCancelled],
+  ["PROVIDER_ERROR", ProviderError],
+  ["AGENT_ERROR", AgentError],
+  ["SESSION_PERSISTENCE_DISABLED", SessionPersistenceDisabled],
+  ["STALE_CURSOR", StaleCursor],
+  ["GENERATION_CONFLICT", GenerationConflict],
+  ["INVALID_PARAMS", InvalidParams],
+  ["INTERNAL_ERROR", InternalError],
+  ["UNAUTHORIZED", Unauthorized],
+  ["FORBIDDEN_HOST", Unauthorized],
+  ["FORBIDDEN_ORIGIN", Unauthorized],
+]);
 
-/** The error of this code; one that this version does not know is a plain `RecollectError`. */
-export function errorOf(code: string, message: string, details?: JsonObject, sessionId?: string): RecollectError {
-  const Kind = BY_CODE[code] ?? RecollectError;
+/** What a status says by itself: of journeys, which have no other codes, and of an answer without a body of ours. */
+const BY_STATUS: ReadonlyMap<number, string> = new Map([
+  [400, "INVALID_PARAMS"],
+  [401, "UNAUTHORIZED"],
+  [403, "UNAUTHORIZED"],
+  [404, "INVALID_PARAMS"],
+  [408, "REQUEST_CANCELLED"],
+  [410, "STALE_CURSOR"],
+  [413, "INVALID_PARAMS"],
+  [499, "REQUEST_CANCELLED"],
+  [500, "INTERNAL_ERROR"],
+  [504, "REQUEST_CANCELLED"],
+]);
+
+/** The error that a code means. One that is a number, as HTTP has them, is kept in `details` as the `status`. */
+export function errorOf(
+  code: string | number,
+  message: string,
+  details: JsonObject = {},
+  sessionId?: string,
+): RecollectError {
+  if (typeof code === "number") {
+    return errorOf(BY_STATUS.get(code) ?? `HTTP_${code}`, message, { ...details, status: code }, sessionId);
+  }
+  const Kind = BY_CODE.get(code) ?? RecollectError;
   return new Kind(code, message, details, sessionId);
 }

@@ -2,15 +2,39 @@
 
 export { Client } from "./client.js";
 export type { SpawnOptions } from "./child.js";
-export * from "./errors.js";
+export {
+  AgentError,
+  ConnectionLost,
+  GenerationConflict,
+  InternalError,
+  InvalidParams,
+  ProviderError,
+  RecollectError,
+  RequestCancelled,
+  SessionBusy,
+  SessionNotFound,
+  SessionNotRunning,
+  SessionPersistenceDisabled,
+  StaleCursor,
+  Unauthorized,
+} from "./errors.js";
 export type * from "./events.js";
 export type { HttpOptions } from "./http.js";
 export { Journey } from "./journey.js";
-export type { DocumentRow, DocumentType, LinkOptions, NewDocument, QueryOptions, TimelineEntry } from "./journey.js";
+export type {
+  DocumentRow,
+  DocumentType,
+  JourneyHistory,
+  JourneySession,
+  LinkOptions,
+  NewDocument,
+  QueryOptions,
+  TimelineEntry,
+} from "./journey.js";
 export type * from "./operations.js";
 export type { ServerInfo } from "./rpc.js";
 export { DeferredSession, Session, type StartedSession } from "./session.js";
 export type { ConnectOptions } from "./socket.js";
 export { TurnStream } from "./stream.js";
 export type * from "./types.js";
-export type { Answer, Request, ToolResult } from "./wire.js";
+export type { Answer, EventsOptions, Request, ToolResult } from "./wire.js";

@@ -16,9 +16,22 @@ import type { Session } from "./session.js";
 import type { Wire } from "./wire.js";
 
 export type DocumentType = AddDocumentToJourneyRequest["document_type"];
+// The contract names what a row may have; a server of ours leaves nothing out.
 /** A document, as a list of them shows it. */
-export type DocumentRow = ListDocumentsAnswer["documents"][number];
-export type TimelineEntry = JourneyTimelineAnswer["entries"][number];
+export type DocumentRow = Required<ListDocumentsAnswer["documents"][number]>;
+/** A session, as a journey tells of it. */
+export type JourneySession = Required<QueryJourneyHistoryAnswer["sessions"][number]>;
+/** Sessions that were found, of `total_results`; documents where they were asked for. */
+export type JourneyHistory = Omit<QueryJourneyHistoryAnswer, "sessions" | "documents"> & {
+  sessions: JourneySession[];
+  documents?: DocumentRow[];
+};
+type Entry = JourneyTimelineAnswer["entries"][number];
+type EntryHead = Required<Pick<Entry, "entry_id" | "created_at">>;
+/** A session or a document, in its place in time. */
+export type TimelineEntry =
+  | (EntryHead & { entry_type: "session" } & Required<Pick<Entry, "summary" | "has_diagnosis">>)
+  | (EntryHead & { entry_type: "document" } & Required<Pick<Entry, "document_type" | "title">>);
 
 export interface QueryOptions {
   /** Words of summaries; any one of several is enough, and a `"quoted part"` must occur. Without: the newest. */
@@ -61,8 +74,8 @@ export class Journey {
   }
 
   /** Its sessions, by words of their summaries, by date, or the newest. */
-  query(options: QueryOptions = {}): Promise<QueryJourneyHistoryAnswer> {
-    return this.#wire.call("journey/query", {
+  async query(options: QueryOptions = {}): Promise<JourneyHistory> {
+    const found = await this.#wire.call("journey/query", {
       journey_id: this.id,
       query: options.query,
       from_date: options.fromDate,
@@ -70,6 +83,7 @@ export class Journey {
       limit: options.limit,
       include_documents: options.includeDocuments,
     });
+    return found as JourneyHistory;
   }
 
   /** Put a session into this journey, out of any other one. */
@@ -80,7 +94,8 @@ export class Journey {
 
   /** Sessions and documents, oldest first. */
   async timeline({ limit }: { limit?: number } = {}): Promise<TimelineEntry[]> {
-    return (await this.#wire.call("journey/timeline", { journey_id: this.id, limit })).entries;
+    const { entries } = await this.#wire.call("journey/timeline", { journey_id: this.id, limit });
+    return entries as TimelineEntry[];
   }
 
   addDocument({ type, title, content, metadata }: NewDocument): Promise<AddDocumentToJourneyAnswer> {
@@ -90,7 +105,8 @@ export class Journey {
 
   /** Its documents, newest first. */
   async documents(): Promise<DocumentRow[]> {
-    return (await this.#wire.call("document/list", { journey_id: this.id })).documents;
+    const { documents } = await this.#wire.call("document/list", { journey_id: this.id });
+    return documents as DocumentRow[];
   }
 
   /** One document, whole. */

@@ -6,6 +6,8 @@ import { StringDecoder } from "node:string_decoder";
 import type { ConnectionLost } from "./errors.js";
 
 export interface Lines {
+  /** Who is at the other end, for errors to say. */
+  readonly name: string;
   /** Be told of every line, and of the end; to be called once, before anything can have come. */
   listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void;
   send(line: string): void;

@@ -3,7 +3,7 @@
 /** A JSON object of which nothing more is known. */
 export type JsonObject = { [name: string]: unknown };
 
-/** Find where something was said or done in any past AI agent session on this machine (Claude Code, Codex and others): prompts, answers and tool outputs by default. Use it first whenever earlier work could help: 'how did we fix…', 'which command…', 'what was decided about…', an error message seen before. Write the query as the words you expect in the text; identifiers, paths and error codes match whole and in parts, and a "double-quoted part" must occur literally. Answers are short handles of about 150 tokens each, best first, never whole conversations. Next: `open` a hit's event_id for the full text, its turn_id for what happened around it, or its session_id for the whole course; or call this again with within_id to search inside one session or turn. To browse by date use list_sessions. */
+/** Find where something was said or done in any past AI agent session on this machine: prompts, answers and tool outputs by default. Use it first whenever earlier work could help: 'how did we fix…', 'which command…', 'what was decided about…', an error message seen before. Write the query as the words you expect in the text; identifiers, paths and error codes match whole and in parts, and a "double-quoted part" must occur literally. Answers are short handles of about 150 tokens each, best first, never whole conversations. Next: `open` a hit's event_id for the full text, its turn_id for what happened around it, or its session_id for the whole course; or call this again with within_id to search inside one session or turn. To browse by date use list_sessions. */
 export interface SearchSessionsRequest {
   /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. */
   query: string;
@@ -62,12 +62,18 @@ export interface SearchSessionsAnswer {
   };
   error?: {
     code: "invalid_request" | "invalid_id" | "unsupported_event_type" | "not_found" | "deadline_exceeded" | "internal_error";
+    message: string;
+    details: JsonObject;
   };
   warnings: string[];
-  performance: JsonObject;
+  performance: {
+    elapsed_ms: number;
+    sla_target_ms: number;
+    met_sla: boolean;
+  };
 }
 
-/** Show more about an id that search_sessions, list_sessions or open returned. A session id gives its metadata and one short summary per turn (about 150 tokens a turn); a turn id gives every event of it in one line each (about 80 tokens an event); an event id gives that event's full text, however long. Go from small to large: open the event first, then its turn for the context, and a whole session only when its course matters. Every answer has `traversal` with the ids of the neighbours and parents to open next; null means there is none. */
+/** Show more about an id that search_sessions, list_sessions or open returned. A session id gives its metadata and one short summary per turn (about 150 tokens a turn); a turn id gives every event of it in one line each (about 80 tokens an event); an event id gives that event's full text, however long. Go from small to large: open the event first, then its turn for the context, and a whole session only when its course matters. Every answer has `traversal` with the ids of the neighbours and parents to open next. */
 export interface OpenRequest {
   /** An id exactly as returned: session:…, turn:… or event:…. */
   id: string;
@@ -91,9 +97,15 @@ export interface OpenAnswer {
   };
   error?: {
     code: "invalid_request" | "invalid_id" | "unsupported_event_type" | "not_found" | "deadline_exceeded" | "internal_error";
+    message: string;
+    details: JsonObject;
   };
   warnings: string[];
-  performance: JsonObject;
+  performance: {
+    elapsed_ms: number;
+    sla_target_ms: number;
+    met_sla: boolean;
+  };
 }
 
 /** List the sessions that overlap a stretch of time, newest first: titles and metadata only, about 120 tokens each, no transcript text. Use it for 'what did I work on yesterday' or to find a session by date; to find by content use search_sessions. Next: `open` a listed session_id. */
@@ -145,9 +157,15 @@ export interface ListSessionsAnswer {
   };
   error?: {
     code: "invalid_request" | "invalid_id" | "unsupported_event_type" | "not_found" | "deadline_exceeded" | "internal_error";
+    message: string;
+    details: JsonObject;
   };
   warnings: string[];
-  performance: JsonObject;
+  performance: {
+    elapsed_ms: number;
+    sla_target_ms: number;
+    met_sla: boolean;
+  };
 }
 
 /** Trace layer 1: every event that contains an exact string (code, path, error text), newest session first. Unlike search_sessions it does not rank and finds parts of words. Next: get_event_details for a whole event, get_session_details for its session. */
@@ -468,14 +486,14 @@ export interface DeleteJourneyAnswer {
   document_count: number;
 }
 
-/** Create a live session and run its first turn; with initial_turn deferred, only register it. */
+/** Create a live session in this realm and run its first turn by an agent (recall answers from past sessions); initial_turn deferred only registers it. Next: meerkat_start_turn. */
 export interface MeerkatCreateSessionRequest {
   prompt?: string;
   initial_turn?: "immediate" | "deferred";
   labels?: { [name: string]: string };
-  /** recall (default), command, acp, or a name from the realm's config. */
+  /** recall (default), command, acp, or one of the config. */
   runner?: string;
-  /** Program and arguments, for runner command and acp. */
+  /** Program and arguments, for command and acp. */
   command?: string[];
   user_id?: string;
   journey_id?: string;
@@ -492,6 +510,8 @@ export type MeerkatCreateSessionAnswer = {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
+    /** By the length of what was said, where the agent tells no tokens. */
+    estimated?: boolean;
   };
   turns: number;
   tool_calls: number;
@@ -500,14 +520,11 @@ export type MeerkatCreateSessionAnswer = {
   session_id: string;
 };
 
-/** Continue a session with one more turn; SESSION_BUSY at once while one is running. */
+/** Continue a live session with one more turn, and wait for its answer. SESSION_BUSY at once while another turn runs: meerkat_interrupt ends that one. */
 export interface MeerkatStartTurnRequest {
-  /** A session's UUID, or realm:UUID. */
   session_id: string;
   prompt: string;
-  /** recall (default), command, acp, or a name from the realm's config. */
   runner?: string;
-  /** Program and arguments, for runner command and acp. */
   command?: string[];
 }
 
@@ -522,15 +539,16 @@ export interface MeerkatStartTurnAnswer {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
+    /** By the length of what was said, where the agent tells no tokens. */
+    estimated?: boolean;
   };
   turns: number;
   tool_calls: number;
   stop_reason: string;
 }
 
-/** Cancel the running turn of a session; interrupted is false when none runs. */
+/** Cancel the running turn of a live session, whichever process runs it, and wait until it has ended; interrupted is false when none runs. */
 export interface MeerkatInterruptRequest {
-  /** A session's UUID, or realm:UUID. */
   session_id: string;
 }
 
@@ -540,9 +558,8 @@ export interface MeerkatInterruptAnswer {
   interrupted: boolean;
 }
 
-/** State and usage of a session; never waits for a running turn. */
+/** State, labels and token usage of a live session; is_active while a turn runs, which it never waits for. Messages: meerkat_history. */
 export interface MeerkatReadRequest {
-  /** A session's UUID, or realm:UUID. */
   session_id: string;
 }
 
@@ -565,12 +582,15 @@ export interface MeerkatReadAnswer {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
+    /** By the length of what was said, where the agent tells no tokens. */
+    estimated?: boolean;
   };
+  turns: number;
+  runner: string;
 }
 
-/** Committed messages of a session, oldest first, in pages. */
+/** Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a turn that is running. Also of archived ones. */
 export interface MeerkatHistoryRequest {
-  /** A session's UUID, or realm:UUID. */
   session_id: string;
   /** Default 0. */
   offset?: number;
@@ -600,11 +620,13 @@ export interface MeerkatHistoryAnswer {
       cache_write_tokens: number;
       reasoning_tokens: number;
       total_tokens: number;
+      /** By the length of what was said, where the agent tells no tokens. */
+      estimated?: boolean;
     };
   }[];
 }
 
-/** Live sessions of the realm, last used first; archived ones are hidden. Labels must all match. */
+/** Live sessions of this realm, last used first, archived ones hidden; labels must all match. For all past sessions: list_sessions. */
 export interface MeerkatListRequest {
   labels?: { [name: string]: string };
   /** Default 0. */
@@ -633,13 +655,16 @@ export interface MeerkatListAnswer {
       cache_write_tokens: number;
       reasoning_tokens: number;
       total_tokens: number;
+      /** By the length of what was said, where the agent tells no tokens. */
+      estimated?: boolean;
     };
+    turns: number;
+    runner: string;
   }[];
 }
 
-/** End a session for good: hidden from lists, no more turns; its history stays. */
+/** End a live session for good: hidden from meerkat_list, no more turns; its history stays readable and findable by search_sessions. */
 export interface MeerkatArchiveRequest {
-  /** A session's UUID, or realm:UUID. */
   session_id: string;
 }
 
@@ -659,7 +684,7 @@ export interface SessionLocateAnswer {
   session_id: string;
 }
 
-/** Read (get), replace (set) or change (patch, RFC 7396) the config of the realm; every write raises its generation by 1. With expected_generation a write fails if somebody else has written in between. */
+/** Read (get), replace (set) or change (patch, RFC 7396) the realm's config. Every write raises its generation by 1; with a stale expected_generation nothing is written. */
 export interface MeerkatConfigRequest {
   action: "get" | "set" | "patch";
   config?: JsonObject;
@@ -703,6 +728,12 @@ export interface RealmGetAnswer {
   folder?: string;
   bytes?: number;
   config_generation?: number;
+  instances?: {
+    instance_id: string;
+    surface: string;
+    pid: number;
+    since: string;
+  }[];
 }
 
 /** Remove a realm with all in it. */
@@ -719,6 +750,12 @@ export interface RealmDeleteAnswer {
   folder?: string;
   bytes?: number;
   config_generation?: number;
+  instances?: {
+    instance_id: string;
+    surface: string;
+    pid: number;
+    since: string;
+  }[];
 }
 
 /** Remove generated realms nobody is at work in. */
@@ -734,11 +771,26 @@ export interface RealmPruneAnswer {
     folder?: string;
     bytes?: number;
     config_generation?: number;
+    instances?: {
+      instance_id: string;
+      surface: string;
+      pid: number;
+      since: string;
+    }[];
   }[];
 }
 
 /** JSON-RPC methods: what each takes and answers. */
 export interface Methods {
+  "journey/get_or_create": [GetOrCreateJourneyRequest, GetOrCreateJourneyAnswer];
+  "journey/query": [QueryJourneyHistoryRequest, QueryJourneyHistoryAnswer];
+  "document/add": [AddDocumentToJourneyRequest, AddDocumentToJourneyAnswer];
+  "journey/link": [LinkSessionToJourneyRequest, LinkSessionToJourneyAnswer];
+  "journey/timeline": [JourneyTimelineRequest, JourneyTimelineAnswer];
+  "document/list": [ListDocumentsRequest, ListDocumentsAnswer];
+  "document/get": [GetDocumentRequest, GetDocumentAnswer];
+  "document/delete": [DeleteDocumentRequest, DeleteDocumentAnswer];
+  "journey/delete": [DeleteJourneyRequest, DeleteJourneyAnswer];
   "session/create": [MeerkatCreateSessionRequest, MeerkatCreateSessionAnswer];
   "turn/start": [MeerkatStartTurnRequest, MeerkatStartTurnAnswer];
   "turn/interrupt": [MeerkatInterruptRequest, MeerkatInterruptAnswer];
@@ -789,6 +841,15 @@ export type ToolName = keyof Tools;
 
 /** Where each method is found over HTTP; a name in braces is an argument. */
 export const ROUTES: Readonly<Record<Method, string>> = {
+  "journey/get_or_create": "POST /journeys",
+  "journey/query": "GET /journeys/{journey_id}/history",
+  "document/add": "POST /journeys/{journey_id}/documents",
+  "journey/link": "POST /journeys/{journey_id}/sessions",
+  "journey/timeline": "GET /journeys/{journey_id}/timeline",
+  "document/list": "GET /journeys/{journey_id}/documents",
+  "document/get": "GET /journeys/{journey_id}/documents/{document_id}",
+  "document/delete": "DELETE /journeys/{journey_id}/documents/{document_id}",
+  "journey/delete": "DELETE /journeys/{journey_id}",
   "session/create": "POST /sessions",
   "turn/start": "POST /sessions/{session_id}/messages",
   "turn/interrupt": "POST /sessions/{session_id}/interrupt",

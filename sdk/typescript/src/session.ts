@@ -1,9 +1,11 @@
 /** A live session: run turn by turn, read, and archived. */
 
+import { errorOf } from "./errors.js";
+import type { SessionEvent } from "./events.js";
 import type { MeerkatArchiveAnswer, MeerkatInterruptAnswer } from "./operations.js";
 import { TurnStream } from "./stream.js";
-import type { HistoryPage, Message, PageOptions, RunnerOptions, SessionState, TurnResult } from "./types.js";
-import type { Listener, Wire } from "./wire.js";
+import type { HistoryPage, Message, PageOptions, SessionState, TurnOptions, TurnResult } from "./types.js";
+import type { EventsOptions, Listener, Wire } from "./wire.js";
 
 const LARGEST_PAGE = 1_000; // messages at once, the most that a server gives
 
@@ -26,12 +28,12 @@ export class Session {
   }
 
   /** Run one more turn, to its end. `SessionBusy` at once while one is running, here or anywhere. */
-  startTurn(prompt: string, options: RunnerOptions = {}): Promise<TurnResult> {
+  startTurn(prompt: string, options: TurnOptions = {}): Promise<TurnResult> {
     return this.#run(prompt, options, () => {});
   }
 
   /** Run one more turn, and see what happens as it happens. */
-  stream(prompt: string, options: RunnerOptions = {}): TurnStream {
+  stream(prompt: string, options: TurnOptions = {}): TurnStream {
     return new TurnStream((listener) => this.#run(prompt, options, listener));
   }
 
@@ -61,15 +63,59 @@ export class Session {
     }
   }
 
+  /**
+   * The events of its turns as they run in the server, whoever asked for them, until the session is archived. Over HTTP only.
+   * Where the connection breaks off, another one goes on from there; what cannot be told any more is a `stream_truncated`.
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
+    return this.#wire.events(this.id, options);
+  }
+
   /** End the session for good: hidden from lists, no more turns. Its history stays. */
   archive(): Promise<MeerkatArchiveAnswer> {
     return this.#wire.call("session/archive", { session_id: this.id });
   }
 
-  async #run(prompt: string, { runner, command }: RunnerOptions, listener: Listener): Promise<TurnResult> {
-    const params = { session_id: this.id, prompt, runner, command: command?.slice() };
-    this.#result = await this.#wire.turn(params, listener);
-    return this.#result;
+  async #run(prompt: string, { runner, command, signal }: TurnOptions, listener: Listener): Promise<TurnResult> {
+    if (signal?.aborted) throw errorOf("REQUEST_CANCELLED", "the turn was aborted before it began", {}, this.id);
+    const turn = new Interruptible(this, listener);
+    signal?.addEventListener("abort", turn.abort);
+    try {
+      const params = { session_id: this.id, prompt, runner, command: command?.slice() };
+      this.#result = await this.#wire.turn(params, turn.hear);
+      return this.#result;
+    } finally {
+      signal?.removeEventListener("abort", turn.abort);
+    }
+  }
+}
+
+/** A turn that can be aborted from its first event on: before, the turn that runs may be somebody else's. */
+class Interruptible {
+  readonly #session: Session;
+  readonly #listener: Listener;
+  #hasBegun = false;
+  #isAborted = false;
+
+  constructor(session: Session, listener: Listener) {
+    this.#session = session;
+    this.#listener = listener;
+  }
+
+  readonly hear = (event: SessionEvent): void => {
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
+    this.#listener(event);
+    if (isFirst && this.#isAborted) this.#interrupt();
+  };
+
+  readonly abort = (): void => {
+    this.#isAborted = true;
+    if (this.#hasBegun) this.#interrupt();
+  };
+
+  #interrupt(): void {
+    this.#session.interrupt().catch(() => {}); // how the turn ended is told by the turn
   }
 }
 

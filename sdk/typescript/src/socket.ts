@@ -20,17 +20,19 @@ export function connectTo({ host = "127.0.0.1", port }: Omit<ConnectOptions, "to
 }
 
 class SocketLines implements Lines {
+  readonly name: string;
   readonly #socket: Socket;
   readonly #gone: Promise<ConnectionLost>;
 
-  constructor(socket: Socket, where: string) {
+  constructor(socket: Socket, name: string) {
+    this.name = name;
     this.#socket = socket;
     let why = "the server closed the connection";
     socket.on("error", (error) => {
       why = error.message;
     });
     this.#gone = new Promise((resolve) => {
-      socket.on("close", () => resolve(new ConnectionLost(`${where}: ${why}`)));
+      socket.on("close", () => resolve(new ConnectionLost(`${name}: ${why}`)));
     });
   }
 

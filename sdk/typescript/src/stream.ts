@@ -18,9 +18,10 @@ import type { Listener } from "./wire.js";
 export class TurnStream implements AsyncIterable<SessionEvent> {
   /** What the turn came to. */
   readonly result: Promise<TurnResult>;
-  readonly #events: SessionEvent[] = [];
+  #events: SessionEvent[] = []; // those before #next have been looked at
+  #next = 0;
   #isOver = false;
-  #wake: () => void = () => {};
+  #waiting: (() => void)[] = [];
 
   /** `start` runs the turn; its promise settles after the last event. */
   constructor(start: (listener: Listener) => Promise<TurnResult>) {
@@ -36,11 +37,24 @@ export class TurnStream implements AsyncIterable<SessionEvent> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent, void, undefined> {
     for (;;) {
-      const event = this.#events.shift();
+      const event = this.#take();
       if (event !== undefined) yield event;
       else if (this.#isOver) break;
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
+      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     await this.result;
+  }
+
+  #take(): SessionEvent | undefined {
+    const event = this.#events[this.#next];
+    if (event !== undefined) this.#next += 1;
+    else [this.#events, this.#next] = [[], 0];
+    return event;
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
   }
 }

@@ -44,6 +44,11 @@ export interface RunnerOptions {
   command?: readonly string[];
 }
 
+export interface TurnOptions extends RunnerOptions {
+  /** Interrupts the turn when it is aborted; the turn then rejects with `RequestCancelled`. */
+  signal?: AbortSignal;
+}
+
 /** A session to be made, without its first turn. */
 export interface DeferredOptions extends RunnerOptions {
   labels?: Readonly<Record<string, string>>;

@@ -18,6 +18,13 @@ export interface ToolResult<Structured = JsonObject> {
   isError?: boolean;
 }
 
+export interface EventsOptions {
+  /** Go on after the event of this `sequence`. Default: from now on, or from the beginning of the turn that runs. */
+  after?: number;
+  /** Ends the loop when it is aborted. */
+  signal?: AbortSignal;
+}
+
 export interface Wire {
   /** Ask, and get the answer. Rejects with a `RecollectError` and nothing else. */
   call<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>>;
@@ -28,6 +35,20 @@ export interface Wire {
   /** Call a tool. */
   tool(name: string, given: object): Promise<ToolResult>;
 
+  /** The events of a session's turns, whoever asked for them, until the session is archived. */
+  events(sessionId: string, options: EventsOptions): AsyncGenerator<SessionEvent, void, undefined>;
+
   /** Let go of the server. What is under way fails with `ConnectionLost`. */
   close(): Promise<void>;
+}
+
+/** A session's id, also of `<realm>:<id>`: events name it so. */
+export function bare(locator: string): string {
+  return locator.slice(locator.lastIndexOf(":") + 1).toLowerCase();
+}
+
+/** The session that a request is about, if it is about one. */
+export function sessionOf(params: object): string | undefined {
+  const named = (params as JsonObject)["session_id"];
+  return typeof named === "string" ? bare(named) : undefined;
 }

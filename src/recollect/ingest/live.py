@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 
@@ -47,10 +48,19 @@ class LiveReader:
             path = live.path.with_name(self.name)  # there is no such file; it is what the session is known by
         stamp = Stamp(row.messages, row.updated_at * 1_000_000, 0)
         self.keeper = Keeper(archive, indexer, settings, Log(SOURCE, FORMAT, path, stamp))
+        session = session_id(SOURCE.name, self.name)
         known = archive.cursor(path_text(path))
-        self.cursor = known or Cursor(path=path_text(path), source=SOURCE.name, session=session_id(SOURCE.name, self.name))
+        if known is not None and not self._is_read(known):
+            archive.empty_session(session, known.path)
+            known = None
+        self.cursor = known or Cursor(path=path_text(path), source=SOURCE.name, session=session)
         if known is not None and known.state is not None:
             self.keeper.states = msgspec.msgpack.decode(known.state, type=Progress).sessions
+
+    def _is_read(self, cursor: Cursor) -> bool:
+        """Whether the last message that was read still stands where it did: somebody may have cut its file."""
+        last = self.live.messages(self.row.id, cursor.line - 1, 1) if cursor.line else [b""]
+        return [crc32(body) for body in last] == [cursor.crc]
 
     def read(self, transaction: Grouped, report: Report) -> None:
         report.files_read += 1
@@ -59,6 +69,7 @@ class LiveReader:
             for number, body in enumerate(bodies, self.cursor.line + 1):
                 entries += said(self.name, number, _message.decode(body))
             self.cursor.line += len(bodies)
+            self.cursor.crc = crc32(bodies[-1])
             report.lines += len(bodies)
             report.bytes += sum(map(len, bodies))
             try:

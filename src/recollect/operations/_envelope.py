@@ -17,6 +17,8 @@ CODES = {
     ErrorKind.DEADLINE: "deadline_exceeded",
 }
 INTERNAL = "internal_error"
+ERROR = {"code": {"enum": [*CODES.values(), INTERNAL]}, "message": {"type": "string"}, "details": {"type": "object"}}
+PERFORMANCE = {"elapsed_ms": {"type": "number"}, "sla_target_ms": {"type": "integer"}, "met_sla": {"type": "boolean"}}
 
 
 class Answer(Struct):
@@ -68,8 +70,8 @@ def schemas(tool: str, data: dict[str, Any]) -> dict[str, Any]:
         "tool": {"type": "string"},
         "request": {"type": "object"},
         "data": data,
-        "error": {**error, "properties": {"code": {"enum": [*CODES.values(), INTERNAL]}}},
+        "error": {**error, "properties": ERROR},
         "warnings": {"type": "array", "items": {"type": "string"}},
-        "performance": {"type": "object", "required": ["elapsed_ms", "sla_target_ms", "met_sla"]},
+        "performance": {"type": "object", "required": list(PERFORMANCE), "properties": PERFORMANCE},
     }
     return {"output_schema": {**frame, "properties": outline}, "answer_schema": {**frame, "properties": whole}}

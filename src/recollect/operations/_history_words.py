@@ -80,6 +80,7 @@ SEARCH: dict[str, Any] = {
             "event_types": {
                 "type": ["array", "null"],
                 "items": {"type": "string", "enum": list(SEARCHABLE)},
+                "minItems": 1,
                 "description": "Which kinds of events to search. Default: user_input, assistant_response, tool_response. "
                 "Add tool_call to find commands by their arguments, reasoning for the agent's thinking.",
             },

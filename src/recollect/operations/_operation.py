@@ -94,6 +94,7 @@ class Door(Struct, frozen=True, kw_only=True):
     http: str = ""  # such as `POST /sessions/{session_id}/messages`; a name in braces is an argument
     implies: dict[str, Any] = {}  # arguments that this name stands for
     headers: dict[str, str] = {}  # HTTP headers that give an argument which was not given otherwise
+    input_schema: JsonSchema | None = None  # of what it takes, where that is not all that the operation takes
 
     def arguments(self, given: dict[str, Any]) -> dict[str, Any]:
         """What was given, with what this name stands for and so nobody else may say."""

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.errors import BadRequest, ProviderFault
-from recollect.operations import ask
 from recollect.operations._operation import Clock
 from recollect.realms import Realm
 from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
@@ -76,6 +75,8 @@ def _runner(realm: Realm, kind: str) -> Runner:
 
 def recall(realm: Realm, given: Assignment) -> Generator[Output, None, None]:
     """Answer from the realm's own history, with sources and without a model: search, then details, then the words."""
+    from recollect.operations import ask  # heavy: a server that is only asked for tools does not wait for it
+
     call = f"recall-{given.session}"
     yield Called(call, TOOL, {"query": given.prompt})
     found = ask.gather(realm, given.prompt, Clock.now())

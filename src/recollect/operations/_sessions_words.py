@@ -30,7 +30,7 @@ COMMAND = {**WORDS, "description": "Program and arguments, for command and acp."
 RUNNER = {"type": "string", "description": "recall (default), command, acp, or one of the config."}
 OFFSET = {"type": "integer", "minimum": 0, "default": 0}
 LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_PAGE, "default": DEFAULT_PAGE}
-USAGE = told(
+COUNTS = told(
     input_tokens=COUNT,
     output_tokens=COUNT,
     cache_read_tokens=COUNT,
@@ -38,6 +38,8 @@ USAGE = told(
     reasoning_tokens=COUNT,
     total_tokens=COUNT,
 )
+ESTIMATED = {"type": "boolean", "description": "By the length of what was said, where the agent tells no tokens."}
+USAGE = {**COUNTS, "properties": {**COUNTS["properties"], "estimated": ESTIMATED}}
 RAN = told(session_id=ID, text=TEXT, usage=USAGE, turns=COUNT, tool_calls=COUNT, stop_reason=TEXT)
 SESSION = told(
     session_id=ID,
@@ -51,6 +53,8 @@ SESSION = told(
     is_active={"type": "boolean"},
     labels=LABELS,
     usage=USAGE,
+    turns=COUNT,
+    runner=TEXT,
 )
 MESSAGE = {
     "type": "object",
@@ -92,8 +96,8 @@ CREATE: dict[str, Any] = {
         labels=LABELS,
         runner=RUNNER,
         command=COMMAND,
-        user_id=TEXT,
-        journey_id=TEXT,
+        user_id=ID,
+        journey_id=ID,
     ),
     "answer_schema": {"anyOf": [RAN, told(session_id=ID)]},
     "doors": (Door(rpc="session/create", http="POST /sessions", headers={"x-device-id": "user_id"}),),
@@ -188,6 +192,7 @@ LOCATE: dict[str, Any] = {
     "answer_schema": told(session_id=ID),
     "is_tool": False,
 }
+SETTINGS = {"type": "object"}
 CONFIG: dict[str, Any] = {
     "name": "meerkat_config",
     "title": "Realm config",
@@ -198,15 +203,25 @@ CONFIG: dict[str, Any] = {
     "input_schema": shape(
         ["action"],
         action={"type": "string", "enum": list(ACTIONS)},
-        config={"type": "object"},
-        patch={"type": "object"},
-        expected_generation={"type": "integer", "minimum": 0},
+        config=SETTINGS,
+        patch=SETTINGS,
+        expected_generation=COUNT,
     ),
-    "answer_schema": told(config={"type": "object"}, generation=COUNT, realm_id=TEXT, instance_id=TEXT, backend=TEXT),
+    "answer_schema": told(config=SETTINGS, generation=COUNT, realm_id=TEXT, instance_id=TEXT, backend=TEXT),
     "doors": (
-        Door(rpc="config/get", http="GET /config", implies={"action": "get"}),
-        Door(rpc="config/set", http="PUT /config", implies={"action": "set"}),
-        Door(rpc="config/patch", http="PATCH /config", implies={"action": "patch"}),
+        Door(rpc="config/get", http="GET /config", implies={"action": "get"}, input_schema=shape([])),
+        Door(
+            rpc="config/set",
+            http="PUT /config",
+            implies={"action": "set"},
+            input_schema=shape(["config"], config=SETTINGS, expected_generation=COUNT),
+        ),
+        Door(
+            rpc="config/patch",
+            http="PATCH /config",
+            implies={"action": "patch"},
+            input_schema=shape(["patch"], patch=SETTINGS, expected_generation=COUNT),
+        ),
     ),
     "writes": True,
 }

@@ -15,12 +15,15 @@ from pathlib import Path
 from recollect.errors import StoreFault
 from recollect.realms.names import uuid7
 from recollect.runners import Cancel
-from recollect.store.live import LeaseRow, Live, live_of
+from recollect.store._database import file_at
+from recollect.store.live import LeaseRow, Live, RunningRow, live_of
 from recollect.store.lock import exclusive, is_held
 
 BEAT_S = 5.0
 STALE_S = 30.0  # without a beat, a holder counts as gone
 LOOK_S = 0.2  # seconds between two looks whether another process wants a turn of ours to end
+RETRY_S = 1.0  # seconds between two attempts to end a turn in a database that cannot be written
+GONE_WITHIN_S = 5.0  # seconds in which a turn that is to end has ended
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 log = logging.getLogger(__name__)
@@ -58,11 +61,14 @@ class Lease(threading.Thread):
         self.holder = str(uuid7())
         self._row = LeaseRow(self.holder, instance, surface, os.getpid(), time.time_ns() // 1_000_000, boot(), steady_ms())
         self._realm = realm
+        self._lock = live_of(realm).parent / _lock(self.holder)
         self._turns: dict[bytes, tuple[Cancel, Callable[[], bool]]] = {}
+        self._left: list[RunningRow] = []  # turns that are over, though the database could not be told
         self._changed = threading.Condition()
         self._closing = False
         self._stack = ExitStack()
-        self._stack.enter_context(exclusive(live_of(realm).parent, _lock(self.holder)))
+        self._stack.enter_context(exclusive(self._lock.parent, self._lock.name))
+        self._file = file_at(self._lock)
         try:
             with Live(realm) as live:
                 _sweep(live)
@@ -72,6 +78,15 @@ class Lease(threading.Thread):
             raise
         self.start()
 
+    def is_in_place(self) -> bool:
+        """Whether others can still see it: somebody may have deleted the folder that its lock is in."""
+        return file_at(self._lock) == self._file
+
+    def beaten(self) -> LeaseRow:
+        """The lease as of now."""
+        row = self._row
+        return LeaseRow(row.holder, row.instance, row.surface, row.pid, row.began_at, row.boot, steady_ms())
+
     def hold(self, token: bytes, cancel: Cancel, is_unwanted: Callable[[], bool]) -> None:
         """A turn of ours has begun: others may ask for its end, and so may whoever asked for it."""
         with self._changed:
@@ -79,8 +94,16 @@ class Lease(threading.Thread):
             self._changed.notify_all()
 
     def let_go(self, token: bytes) -> None:
+        """A turn of ours is over, and what came of it is committed."""
         with self._changed:
             self._turns.pop(token, None)
+            self._changed.notify_all()
+
+    def end_later(self, turn: RunningRow) -> None:
+        """Give a session free as soon as the database can be written again."""
+        with self._changed:
+            self._left.append(turn)
+            self._changed.notify_all()
 
     def cancel(self, token: bytes) -> bool:
         """End a turn at once, if it is one of ours."""
@@ -91,47 +114,57 @@ class Lease(threading.Thread):
         return turn is not None
 
     def close(self) -> None:
-        """Cancel what still runs, and give the lease back."""
+        """Cancel what still runs, wait until it is committed, and give the lease back."""
         with self._changed:
+            for cancel, _ in self._turns.values():
+                _cancel_beside(cancel)
+            self._changed.wait_for(lambda: not self._turns, GONE_WITHIN_S)
             self._closing = True
-            turns = list(self._turns.values())
             self._changed.notify_all()
-        for cancel, _ in turns:
-            cancel.set()
         self.join()
         self._stack.close()
-        (live_of(self._realm).parent / _lock(self.holder)).unlink(missing_ok=True)
+        self._lock.unlink(missing_ok=True)
 
     def run(self) -> None:
         beat_at = time.monotonic() + BEAT_S
-        with Live(self._realm) as live:
-            while self._wait(beat_at):
-                try:
-                    if time.monotonic() >= beat_at:
-                        beat_at = time.monotonic() + BEAT_S
-                        live.beat(self._beaten())
-                    self._look(live)
-                except StoreFault as fault:  # a full disk may have room again at the next beat
-                    log.warning("The lease could not be renewed: %s", fault)
+        live: Live | None = None
+        while self._wait(beat_at):
             try:
-                live.release(self.holder)
-            except StoreFault as fault:
-                log.warning("The lease could not be given back: %s", fault)
+                live = self._following(live)
+                if time.monotonic() >= beat_at:
+                    beat_at = time.monotonic() + BEAT_S
+                    live.beat(self.beaten())
+                self._end_left(live)
+                self._look(live)
+            except StoreFault as fault:  # a full disk may have room again at the next beat
+                log.warning("The lease could not be renewed: %s", fault)
+        try:
+            live = self._following(live)
+            self._end_left(live)
+            live.release(self.holder)
+        except StoreFault as fault:
+            log.warning("The lease could not be given back: %s", fault)
+        if live is not None:
+            live.close()
+
+    def _following(self, live: Live | None) -> Live:
+        """The database of the realm. One that was deleted takes no beats that anybody would hear."""
+        if live is not None and live.file == file_at(live.path):
+            return live
+        if live is not None:
+            live.close()
+        return Live(self._realm)
 
     def _wait(self, beat_at: float) -> bool:
         """Until there is something to do: soon while turns run, else at the next beat. False: nothing any more."""
         with self._changed:
-            rest = max(0.0, beat_at - time.monotonic())
+            rest = max(0.0, min(beat_at - time.monotonic(), RETRY_S if self._left else BEAT_S))
             if self._turns:
                 rest = min(rest, LOOK_S)
                 self._changed.wait_for(lambda: self._closing, rest)
             else:
                 self._changed.wait_for(lambda: self._closing or self._turns, rest)
             return not self._closing
-
-    def _beaten(self) -> LeaseRow:
-        row = self._row
-        return LeaseRow(row.holder, row.instance, row.surface, row.pid, row.began_at, row.boot, steady_ms())
 
     def _look(self, live: Live) -> None:
         """End the turns that somebody wants to end, or has ended."""
@@ -141,8 +174,21 @@ class Lease(threading.Thread):
             return
         wanted = live.wanted(self.holder)
         for token, (cancel, is_unwanted) in ours.items():
-            if token not in wanted or is_unwanted():  # in a thread: to end a program may take it longer than a beat
-                threading.Thread(target=cancel.set, daemon=True).start()
+            if not cancel.is_set() and (token not in wanted or is_unwanted()):
+                _cancel_beside(cancel)
+
+    def _end_left(self, live: Live) -> None:
+        with self._changed:
+            left = list(self._left)
+        for turn in left:
+            live.end(turn)
+        with self._changed:
+            self._left = self._left[len(left) :]
+
+
+def _cancel_beside(cancel: Cancel) -> None:
+    """In a thread: to end a program may take it longer than a beat."""
+    threading.Thread(target=cancel.set, daemon=True).start()
 
 
 def _sweep(live: Live) -> None:

@@ -7,11 +7,12 @@ another one has the right, that one does the work, because it looks for it (`wat
 import logging
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from recollect.errors import Busy, StoreFault
 from recollect.settings import Settings
-from recollect.store.live import Live, live_of
+from recollect.store import archive_of, file_at
 from recollect.store.lock import is_held
 
 WITHIN_S = 1.0  # seconds that a reader waits for what was committed before it asked; another process may be busy for long
@@ -26,12 +27,12 @@ log = logging.getLogger(__name__)
 class Publishing:
     """Of one realm, for all threads of a process."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: Settings, changes: Callable[[], int]) -> None:
+        """`changes` grows with whatever is committed of live sessions, and is 0 where there never were any."""
         self._folder = folder
         self._settings = settings
-        self._database = live_of(folder)
-        self._local = threading.local()
-        self._level_at = -1  # the change up to which the archive is known to be level
+        self._changes = changes
+        self._known: tuple[object, int] = (None, -1)  # an archive's file, and up to which change it is level
         self._rest_until = 0.0
         self._work = threading.Event()
         self._pause = threading.Event()
@@ -50,22 +51,23 @@ class Publishing:
 
     def level(self, within_s: float = WITHIN_S) -> bool:
         """Wait until all that is committed now can be read in the archive; False where that took too long."""
-        if not self._database.exists():
-            return True
         try:
-            return self._level(within_s)
+            wanted = self._changes()
+            return wanted == 0 or self._level(wanted, within_s)
         except StoreFault as fault:  # what is in the archive can be read nevertheless
             log.warning("Live sessions could not be published: %s", fault)
             return False
 
-    def _level(self, within_s: float) -> bool:
-        wanted = self._changes()
+    def _level(self, wanted: int, within_s: float) -> bool:
         until = time.monotonic() + (within_s if time.monotonic() > self._rest_until else 0)
-        while self._level_at < wanted:
-            with self._publishing:  # one of our threads does it for all
-                if self._level_at < wanted:
-                    self._level_at = self._published(wanted)
-            if self._level_at >= wanted:
+        while not self._is_level(wanted):
+            if self._publishing.acquire(timeout=max(0.0, until - time.monotonic())):  # one of our threads does it for all
+                try:
+                    if not self._is_level(wanted):
+                        self._publish(wanted)
+                finally:
+                    self._publishing.release()
+            if self._is_level(wanted):
                 break
             if time.monotonic() >= until:
                 self._rest_until = time.monotonic() + REST_S
@@ -73,24 +75,23 @@ class Publishing:
             time.sleep(STEP_S)
         return True
 
-    def _changes(self) -> int:
-        live: Live | None = getattr(self._local, "live", None)
-        if live is None:
-            live = self._local.live = Live(self._folder)
-        return live.changes()
+    def _is_level(self, wanted: int) -> bool:
+        file, level = self._known
+        return level >= wanted and file == file_at(archive_of(self._folder))
 
-    def _published(self, wanted: int) -> int:
-        """Publish, unless another process does; up to which change the archive is level now."""
+    def _publish(self, wanted: int) -> None:
+        """Publish, unless another process does; and learn up to which change the archive is level now."""
         from recollect.ingest import publish  # heavy
         from recollect.ingest.live import level_of  # heavy, and not needed before the first live session
 
         known = level_of(self._folder)
-        if known >= wanted or is_held(self._folder):
-            return known
-        try:
-            return publish(self._folder, self._settings)
-        except Busy:
-            return level_of(self._folder)
+        if not wanted <= known <= self._changes() and not is_held(self._folder):
+            try:
+                known = publish(self._folder, self._settings)
+            except Busy:
+                known = level_of(self._folder)
+        is_ours = known <= self._changes()  # more than there are were counted by another database
+        self._known = file_at(archive_of(self._folder)), known if is_ours else -1
 
     def close(self) -> None:
         """Publish what is left, and stop."""

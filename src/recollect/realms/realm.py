@@ -96,7 +96,7 @@ class Realm:
     @cached_property
     def publishing(self) -> Publishing:
         """Brings what is committed of live sessions into the archive."""
-        return Publishing(self.folder, self.settings)
+        return Publishing(self.folder, self.settings, lambda: self.live.changes())
 
     def close(self) -> None:
         """End what runs in this realm by this process, and let everybody find what it came to."""

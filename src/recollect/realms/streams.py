@@ -149,6 +149,11 @@ class Streams:
             for listener in self._listeners.get(session, ()):
                 listener.feed(event)
 
+    def last(self, session: str) -> int:
+        """The sequence of the last event that was told here of a session, also of a turn that could not be committed."""
+        with self._changing:
+            return self._last.get(session, 0)
+
     def finish(self, session: str) -> None:
         with self._changing:
             self._running.pop(session, None)

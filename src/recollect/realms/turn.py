@@ -1,12 +1,16 @@
 """One turn while it runs: what the agent says and does becomes events for those who listen, and messages to commit."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from recollect.errors import AgentFault
 from recollect.model import Usage
+from recollect.redact import redact_all
 from recollect.runners import Called, Ended, Kept, Output, Returned, Said, Spent, Thought
 from recollect.store.live import Message
 
@@ -34,6 +38,18 @@ def notice(kind: str, text: str, at: int) -> Message:
     return {"role": "system_notice", "content": text, "kind": kind, "created_at": dated(at)}
 
 
+def bodies_of(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
+    """Messages as they are kept: without secrets, and without halves of surrogate pairs, which are no text."""
+    return [_body(redact_all(message) if redact else message) for message in messages]
+
+
+def _body(message: Message) -> bytes:
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+
+
 class Turn:
     """What came of a turn so far."""
 
@@ -48,7 +64,8 @@ class Turn:
         self._tell = tell
         self._told: Usage | None = None
         self._length = 0
-        self._messages: list[Message] = [asked(prompt, now_ms())]
+        self.began_at = now_ms()
+        self._messages: list[Message] = [asked(prompt, self.began_at)]
         self._pieces: list[str] = []  # of the block that is being said
         self.emit("turn_started", turn=ordinal)
 
@@ -66,6 +83,7 @@ class Turn:
                 self.emit("reasoning_delta", delta=text)
             case Called(identity, name, given):
                 self.tool_calls += 1
+                self._settle()
                 self._blocks().append({"type": "tool_use", "id": identity, "name": name, "input": given})
                 self.emit("tool_call", id=identity, name=name, input=given)
             case Returned(identity, content, is_error):

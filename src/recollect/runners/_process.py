@@ -12,17 +12,20 @@ from typing import Any
 from recollect.errors import BadRequest, ProviderFault
 
 GRACE_S = 2.0  # seconds between asking a program to end and ending it
+STRAY_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
+MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
 STEP_S = 0.02
 PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
 BEGAN = 19  # and when, in ticks since the machine started
 
 
-def start(command: Sequence[str], folder: Path, **more: Any) -> "subprocess.Popen[bytes]":
+def start(command: Sequence[str], folder: Path, mark: str = "", **more: Any) -> "subprocess.Popen[bytes]":
     """Begin a program, or say why not. Nothing of it reaches our own terminal."""
     if not command:
         raise BadRequest("this runner needs a command: a program and its arguments", field="command")
+    environment = {**os.environ, MARK: mark} if mark else None
     try:
-        return subprocess.Popen(command, cwd=folder, start_new_session=True, **more)
+        return subprocess.Popen(command, cwd=folder, start_new_session=True, env=environment, **more)
     except FileNotFoundError as reason:
         missing = f"The folder {folder} is not there." if not folder.is_dir() else f"There is no program {command[0]!r}."
         raise ProviderFault(missing, command=list(command)) from reason
@@ -55,6 +58,26 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
     _tell(group, members, signal.SIGKILL)
 
 
+def stop_strays(mark: str) -> None:
+    """End what a turn started and its programs let go of: what left their group still has their environment."""
+    strays = _marked(mark)
+    _tell_each(strays, signal.SIGTERM)
+    until = time.monotonic() + STRAY_GRACE_S
+    while any(map(is_alive, strays)) and time.monotonic() < until:
+        time.sleep(STEP_S)
+    _tell_each(_marked(mark), signal.SIGKILL)
+
+
+def _marked(mark: str) -> set[int]:
+    word = f"{MARK}={mark}".encode()
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # gone, or another person's
+            if word in (entry / "environ").read_bytes().split(b"\0"):
+                found.add(int(entry.name))
+    return found
+
+
 def _exists(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -68,9 +91,13 @@ def _exists(group: int) -> bool:
 def _tell(group: int, members: set[int], number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    for member in members:
+    _tell_each(members, number)
+
+
+def _tell_each(processes: set[int], number: int) -> None:
+    for process in processes:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(member, number)
+            os.kill(process, number)
 
 
 def is_alive(pid: int) -> bool:

@@ -108,6 +108,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
     state: dict[str, Any] = {}  # what the runner `Kept` in the turn before
     history: Callable[[], list[dict[str, Any]]] = list  # the committed messages so far, oldest first
     started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
+    mark: str = ""  # of this turn, for the environment of what it starts: `start` takes it
 
 
 Runner: TypeAlias = Callable[[Assignment], Generator[Output, None, None]]

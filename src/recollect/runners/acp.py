@@ -35,7 +35,7 @@ def run(given: Assignment, start_s: float = START_S) -> Generator[Output, None, 
     if given.cancel.is_set():
         return
     pipe = subprocess.PIPE
-    process = start(given.command, given.folder, stdin=pipe, stdout=pipe, stderr=pipe)
+    process = start(given.command, given.folder, given.mark, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
         given.started(process.pid)
         yield from _outputs(given, process, Talk(given, process, policy, start_s))

@@ -1,9 +1,11 @@
 """`command`: any program that reads a prompt on standard input and writes an answer on standard output."""
 
 import codecs
+import math
 import os
 import selectors
 import subprocess
+import time
 from collections.abc import Generator, Iterator
 
 from recollect.errors import AgentFault
@@ -13,15 +15,16 @@ from recollect.runners._runner import Assignment, Output, Said
 CHUNK = 65_536  # bytes of an answer that are passed on at once
 COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 DRAIN_S = 0.3  # seconds that what a finished program left in its pipes may take; its children may hold them open for ever
+LAST_S = 2.0  # seconds after which nothing more is heard of them, however much they write
 POLL_S = 0.05  # seconds between two looks at a program, where the system cannot tell of its end
 
 
 def run(given: Assignment) -> Generator[Output, None, None]:
     """The program's output as it comes. It is ended with all that it started when the turn is cancelled."""
     pipe = subprocess.PIPE
-    process = start(given.command, given.folder, stdin=pipe, stdout=pipe, stderr=pipe)
-    given.started(process.pid)
+    process = start(given.command, given.folder, given.mark, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
+        given.started(process.pid)
         with given.cancel.calling(lambda: stop(process)):
             talk = _Talk(process, given.prompt.encode("utf-8", "replace"))
             yield from (Said(text) for text in talk.answers() if text)
@@ -75,10 +78,10 @@ class _Talk:
 
     def _pump(self, ended: int | None) -> Iterator[str]:
         """Until both ends of output are closed, or the program is gone and nothing more comes."""
-        over = False
+        over, last = False, math.inf
         while self._open() & {self._out, self._error}:
             ready = [key.fd for key, _ in self._waiting.select(DRAIN_S if over else None if ended is not None else POLL_S)]
-            if over and not ready:
+            if (over and not ready) or time.monotonic() > last:
                 return
             for stream in ready:
                 if stream == ended:
@@ -89,6 +92,7 @@ class _Talk:
                 else:
                     yield self._take(stream)
             over = over or (ended is None and self._process.poll() is not None)
+            last = min(last, time.monotonic() + LAST_S) if over else last
 
     def _open(self) -> set[int]:
         return {key.fd for key in self._waiting.get_map().values()}

@@ -64,6 +64,8 @@ def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int
             db.execute("PRAGMA query_only = ON")
     except sqlite3.Error as reason:
         raise fault(reason, path) from reason
+    except OSError as reason:
+        raise StoreFault(f"The {path.stem} {path} cannot be opened: {reason.strerror}.") from reason
     return db
 
 

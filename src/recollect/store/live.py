@@ -4,8 +4,9 @@ A database of its own: any process may begin and commit a turn at any time, also
 archive for minutes. Every question of who may do what is decided inside one transaction.
 """
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import NoSession, SessionBusy
-from recollect.store._database import Database, file_at, transaction
+from recollect.store._database import Database, file_at, roll_back, transaction
 
 Message = dict[str, Any]
 
@@ -70,6 +71,7 @@ class LeaseRow(Struct, frozen=True):
     beat: int
 
 
+CACHE_KB = 1_024  # of pages kept in memory: every turn that runs has a connection of its own
 FIELDS = LiveRow.__struct_fields__
 JSON = ("labels", "command", "kept", "usage")
 COLUMNS = ", ".join(FIELDS)
@@ -81,13 +83,22 @@ class Live(Database):
     """One connection for one thread."""
 
     def __init__(self, realm: Path) -> None:
-        super().__init__(live_of(realm), writable=True, schema="live_schema")
+        super().__init__(live_of(realm), writable=True, schema="live_schema", cache_kb=CACHE_KB)
         self.file = file_at(self.path)
 
     def transaction(self, *, durable: bool = False) -> AbstractContextManager[None]:
         """All or nothing. A durable one also outlives a machine that loses its power right after it."""
         self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         return transaction(self.db, self.path)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several questions about one moment, whatever is committed meanwhile."""
+        self._rows("BEGIN")
+        try:
+            yield
+        finally:
+            roll_back(self.db)
 
     # ---- sessions
 
@@ -115,10 +126,13 @@ class Live(Database):
         self._rows(f"INSERT OR REPLACE INTO session ({COLUMNS}) VALUES ({', '.join(f':{name}' for name in FIELDS)})", values)
 
     def _count_change(self) -> int:
-        return int(self._rows("UPDATE meta SET value = value + 1 WHERE name = 'changes' RETURNING value")[0][0])
+        """Not below the time: a database that is made anew counts beyond all that were there before it."""
+        now = time.time_ns() // 1_000_000
+        rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now,))
+        return int(rows[0][0])
 
     def changes(self) -> int:
-        """How often anything was committed here: what tells whether the archive is level."""
+        """Grows with whatever is committed here, from 0: what tells whether the archive is level."""
         return int(self.meta("changes") or 0)
 
     def changed_after(self, change: int) -> list[LiveRow]:

@@ -5,6 +5,7 @@ come to; only that line makes them committed. What a crash left behind the last 
 turn is written over it.
 """
 
+import logging
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from recollect.store.live import Live, LiveRow
 BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"
 OWN = ("id", "changed", "bytes")  # of a row, what a file does not tell or tells otherwise
 HEAD = b'{"type":"message",'
+
+log = logging.getLogger(__name__)
 
 
 class Told(Struct):
@@ -39,13 +42,18 @@ class Transcripts:
     def __init__(self, realm: Path) -> None:
         self.realm = realm
 
+    def are_there(self) -> bool:
+        return any(_session_of(path) is not None for path in self.realm.glob("*.jsonl"))
+
     def append(self, row: LiveRow, messages: Sequence[bytes], *, durable: bool = False) -> None:
         """Write a session on, behind what is committed of it; `row` learns how long its file is."""
+        state = _state(COMMITTED if row.bytes else BEGUN, row)
+        row.bytes = self._write(row, [*(HEAD + body[1:] for body in messages), state], durable=durable)
+
+    def _write(self, row: LiveRow, lines: Sequence[bytes], *, durable: bool = False) -> int:
+        """How long the file is with these lines behind what is committed."""
         path = file_of(self.realm, row.id)
-        noun = COMMITTED if row.bytes else BEGUN
-        state = {name: value for name, value in msgspec.structs.asdict(row).items() if name not in OWN}
-        last = msgspec.json.encode({"type": noun, "session_id": path.stem, **state})
-        content = b"".join(line + b"\n" for line in (*(HEAD + body[1:] for body in messages), last))
+        content = b"".join(line + b"\n" for line in lines)
         try:
             with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as file:
                 file.truncate(row.bytes)
@@ -56,7 +64,7 @@ class Transcripts:
                     os.fsync(file.fileno())
         except OSError as reason:
             raise StoreFault(f"The session file {path} cannot be written: {reason.strerror}.") from reason
-        row.bytes += len(content)
+        return row.bytes + len(content)
 
     def level(self, live: Live) -> None:
         """Make the database say what the files do, as far as it does not. To be called inside a transaction."""
@@ -65,8 +73,11 @@ class Transcripts:
             session = _session_of(path)
             if session is None:
                 continue
-            if known.pop(session, -1) != path.stat().st_size:
-                self._learn(live, session, path)
+            try:
+                if known.pop(session, -1) != _size(path):
+                    self._learn(live, session, path)
+            except StoreFault as fault:  # it costs this session, and only for as long as it cannot be read
+                log.warning("%s", fault)
         for session in known:
             live.remove(session)
 
@@ -74,17 +85,41 @@ class Transcripts:
         """The same for one session."""
         path = file_of(self.realm, session)
         known = live.session(session)
-        size = path.stat().st_size if path.exists() else None
+        size = _size(path)
         if size is not None and (known is None or known.bytes != size):
             self._learn(live, session, path)
         elif size is None and known is not None:
             live.remove(session)
 
     def _learn(self, live: Live, session: bytes, path: Path) -> None:
-        told = read(path, session)
-        known = live.session(session)
-        if told is not None and (known is None or told.row.bytes != known.bytes):
+        told, known = read(path, session), live.session(session)
+        if told is None and known is not None:
+            self._restore(live, known)
+        elif told is not None and (known is None or told.row.bytes != known.bytes):
             live.replace(told.row, told.messages)
+
+    def _restore(self, live: Live, row: LiveRow) -> None:
+        """Write a file anew that says nothing of its session any more, as a disk may leave it that lost its power."""
+        messages = live.messages(row.id, 0, row.messages)
+        row.bytes = 0
+        row.bytes = self._write(row, [_state(BEGUN, row), *(HEAD + body[1:] for body in messages), _state(COMMITTED, row)])
+        live.put(row)
+
+
+def _state(noun: str, row: LiveRow) -> bytes:
+    """The line of what a session is, or has come to."""
+    told = {name: value for name, value in msgspec.structs.asdict(row).items() if name not in OWN}
+    return msgspec.json.encode({"type": noun, "session_id": str(uuid.UUID(bytes=row.id)), **told})
+
+
+def _size(path: Path) -> int | None:
+    """None where there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+    except OSError as reason:
+        raise StoreFault(f"The session file {path} cannot be read: {reason.strerror}.") from reason
 
 
 def read(path: Path, session: bytes) -> Told | None:
@@ -136,6 +171,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _session_of(path: Path) -> bytes | None:
     try:
-        return uuid.UUID(path.stem).bytes
+        session = uuid.UUID(path.stem)
     except ValueError:
         return None
+    return session.bytes if str(session) == path.stem else None

@@ -32,10 +32,10 @@ def is_loopback(host: str) -> bool:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens. Port 0 is any that is free."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as reason:
         raise BadSettings(f"{host!r} is no address of this machine.") from reason
-    listening = socket.socket(family, kind)
+    listening = socket.socket(family, kind, protocol)  # asyncio sends answers at once only where the protocol is named
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

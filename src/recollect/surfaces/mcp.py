@@ -75,9 +75,9 @@ class McpServer:
         for call in list(self._running.values()):
             call.cancelled.set()
 
-    def receive(self, message: Any, clock: Clock, run: Callable[[Job, bool], None]) -> None:
+    def receive(self, message: Any, clock: Clock, run: Callable[[Job, bool], bool]) -> None:
         """Take one message. Tool calls go to `run`, which may use another thread and is told whether they may take as long
-        as an agent does; everything else is answered at once."""
+        as an agent does; False says that it takes no more. Everything else is answered at once."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
             return
@@ -96,7 +96,9 @@ class McpServer:
             self._running[identity] = call
             params = message.get("params")
             if method == "tools/call":
-                run(lambda: self._answer(call, method, params), self._is_long(params))
+                if not run(lambda: self._answer(call, method, params), self._is_long(params)):
+                    self._running.pop(identity, None)
+                    self._refuse(identity, RpcError(INTERNAL, "this server takes no more requests now"))
             else:
                 self._answer(call, method, params)
 
@@ -192,7 +194,11 @@ class McpServer:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         progress = Progress(meta.get("progressToken"), self.send)
         progress.say(0, f"{operation.title}…")
-        clock = msgspec.structs.replace(call.clock, cancelled=call.cancelled.is_set, tell=progress.tell)
+
+        def cancelled() -> bool:  # a server that ends still answers what is quick
+            return call.cancelled.is_set() or (operation.is_long and call.clock.cancelled())
+
+        clock = msgspec.structs.replace(call.clock, cancelled=cancelled, tell=progress.tell)
         reply = operation.run(self.realm, params.get("arguments"), clock)
         progress.say(1, "done")
         return tool_result(reply)

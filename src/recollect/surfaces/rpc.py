@@ -7,7 +7,7 @@ answer. Batches are refused: whose events they are would be anybody's guess.
 
 import hmac
 import logging
-from concurrent.futures import Future, wait
+import threading
 from functools import cache
 from typing import Any, NoReturn
 
@@ -71,7 +71,8 @@ class RpcConnection:
         self._work = work
         self._outbox = outbox
         self._token = token  # that `initialize` must bring before anything else is answered
-        self._quick: set[Future[None]] = set()
+        self._quick = 0  # requests that are answered soon, and are not yet
+        self._changed = threading.Condition()
 
     def receive(self, line: bytes | None) -> None:
         """Take one line, or None for one that was too long. What takes time is done elsewhere."""
@@ -92,7 +93,8 @@ class RpcConnection:
 
     def settle(self, seconds: float) -> None:
         """Wait until what is quick has been answered."""
-        wait(list(self._quick), seconds)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._quick, seconds)
 
     def _begin(self, request: Request, clock: Clock) -> None:
         if self._token is not None:
@@ -118,7 +120,7 @@ class RpcConnection:
                 self._fail(request, RpcError(INTERNAL, f"{request.method} failed; `recollect doctor` may know why"))
                 raise
 
-        if not (self._work.beside(run) if operation.is_long else self._soon(run)):
+        if not (self._work.take(run, is_long=True) if operation.is_long else self._soon(run)):
             raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
 
     def _admit(self, request: Request) -> None:
@@ -133,12 +135,22 @@ class RpcConnection:
         return (self._token or "").encode()
 
     def _soon(self, run: Job) -> bool:
-        job = self._work.soon(run)
-        if job is None:
-            return False
-        self._quick.add(job)
-        job.add_done_callback(self._quick.discard)
-        return True
+        def counted() -> None:
+            try:
+                run()
+            finally:
+                self._count(-1)
+
+        self._count(1)
+        if self._work.take(counted, is_long=False):
+            return True
+        self._count(-1)
+        return False
+
+    def _count(self, more: int) -> None:
+        with self._changed:
+            self._quick += more
+            self._changed.notify_all()
 
     def _clock(self, operation: Operation, received: Clock) -> Clock:
         """What is quick is answered even when the server is about to end; a turn is interrupted then."""

@@ -5,8 +5,9 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.surfaces.cli._answers import deliver, located
 from recollect.surfaces.cli._draw import plain
 from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options
@@ -64,7 +65,16 @@ def command(
     finally:
         opened.close()
     remember(opened, AT_ONCE_S)
+    if reply.is_error and not as_json and (session := _left_behind(reply)):
+        click.echo(f"session {session}", err=True)  # it can be gone on with
     deliver(reply, as_json=as_json, show=lambda answer: click.echo(f"session {answer['session_id']}", err=True))
+
+
+def _left_behind(reply: Reply) -> str | None:
+    """The session of a turn that failed."""
+    details = msgspec.json.decode(reply.text).get("details", {})
+    session: str | None = details.get("session_id")
+    return session
 
 
 class _Shown:

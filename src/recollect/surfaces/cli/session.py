@@ -107,7 +107,7 @@ def _draw_list(answer: dict[str, Any]) -> None:
     out = console()
     for row in answer["sessions"]:
         labels = " ".join(f"{plain(key)}={plain(value)}" for key, value in row["labels"].items())
-        told = f"{ago(row['updated_at'])}, {row['turns']} turns, {row['runner']}"
+        told = f"{ago(row['updated_at'])}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
         active = "  [green]running[/]" if row["is_active"] else ""
         out.print(f"[bold]{row['session_id']}[/]  [dim]{told}[/]{active}  {labels}", highlight=False)
     if not answer["sessions"]:

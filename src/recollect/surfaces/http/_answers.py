@@ -9,14 +9,24 @@ from recollect.operations import Reply
 from recollect.surfaces._numbers import numbers
 
 JSON = "application/json"
+SSE = "text/event-stream"
 TEXT = "text/markdown; charset=utf-8"
 
 
 def answer(reply: Reply) -> Response:
     """An operation's answer in its family's own form, with the status that its error has."""
-    if reply.structured is None:
-        return Response(reply.text, status(reply), media_type=TEXT)
-    return Response(reply.structured, status(reply), media_type=JSON)
+    if reply.structured is not None:
+        return Response(reply.structured, status(reply), media_type=JSON)
+    return Response(reply.text, status(reply), media_type=JSON if _is_json(reply.text) else TEXT)
+
+
+def _is_json(text: str) -> bool:
+    """Errors of journeys are JSON, though no model is told so."""
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def status(reply: Reply) -> int:

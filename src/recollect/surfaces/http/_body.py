@@ -19,9 +19,6 @@ class Unreadable(Exception):
         self.status = status
 
 
-TOO_LARGE = Unreadable(413, f"a body may have at most {LONGEST >> 20} MB")
-
-
 async def json_of(request: Request) -> Any:
     """The JSON value of the body; None of an empty one."""
     content = await _content(request)
@@ -37,8 +34,9 @@ async def _content(request: Request) -> bytes:
     """All of it. One that is too large is heard out, unless the caller asked first: it could not hear us before."""
     length = request.headers.get("content-length", "0")
     is_too_large = not length.isdigit() or int(length) > LONGEST
+    too_large = Unreadable(413, f"a body may have at most {LONGEST >> 20} MB")
     if is_too_large and "expect" in request.headers:
-        raise TOO_LARGE
+        raise too_large
     parts: list[bytes] = []
     size = 0
     try:
@@ -55,5 +53,5 @@ async def _content(request: Request) -> bytes:
     except ClientDisconnect:
         raise Unreadable(400, "the body was torn off") from None
     if is_too_large:
-        raise TOO_LARGE
+        raise too_large
     return b"".join(parts)

@@ -77,7 +77,7 @@ class Desk:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, *outcome)
 
-        if not (self.work.beside(work) if is_long else self.work.soon(work)):
+        if not self.work.take(work, is_long=is_long):
             raise Overloaded
         return await done
 

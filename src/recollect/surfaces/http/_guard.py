@@ -6,8 +6,8 @@ by `Host`. Programs send none of them, and who is not on this machine needs the 
 """
 
 import hmac
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from starlette.datastructures import Headers
@@ -17,6 +17,8 @@ from recollect.surfaces._port import is_loopback
 from recollect.surfaces.http._answers import refused
 
 LOCAL = "recollect.is_local"  # in the scope: whether somebody on this machine asks
+PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-real-ip")  # what a proxy says of those for whom it asks
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 OPEN = frozenset({"/health", "/docs", "/docs.css", "/docs.js", "/openapi.json"})  # they tell nothing that is anybody's
 HARDENED = (
     (b"x-content-type-options", b"nosniff"),
@@ -72,18 +74,21 @@ class Guard:
 
 
 def _name(host: str) -> str:
-    """The host without its port."""
-    return host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    """The host without its port; nothing where it is none."""
+    found = HOST.fullmatch(host)
+    return found[1] if found is not None else ""
 
 
 def _is_local(scope: Scope, headers: Headers) -> bool:
-    """Whether the caller is on this machine and says so: what a proxy passes on has another machine's name in it."""
+    """Whether the caller is on this machine and says so. What a proxy passes on is anybody's."""
     address, _ = scope.get("client") or ("", 0)
-    return is_loopback(address) and is_loopback(_name(headers.get("host", "")))
+    is_passed_on = any(header in headers for header in PASSED_ON)
+    return is_loopback(address) and is_loopback(_name(headers.get("host", ""))) and not is_passed_on
 
 
 def _is_own_origin(headers: Headers, host: str) -> bool:
-    return all(origin == "" or urlsplit(origin).netloc.lower() == host.lower() for origin in headers.getlist("origin"))
+    own = ("", f"http://{host.lower()}", f"https://{host.lower()}")
+    return all(origin.lower() in own for origin in headers.getlist("origin"))
 
 
 def _is_cross_site(scope: Scope, headers: Headers) -> bool:

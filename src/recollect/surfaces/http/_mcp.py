@@ -1,14 +1,16 @@
 """MCP over streamable HTTP: one message a POST, answered as JSON, or as a stream where the client wants to hear of progress.
 
-A client that opens with `initialize` gets a session, which only keeps its calls apart from those of others; from 2026-07-28
-on there is none, and headers repeat what the body says, so that what stands between need not read it.
+A client that opens with `initialize` gets a session, which only keeps its calls apart from those of others, so that it can
+cancel them. From 2026-07-28 on there is none: a client cancels a call by hanging up, and headers repeat what the body says,
+so that what stands between need not read it.
 """
 
 import asyncio
 import base64
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -19,13 +21,12 @@ from starlette.routing import Route
 
 from recollect.operations import Clock, Offer
 from recollect.realms.names import uuid7
-from recollect.surfaces.http._answers import JSON
+from recollect.surfaces.http._answers import JSON, SSE
 from recollect.surfaces.http._body import Unreadable, json_of
 from recollect.surfaces.http._desk import HEARTBEAT, HEARTBEAT_S, Desk, sse_named
 from recollect.surfaces.http._guard import LOCAL
 from recollect.surfaces.mcp import (
     HANDSHAKE,
-    INTERNAL,
     INVALID_PARAMS,
     INVALID_REQUEST,
     NO_METHOD,
@@ -49,6 +50,7 @@ MOST_SESSIONS = 10_000  # clients whose calls are kept apart; the one that was s
 HEADER_MISMATCH = -32020
 STATUS = dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION), 400)
 STATUS |= {NO_METHOD: 404}
+Answer = tuple[bytes, int]  # with its status
 ENCODED = re.compile(r"=\?base64\?(.*)\?=")  # a header whose value would not be one
 
 
@@ -57,6 +59,10 @@ class Session(Struct):
 
     running: dict[str | int, Call]
 
+    def cancel(self) -> None:
+        for call in list(self.running.values()):
+            call.cancelled.set()
+
 
 class McpEndpoint:
     def __init__(self, desk: Desk, offer: Offer) -> None:
@@ -64,37 +70,46 @@ class McpEndpoint:
         self._offer = offer
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
-    def routes(self) -> list[Route]:
-        return [
-            Route(PATH, self.receive, methods=["POST"], name="mcp"),
-            Route(PATH, self.end, methods=["DELETE"], name="mcp end"),
-        ]
+    def route(self) -> Route:
+        async def enter(request: Request) -> Response:
+            return await (self.receive(request) if request.method == "POST" else self.end(request))
+
+        return Route(PATH, enter, methods=["POST", "DELETE"])
 
     async def end(self, request: Request) -> Response:
         """A client says goodbye."""
         session = self._sessions.pop(request.headers.get(SESSION, ""), None)
-        for call in list(session.running.values()) if session is not None else ():
-            call.cancelled.set()
+        if session is not None:
+            session.cancel()
         return Response(status_code=204 if session is not None else 404)
 
     async def receive(self, request: Request) -> Response:
-        clock = Clock(Clock.now().received, is_local=request.scope[LOCAL])
+        clock = Clock(Clock.now().received, cancelled=self._desk.work.is_unwanted, is_local=request.scope[LOCAL])
         try:
             message = await json_of(request)
         except Unreadable as wrong:
             code = PARSE_ERROR if wrong.status == 400 else INVALID_REQUEST
             return _error(RpcError(code, str(wrong)), status=wrong.status)
+        is_modern = _is_modern(request, message)
         try:
-            session = self._entered(request, message)
-            if _is_modern(request, message):
+            session = self._entered(request, message, is_modern)
+            if is_modern:
                 _check_headers(request, message)
         except RpcError as refused:
             return _error(refused, message)
         except KeyError:
             return _error(RpcError(INVALID_REQUEST, "there is no such session; initialize again"), message, status=404)
-        return await self._answered(request, message, clock, session)
+        exchange = self._begun(message, clock, session)
+        if not exchange.is_expected:
+            return Response(status_code=202)
+        if _wants_progress(message) and SSE in request.headers.get("accept", ""):
+            lines = exchange.lines(session.cancel if is_modern else None)
+            return StreamingResponse(lines, media_type=SSE, headers={"cache-control": "no-store"})
+        answer, status = await (_answer_unless_gone(request, exchange, session) if is_modern else exchange.answer())
+        headers = self._opened(session) if message.get("method") == "initialize" and status == 200 else {}
+        return Response(answer, status, headers, JSON if answer else None)
 
-    def _entered(self, request: Request, message: Any) -> Session:
+    def _entered(self, request: Request, message: Any, is_modern: bool) -> Session:
         """The session of a client, or one for this message only. Raises KeyError where the client has another's."""
         if not isinstance(message, dict):
             raise RpcError(INVALID_REQUEST, "the body must be one JSON-RPC 2.0 object; batches are not served")
@@ -103,7 +118,7 @@ class McpEndpoint:
             supported = {"supported": [*STATELESS, *reversed(HANDSHAKE)], "requested": version}
             raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
         name = request.headers.get(SESSION)
-        if name is None or message.get("method") == "initialize":
+        if name is None or is_modern or message.get("method") == "initialize":
             return Session({})
         self._sessions.move_to_end(name)
         return self._sessions[name]
@@ -116,57 +131,87 @@ class McpEndpoint:
             self._sessions.popitem(last=False)
         return {SESSION: name}
 
-    async def _answered(self, request: Request, message: Message, clock: Clock, session: Session) -> Response:
+    def _begun(self, message: Message, clock: Clock, session: Session) -> "Exchange":
         exchange = Exchange()
-        server = McpServer(self._desk.realm, self._offer, exchange.send, session.running)
 
-        def run(job: Job, is_long: bool) -> None:
-            if not (self._desk.work.beside(job) if is_long else self._desk.work.soon(job)):
-                error = {"code": INTERNAL, "message": "this server takes no more requests now"}
-                exchange.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        def run(job: Job, is_long: bool) -> bool:
+            return self._desk.work.take(exchange.through(job), is_long=is_long)
 
-        server.receive(message, clock, run)
-        if "id" not in message or ("method" not in message and ("result" in message or "error" in message)):
-            return Response(status_code=202)
-        headers = self._opened(session) if message.get("method") == "initialize" else {}
-        if _wants_progress(message) and "text/event-stream" in request.headers.get("accept", ""):
-            return StreamingResponse(exchange.lines(), media_type="text/event-stream", headers={"cache-control": "no-store"})
-        answer, status = await exchange.answer()
-        return Response(answer, status, headers, JSON)
+        McpServer(self._desk.realm, self._offer, exchange.send, session.running).receive(message, clock, run)
+        return exchange
 
 
 class Exchange:
     """What the server sends because of one message, from any thread: the answer, and notices before it."""
 
     def __init__(self) -> None:
+        self.is_expected = False  # that anything is sent at all
         self._loop = asyncio.get_running_loop()
-        self._sent: asyncio.Queue[tuple[Message, bytes]] = asyncio.Queue()
+        self._sent: asyncio.Queue[tuple[Message, bytes] | None] = asyncio.Queue()
 
     def send(self, message: Message) -> None:
-        line = encode(message)  # here, in the thread that made it
-        try:
-            self._loop.call_soon_threadsafe(self._sent.put_nowait, (message, line))
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            return
+        self._put((message, encode(message)))  # encoded here, in the thread that made it
 
-    async def answer(self) -> tuple[bytes, int]:
-        """The answer alone, and its status."""
-        while True:
-            message, line = await self._sent.get()
+    def through(self, job: Job) -> Job:
+        """A job, and then the end: who cancels a call is sent no answer to it."""
+        self.is_expected = True
+
+        def work() -> None:
+            try:
+                job()
+            finally:
+                self._put(None)
+
+        return work
+
+    def _put(self, sent: tuple[Message, bytes] | None) -> None:
+        self.is_expected = True
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._sent.put_nowait, sent)
+
+    async def answer(self) -> Answer:
+        """The answer alone, and its status; nothing where the call was cancelled."""
+        while (sent := await self._sent.get()) is not None:
+            message, line = sent
             if "id" in message:
                 return line, STATUS.get(message["error"]["code"], 200) if "error" in message else 200
+        return b"", 202
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """Everything, up to the answer."""
-        while True:
-            try:
-                message, line = await asyncio.wait_for(self._sent.get(), HEARTBEAT_S)
-            except TimeoutError:
-                yield HEARTBEAT
-                continue
-            yield sse_named("message", line)
-            if "id" in message:
-                return
+    async def lines(self, on_end: Callable[[], None] | None) -> AsyncIterator[bytes]:
+        """Everything, up to the answer or until nobody reads any more."""
+        try:
+            while (sent := await self._next()) is not None:
+                message, line = sent
+                yield sse_named("message", line) if line else HEARTBEAT
+                if "id" in message:
+                    return
+        finally:
+            if on_end is not None:
+                on_end()
+
+    async def _next(self) -> tuple[Message, bytes] | None:
+        """What is sent next, which is nothing at all after a while; None when there is no more."""
+        try:
+            return await asyncio.wait_for(self._sent.get(), HEARTBEAT_S)
+        except TimeoutError:
+            return {}, b""
+
+
+async def _answer_unless_gone(request: Request, exchange: Exchange, session: Session) -> Answer:
+    """An answer, for which a client without a session stays connected."""
+    answering, leaving = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            session.cancel()
+        return await answering
+    finally:
+        leaving.cancel()
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _wants_progress(message: Message) -> bool:

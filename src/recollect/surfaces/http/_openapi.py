@@ -101,7 +101,7 @@ _EVENT: Part = {
 def _entry(operation: Operation, door: Door, family: str) -> Part:
     method, path = door.http.split(" ")
     inside = ARGUMENT.findall(path)
-    schema = _without(operation.input_schema, *door.implies)
+    schema = door.input_schema or _without(operation.input_schema, *door.implies)
     has_body = method in ("POST", "PUT", "PATCH")
     asked = inside if has_body else [*inside, *(name for name in schema["properties"] if name not in inside)]
     found = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
@@ -116,10 +116,28 @@ def _entry(operation: Operation, door: Door, family: str) -> Part:
         "responses": _responses(found, family),
     }
     if has_body:
-        body = _without(schema, *inside)
-        is_needed = bool(body.get("required"))
-        entry["requestBody"] = {"required": is_needed, "content": {JSON: {"schema": body}}}
+        entry["requestBody"] = _body(_without(schema, *inside))
     return entry
+
+
+def _body(schema: Part) -> Part:
+    """What is sent as JSON. A name that is not known is refused, and null is as good as nothing."""
+    required = schema.get("required", [])
+    properties = {name: of if name in required else _or_null(of) for name, of in schema["properties"].items()}
+    kind = "object" if required else ["object", "null"]
+    whole = {**schema, "type": kind, "properties": properties, "additionalProperties": False}
+    return {"required": bool(required), "content": {JSON: {"schema": whole}}}
+
+
+def _or_null(schema: Part) -> Part:
+    match schema:
+        case {"type": str(kind), "enum": list(values)}:
+            return {**schema, "type": [kind, "null"], "enum": [*values, None]}
+        case {"type": str(kind)}:
+            return {**schema, "type": [kind, "null"]}
+        case {"type": list(kinds)} if "null" not in kinds:
+            return {**schema, "type": [*kinds, "null"]}
+    return schema
 
 
 def _without(schema: Part, *names: str) -> Part:
@@ -153,9 +171,13 @@ def _plain(schema: Part) -> Part:
 
 def _headers(door: Door, schema: Part) -> list[Part]:
     return [
-        {"name": header, "in": "header", "schema": TEXT, "description": f"{name}, where the body does not say it."}
+        {
+            "name": header,
+            "in": "header",
+            "schema": schema["properties"][name],
+            "description": f"{name}, where the body does not say it.",
+        }
         for header, name in door.headers.items()
-        if name in schema["properties"]
     ]
 
 
@@ -173,10 +195,7 @@ def _tool(operation: Operation) -> Part:
         "summary": operation.title,
         "description": operation.description,
         "tags": ["tools"],
-        "requestBody": {
-            "required": bool(operation.input_schema.get("required")),
-            "content": {JSON: {"schema": operation.input_schema}},
-        },
+        "requestBody": _body(operation.input_schema),
         "responses": _responses(result, "tools"),
     }
 

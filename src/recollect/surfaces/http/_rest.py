@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -13,28 +13,51 @@ from starlette.routing import Route
 from recollect.errors import BadRequest
 from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
 from recollect.surfaces._json import decoded
-from recollect.surfaces.http._answers import JSON, answer, refused, status
+from recollect.surfaces.http._answers import JSON, SSE, answer, refused, status
 from recollect.surfaces.http._body import Unreadable, json_of
 from recollect.surfaces.http._desk import Desk, Overloaded, sse_named
 from recollect.surfaces.http._guard import LOCAL
 from recollect.surfaces.mcp import encode, tool_result
 
 VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
-SSE = "text/event-stream"
 STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
-WHOLE = re.compile(r"-?[0-9]{1,18}")
+WHOLE = re.compile(r"-?[0-9]{1,19}")
+NAME = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # in a query; `labels[team]` is one entry of an object
 WITH_BODY = ("POST", "PUT", "PATCH")
 
 
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
 def routes(desk: Desk) -> list[Route]:
-    doors = [(operation, door) for operation in OPERATIONS.values() for door in operation.doors if door.http]
-    made = [_door(desk, operation, door) for operation, door in doors]
-    return [*made, _events(desk), *(_tool(desk, tool) for tool in offer_of(tuple(TOOLSETS)).operations.values())]
+    """A path is one route, so that who comes with another method is told of all that it has."""
+    paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(desk)}}
+    for operation in OPERATIONS.values():
+        for door in operation.doors:
+            if door.http:
+                method, path = door.http.split(" ")
+                paths.setdefault(path, {})[method] = _door(desk, operation, door)
+    tools = {f"{VERSION}/tools/{tool.name}": _tool(desk, tool) for tool in offer_of(tuple(TOOLSETS)).operations.values()}
+    return [
+        *(_route(prefix + path, methods) for prefix in ("", VERSION) for path, methods in paths.items()),
+        *(_route(path, {"POST": tool}) for path, tool in tools.items()),
+    ]
 
 
-def _door(desk: Desk, operation: Operation, door: Door) -> Route:
-    method, path = door.http.split(" ")
+def _route(path: str, methods: dict[str, Endpoint]) -> Route:
+    async def enter(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        try:
+            return await methods[method](request)
+        except Unreadable as wrong:
+            return refused(wrong.status, "INVALID_PARAMS", str(wrong))
+        except Overloaded:
+            return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
 
+    return Route(path, enter, methods=[*methods])
+
+
+def _door(desk: Desk, operation: Operation, door: Door) -> Endpoint:
     async def enter(request: Request) -> Response:
         clock = _clock(request)
         try:
@@ -45,10 +68,10 @@ def _door(desk: Desk, operation: Operation, door: Door) -> Route:
             return await _turn(desk, operation, arguments, clock)
         return answer(await desk.ask(operation, arguments, clock))
 
-    return Route(path, _caught(enter), methods=[method], name=f"{operation.name} {method}")
+    return enter
 
 
-def _tool(desk: Desk, operation: Operation) -> Route:
+def _tool(desk: Desk, operation: Operation) -> Endpoint:
     """A tool, with the very answer that it has by MCP."""
 
     async def call(request: Request) -> Response:
@@ -56,20 +79,7 @@ def _tool(desk: Desk, operation: Operation) -> Route:
         reply = await desk.ask(operation, await json_of(request), clock)
         return Response(encode(tool_result(reply)), status(reply), media_type=JSON)
 
-    return Route(f"{VERSION}/tools/{operation.name}", _caught(call), methods=["POST"], name=f"tool {operation.name}")
-
-
-def _caught(endpoint: Any) -> Any:
-    async def answered(request: Request) -> Response:
-        try:
-            response: Response = await endpoint(request)
-        except Unreadable as wrong:
-            return refused(wrong.status, "INVALID_PARAMS", str(wrong))
-        except Overloaded:
-            return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
-        return response
-
-    return answered
+    return call
 
 
 def _clock(request: Request) -> Clock:
@@ -79,14 +89,19 @@ def _clock(request: Request) -> Clock:
 # ---- events
 
 
-def _events(desk: Desk) -> Route:
+def _events(desk: Desk) -> Endpoint:
     async def stream(request: Request) -> Response:
         """The turns of a session as they run in this server, one event after the other, until it is archived."""
         last = request.headers.get("last-event-id", "")
         found = await desk.listening(request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None)
-        return answer(found) if isinstance(found, Reply) else _stream(found.lines())
+        if isinstance(found, Reply):
+            return answer(found)
+        if request.method == "HEAD":  # which wants no events, and would wait for the end of them
+            found.close()
+            return Response(media_type=SSE)
+        return _stream(found.lines())
 
-    return Route("/sessions/{session_id}/events", _caught(stream), methods=["GET"], name="events")
+    return stream
 
 
 async def _turn(desk: Desk, operation: Operation, arguments: Any, clock: Clock) -> Response:
@@ -141,15 +156,16 @@ def _merge(given: dict[str, Any], more: dict[str, Any]) -> None:
 def _queried(properties: dict[str, Any], query: list[tuple[str, str]]) -> dict[str, Any]:
     """The values of a query by the types that the schema has for them; what does not fit stays text, to be refused."""
     given: dict[str, Any] = {}
-    for name, text in query:
-        name, inner, key = name.partition("[")
+    for whole, text in query:
+        found = NAME.fullmatch(whole)
+        name, key = found.groups() if found is not None else (whole, None)
         kinds = _kinds(properties.get(name, {}))
         if "object" in kinds:
-            given.setdefault(name, {}).update(_entry(key.removesuffix("]") if inner else None, text))
-        elif "array" in kinds:
+            given.setdefault(name, {}).update(_entry(key, text))
+        elif "array" in kinds and key in (None, ""):
             given.setdefault(name, []).extend(_items(text))
-        elif inner or name in given:
-            raise BadRequest(f"{name}{inner}{key} cannot be given so", field=name)
+        elif found is None or key is not None or name in given:
+            raise BadRequest(f"{whole} cannot be given so", field=name)
         else:
             given[name] = _value(kinds, text)
     return given

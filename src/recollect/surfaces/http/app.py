@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from recollect import __version__
 from recollect.operations import Offer
@@ -18,7 +18,7 @@ from recollect.surfaces.http._desk import Desk
 from recollect.surfaces.http._guard import Guard
 from recollect.surfaces.http._mcp import McpEndpoint
 from recollect.surfaces.http._openapi import document
-from recollect.surfaces.http._rest import VERSION, routes
+from recollect.surfaces.http._rest import routes
 
 PAGES = {
     "/docs": ("docs.html", "text/html"),
@@ -32,20 +32,20 @@ WORDS = {
 
 
 def made(desk: Desk, offer: Offer, *, token: str | None, is_public: bool, rpc: str | None) -> Starlette:
-    rest = routes(desk)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", lambda _: RedirectResponse("/docs"), methods=["GET"]),
             Route("/health", _health(desk, rpc), methods=["GET"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
             *(Route(path, _page(*page), methods=["GET"]) for path, page in PAGES.items()),
-            *McpEndpoint(desk, offer).routes(),
-            *rest,
-            Mount(VERSION, routes=rest),
+            McpEndpoint(desk, offer).route(),
+            *routes(desk),
         ],
         middleware=[Middleware(Guard, token, is_public=is_public)],
         exception_handlers={HTTPException: _http_error, Exception: _fault},  # type: ignore[dict-item]
     )
+    app.router.redirect_slashes = False  # a path has one name
+    return app
 
 
 def _health(desk: Desk, rpc: str | None) -> Any:

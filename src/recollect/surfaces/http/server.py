@@ -59,6 +59,7 @@ class HttpServer:
                 log_level="warning",
                 lifespan="off",
                 server_header=False,
+                proxy_headers=False,  # who asks is who is connected; the guard looks at what proxies say
                 timeout_keep_alive=IDLE_S,
                 timeout_graceful_shutdown=ENDED_WITHIN_S,
                 limit_concurrency=MOST_AT_ONCE,

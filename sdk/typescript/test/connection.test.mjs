@@ -1,0 +1,238 @@
+/** How a connection begins and ends: servers that die, talk nonsense or do not let us in, and clients that leave. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { Client, ConnectionLost, RecollectError, Unauthorized } from "recollect-client";
+
+import { COMMAND, folder, heard, held, isAlive, later, overHttp, overTcp, TOKEN, until, WIRES } from "./servers.mjs";
+
+const LIMIT = { timeout: 60_000 };
+
+for (const [name, open] of Object.entries(WIRES)) {
+  test(`a server that is killed ends what was under way, over ${name}`, LIMIT, async (t) => {
+    const { client, pid } = await open(t);
+    const session = await client.createDeferredSession(held(t));
+    const turn = session.stream("wait");
+    const loop = heard(turn);
+    await turn[Symbol.asyncIterator]().next();
+    const create = client.createSession({ prompt: "wait", ...held(t) }).catch((reason) => reason);
+    await until(async () => (await client.listSessions()).filter(({ is_active }) => is_active).length === 2);
+    process.kill(pid, "SIGKILL");
+    const { error } = await loop;
+    assert.ok(error instanceof ConnectionLost, String(error));
+    assert.equal(error.code, "CONNECTION_LOST");
+    assert.ok((await create) instanceof ConnectionLost);
+    await assert.rejects(turn.result, ConnectionLost);
+    await assert.rejects(session.read(), ConnectionLost);
+  });
+
+  test(`a closed client lets go of what was under way, over ${name}`, LIMIT, async (t) => {
+    const { client } = await open(t);
+    const session = await client.createDeferredSession(held(t));
+    const turn = session.stream("wait");
+    await turn[Symbol.asyncIterator]().next();
+    const closing = client.close();
+    await assert.rejects(turn.result, ConnectionLost);
+    await closing;
+    await client.close();
+    await assert.rejects(session.read(), /closed/);
+    await assert.rejects(client.callTool("meerkat_list", {}), ConnectionLost);
+  });
+
+  test(`nothing keeps a program that is done from ending, over ${name}`, LIMIT, async (t) => {
+    const { script } = await open(t);
+    const program = `
+      import { Client } from "recollect-client";
+      const [[how, where]] = Object.entries(${JSON.stringify(script)});
+      const client = await Client[how](where);
+      const session = await client.createSession({ prompt: "hello", command: ["cat"] });
+      const { text } = session.result;
+      for await (const event of session.stream("again", { command: ["cat"] })) if (event.type === "text_delta") break;
+      if (how !== "http") await client.close();
+      console.log(text);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+    let said = "";
+    child.stdout.on("data", (text) => (said += text));
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, said], [0, "hello\n"]);
+  });
+}
+
+test("close ends the server that was started", LIMIT, async (t) => {
+  const { client, pid } = await WIRES.stdio(t);
+  assert.equal(client.server.backend, "sqlite");
+  assert.match(client.server.realm_id, /^realm-/);
+  assert.ok(client.server.methods.includes("session/create"));
+  assert.ok(isAlive(pid));
+  await client.close();
+  assert.ok(!isAlive(pid));
+});
+
+test("a client is disposed of where that is asked for", LIMIT, async (t) => {
+  const { client, pid } = await WIRES.stdio(t);
+  await client[Symbol.asyncDispose]();
+  assert.ok(!isAlive(pid));
+});
+
+test("a server that refuses to start says why", LIMIT, async (t) => {
+  const env = { ...process.env, RECOLLECT_HOME: folder(t) };
+  const error = await Client.spawn({ command: COMMAND, env, realm: "not a realm" }).catch((reason) => reason);
+  assert.ok(error instanceof ConnectionLost, String(error));
+  assert.equal(error.details.exit_code, 2);
+  assert.match(error.message, /not a realm/);
+});
+
+test("the realm, the instance and the backend are as asked for", LIMIT, async (t) => {
+  const env = { ...process.env, RECOLLECT_HOME: folder(t) };
+  const options = { command: COMMAND, env, realm: "north", realmBackend: "jsonl", instance: "helm", cwd: folder(t) };
+  const client = await Client.spawn(options);
+  later(t, () => client.close());
+  const { realm_id, instance_id, backend } = await (await client.createDeferredSession()).read();
+  assert.deepEqual([realm_id, instance_id, backend], ["north", "helm", "jsonl"]);
+});
+
+test("there is no server", LIMIT, async (t) => {
+  const port = await new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+  await assert.rejects(Client.spawn({ command: join(folder(t), "nothing") }), /cannot be started/);
+  await assert.rejects(Client.spawn({ command: [] }));
+  await assert.rejects(Client.connect({ port }), (error) => error instanceof ConnectionLost && /ECONNREFUSED/.test(error.message));
+  const client = Client.http({ url: `http://127.0.0.1:${port}` });
+  await assert.rejects(client.configGet(), (error) => error instanceof ConnectionLost && /ECONNREFUSED/.test(error.message));
+  assert.throws(() => Client.http({ url: "nonsense" }), TypeError);
+  assert.throws(() => Client.http({ url: "http://localhost", token: "two words" }), TypeError);
+});
+
+// ---- tokens
+
+test("a token opens a port", LIMIT, async (t) => {
+  const { client, where } = await overTcp(t, TOKEN);
+  assert.deepEqual(await client.listSessions(), []);
+  await assert.rejects(Client.connect({ port: where.port }), Unauthorized);
+  await assert.rejects(Client.connect({ port: where.port, token: "another-token-altogether" }), Unauthorized);
+});
+
+test("a token opens a server over HTTP", LIMIT, async (t) => {
+  const { client, where } = await overHttp(t, TOKEN);
+  assert.deepEqual(await client.listSessions(), []);
+  assert.equal((await client.createSession({ prompt: "x", command: ["cat"] })).result.text, "x");
+  const others = [Client.http({ url: where.url }), Client.http({ url: where.url, token: "another" })];
+  for (const other of others) {
+    await assert.rejects(other.configGet(), Unauthorized);
+    await assert.rejects(other.callTool("meerkat_list", {}), Unauthorized);
+    await assert.rejects(other.session("x").events().next(), Unauthorized);
+  }
+});
+
+// ---- servers that are none
+
+/** A port where somebody says something to every line that comes. */
+async function talker(t, answer) {
+  const sockets = new Set();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      for (const line of String(data).trim().split("\n")) answer(JSON.parse(line), socket);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  later(t, () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: server.address().port };
+}
+
+const HELLO = { name: "recollect", version: "0", realm_id: "r", instance_id: "i", backend: "sqlite", methods: [] };
+
+function line(message) {
+  return `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
+}
+
+const NONSENSE = ["nonsense\n", "null\n", "[]\n", "7\n", '{"torn":\n', line({ id: null, error: { code: -32700, message: "no" } })];
+
+for (const nonsense of NONSENSE) {
+  test(`a server that says ${nonsense.trim()} is none`, LIMIT, async (t) => {
+    const where = await talker(t, ({ id, method }, socket) => {
+      socket.write(method === "initialize" ? line({ id, result: HELLO }) : nonsense);
+    });
+    const client = await Client.connect(where);
+    later(t, () => client.close());
+    await assert.rejects(client.configGet(), (error) => error instanceof ConnectionLost && /JSON-RPC/.test(error.message));
+    await assert.rejects(client.configGet(), ConnectionLost);
+  });
+}
+
+test("a program that greets in another language is no server", LIMIT, async (t) => {
+  const command = [process.execPath, "-e", 'console.log("SSH-2.0"); process.stdin.resume()'];
+  await assert.rejects(Client.spawn({ command }), /SSH-2.0/);
+  const odd = await talker(t, ({ id }, socket) => socket.write(line({ id, result: {} })));
+  await assert.rejects(Client.connect(odd), /no server of Recollect/);
+});
+
+test("a program that closes its output is let go", LIMIT, async () => {
+  const command = [process.execPath, "-e", 'require("fs").closeSync(1); process.stdin.resume()'];
+  await assert.rejects(Client.spawn({ command }), ConnectionLost);
+});
+
+test("what nobody asked for is passed over, and lines come in any pieces", LIMIT, async (t) => {
+  const where = await talker(t, async ({ id, method }, socket) => {
+    const answer = line({ id, result: method === "initialize" ? HELLO : { sessions: ["ü"] } });
+    const odd = [line({ id: 999, result: 1 }), line({ method: "session/event" }), line({ method: "other/thing" }), "\n"];
+    for (const byte of Buffer.from(odd.join("") + answer)) {
+      socket.write(Buffer.from([byte]));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+  const client = await Client.connect(where);
+  later(t, () => client.close());
+  assert.deepEqual(await client.listSessions(), ["ü"]);
+});
+
+test("an error without words of ours is an error all the same", LIMIT, async (t) => {
+  const where = await talker(t, ({ id, method }, socket) => {
+    socket.write(line(method === "initialize" ? { id, result: HELLO } : { id, error: { code: -32601, message: "what?" } }));
+  });
+  const client = await Client.connect(where);
+  later(t, () => client.close());
+  const error = await client.configGet().catch((reason) => reason);
+  assert.ok(error instanceof RecollectError);
+  assert.deepEqual([error.code, error.message, error.name], ["METHOD_NOT_FOUND", "what?", "RecollectError"]);
+});
+
+// ---- whose an event is
+
+test("events wait until it is known whose they are", LIMIT, async (t) => {
+  const asked = [];
+  const where = await talker(t, ({ id, method, params }, socket) => {
+    if (method === "initialize") return socket.write(line({ id, result: HELLO }));
+    asked.push(id);
+    if (asked.length < 2) return undefined;
+    const event = (sequence, type) => line({ method: "session/event", params: { session_id: params.session_id, sequence, type } });
+    const busy = { code: -32002, message: "busy", data: { code: "SESSION_BUSY" } };
+    const told = [event(1, "turn_started"), line({ id: asked[0], error: busy }), event(2, "turn_completed")];
+    return socket.write([...told, line({ id: asked[1], result: { text: "second" } })].join(""));
+  });
+  const client = await Client.connect(where);
+  later(t, () => client.close());
+  const session = client.session("s");
+  const loops = await Promise.all([heard(session.stream("a")), heard(session.stream("b"))]);
+  assert.deepEqual(loops.map(({ events }) => events.map(({ sequence }) => sequence)), [[], [1, 2]]);
+  assert.deepEqual(loops.map(({ error }) => error?.name), ["SessionBusy", undefined]);
+});
+
+test("events of others are not told by JSON-RPC, and it says so", LIMIT, async (t) => {
+  const { client } = await WIRES.stdio(t);
+  const session = await client.createDeferredSession();
+  await assert.rejects(session.events().next(), (error) => error.code === "NOT_OFFERED" && /Client.http/.test(error.message));
+});

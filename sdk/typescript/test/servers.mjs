@@ -1,0 +1,124 @@
+/** Real servers, one a wire, each with a state folder of its own; and waiting for what they do. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { Client } from "recollect-client";
+
+/** How Recollect is started here. */
+export const COMMAND = JSON.parse(process.env["RECOLLECT_COMMAND"] ?? '["recollect"]');
+export const ABSENT = "01a00000-0000-7000-8000-000000000000";
+export const TOKEN = "a token that nobody guesses".replaceAll(" ", "-");
+const PATIENCE_MS = 30_000; // far beyond what anything takes on a busy machine
+const NOTING = ["sh", "-c", 'echo $$ > "$PID_FILE" && exec "$@"', "sh"]; // runs a program, and says which process it is
+
+/** What a condition gives once it holds. */
+export async function until(condition) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
+    const value = await condition();
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`this did not come true: ${condition}`);
+}
+
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const cleanups = new WeakMap();
+
+/** Do this when the test is over: what was begun last ends first, so that no server loses its folder. */
+export function later(t, end) {
+  const ends = cleanups.get(t) ?? [];
+  if (!cleanups.has(t)) {
+    cleanups.set(t, ends);
+    t.after(async () => {
+      while (ends.length > 0) await ends.pop()();
+    });
+  }
+  ends.push(end);
+}
+
+/** A folder that is gone when the test is over. */
+export function folder(t) {
+  const path = mkdtempSync(join(tmpdir(), "recollect-"));
+  later(t, () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
+  return path;
+}
+
+/** A program that begins to answer, and ends when it is let go, or the test is over: its server may have been killed. */
+export function held(t) {
+  const place = folder(t);
+  const wait = `echo began; while [ -d '${place}' ] && [ ! -e '${place}/gate' ]; do sleep 0.02; done; echo ended`;
+  return { command: ["sh", "-c", wait], letGo: () => writeFileSync(join(place, "gate"), "") };
+}
+
+function environment(home, more) {
+  return { ...process.env, HOME: home, RECOLLECT_HOME: join(home, "state"), ...more };
+}
+
+/** A server over its pipes: `Client.spawn`. */
+async function overPipes(t) {
+  const home = folder(t);
+  const pidFile = join(home, "pid");
+  const env = environment(home, { PID_FILE: pidFile });
+  const client = await Client.spawn({ command: [...NOTING, ...COMMAND], env });
+  later(t, () => client.close());
+  return { client, pid: Number(readFileSync(pidFile, "utf8")), script: { spawn: { command: COMMAND, env } } };
+}
+
+/** A program that says in its first line where it listens. */
+async function listening(t, args, more) {
+  const [program, ...first] = COMMAND;
+  const stdio = ["ignore", "pipe", "inherit"];
+  const child = spawn(program, [...first, ...args], { env: environment(folder(t), more), stdio });
+  later(t, async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill();
+    await once(child, "exit");
+  });
+  const [line] = await once(createInterface(child.stdout), "line");
+  return { pid: child.pid, line };
+}
+
+/** A server on a port: `Client.connect`. */
+export async function overTcp(t, token) {
+  const { pid, line } = await listening(t, ["rpc", "--port", "0"], token && { RECOLLECT_TOKEN: token });
+  const where = { port: Number(/:(\d+)\s*$/.exec(line)[1]), ...(token && { token }) };
+  const client = await Client.connect(where);
+  later(t, () => client.close());
+  return { client, pid, where, script: { connect: where } };
+}
+
+/** A server over HTTP: `Client.http`. */
+export async function overHttp(t, token) {
+  const args = ["serve", "--host", "127.0.0.1", "--port", "0", "--no-sync", "--json"];
+  const { pid, line } = await listening(t, args, token && { RECOLLECT_TOKEN: token });
+  const where = { url: JSON.parse(line).url, ...(token && { token }) };
+  const client = Client.http(where);
+  later(t, () => client.close());
+  return { client, pid, where, script: { http: where } };
+}
+
+export const WIRES = { stdio: overPipes, tcp: overTcp, http: overHttp };
+
+/** Everything that a loop gives, and the error that it ended with. */
+export async function heard(events) {
+  const all = [];
+  try {
+    for await (const event of events) all.push(event);
+  } catch (error) {
+    return { events: all, error };
+  }
+  return { events: all };
+}

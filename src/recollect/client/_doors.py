@@ -1,0 +1,25 @@
+"""Where methods are found over HTTP. What a path names in braces is taken from the parameters."""
+
+DOORS = {
+    "session/create": "POST /sessions",
+    "session/list": "GET /sessions",
+    "session/read": "GET /sessions/{session_id}",
+    "session/history": "GET /sessions/{session_id}/history",
+    "session/archive": "DELETE /sessions/{session_id}",
+    "turn/start": "POST /sessions/{session_id}/messages",
+    "turn/interrupt": "POST /sessions/{session_id}/interrupt",
+    "config/get": "GET /config",
+    "config/set": "PUT /config",
+    "config/patch": "PATCH /config",
+    "realm/list": "GET /realms",
+    "realm/get": "GET /realms/{realm_id}",
+    "journey/get_or_create": "POST /journeys",
+    "journey/query": "GET /journeys/{journey_id}/history",
+    "journey/link": "POST /journeys/{journey_id}/sessions",
+    "journey/timeline": "GET /journeys/{journey_id}/timeline",
+    "journey/delete": "DELETE /journeys/{journey_id}",
+    "document/add": "POST /journeys/{journey_id}/documents",
+    "document/list": "GET /journeys/{journey_id}/documents",
+    "document/get": "GET /journeys/{journey_id}/documents/{document_id}",
+    "document/delete": "DELETE /journeys/{journey_id}/documents/{document_id}",
+}

@@ -1,0 +1,195 @@
+"""A server that runs already, over HTTP: methods have paths, the events of a turn are the answer to it."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from recollect.client._doors import DOORS
+from recollect.client._http1 import Exchange, Http
+from recollect.client._json import LONGEST, decoded, encoded
+from recollect.client._sse import sent_by
+from recollect.client._wire import GREETED_WITHIN_S, Answer, Listener, Wire, session_of
+from recollect.client.errors import ConnectionLost, InvalidParams, RecollectError, SessionNotFound, error_of, lost
+from recollect.client.events import SessionEvent, StreamTruncated, event_of
+from recollect.client.results import ServerInfo, ToolResult
+
+VERSION = "/v1"  # of the paths that this client knows
+EVENTS = "GET /sessions/{session_id}/events"
+SSE = "text/event-stream"
+ACCEPT = f"accept: application/json, {SSE}\r\n"  # a turn is answered by its events: silence would tell nothing of a server
+SILENCE_S = 60.0  # seconds: a server says every 15 that it is still there
+PAUSES_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # before events are asked for again: a server restarts in less
+NAMED = re.compile(r"\{(\w+)\}")
+
+
+class HttpWire(Wire):
+    def __init__(self, url: str, token: str | None, silence_s: float) -> None:
+        self._http = Http(url, token)
+        self._silence_s = silence_s
+
+    async def greet(self) -> None:
+        """Make sure that there is a server."""
+        try:
+            async with asyncio.timeout(GREETED_WITHIN_S), self._http.exchange("GET", "/health", None, ACCEPT) as exchange:
+                told = decoded(await exchange.read(), ServerInfo)
+        except TimeoutError:
+            raise lost(f"{self._http.url} did not answer within {GREETED_WITHIN_S:g} s") from None
+        except (ValueError, RecursionError):
+            raise lost(f"{self._http.url} is no server of ours") from None
+        self.server = msgspec.structs.replace(told, methods=sorted(DOORS))
+
+    async def request(self, method: str, params: dict[str, Any], listener: Listener | None = None) -> Answer:
+        if method not in DOORS:
+            raise RecollectError("METHOD_NOT_FOUND", f"Method not found: {method}")
+        session = session_of(params)
+        verb, target, body = _entered(DOORS[method], params, session)
+        async with self._http.exchange(verb, VERSION + target, body, ACCEPT) as exchange:
+            if _is_stream(exchange):
+                return await self._ran(exchange, listener, session)
+            answer = await exchange.read()
+        if exchange.status != 200:
+            raise _error(exchange.status, answer, session)
+        return answer
+
+    async def _ran(self, exchange: Exchange, listener: Listener | None, session: str | None) -> Answer:
+        """Hear the events of a turn; what came of it is the last of them."""
+        outcome: tuple[str, bytes] | None = None
+        async for sent in sent_by(exchange.parts(self._silence_s)):
+            if sent.name:
+                outcome = sent.name, sent.data
+            elif listener is not None:
+                listener(_heard(sent.data))
+        match outcome:
+            case "result", answer:
+                return answer
+            case "error", answer:
+                raise _error(exchange.status, answer, session)
+        raise lost(f"{self._http.url}: the events of the turn broke off")
+
+    async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
+        heard, pauses, is_first = after, list(PAUSES_S), True
+        while True:
+            try:
+                async with aclosing(self._listen(session_id, heard)) as listened:
+                    async for event in listened:
+                        heard, pauses = _heard_after(event, heard), list(PAUSES_S)
+                        yield event
+            except SessionNotFound:  # it was archived meanwhile, or there never was one
+                if is_first:
+                    raise
+                return
+            except ConnectionLost:
+                if is_first or not pauses or self._http.is_closed:
+                    raise
+            is_first = False
+            await asyncio.sleep(pauses.pop(0) if pauses else PAUSES_S[-1])
+
+    async def _listen(self, session_id: str, heard: int | None) -> AsyncGenerator[SessionEvent, None]:
+        _, target, _ = _entered(EVENTS, {"session_id": session_id}, session_id)
+        headers = ACCEPT if heard is None else f"{ACCEPT}last-event-id: {heard}\r\n"
+        async with self._http.exchange("GET", VERSION + target, None, headers) as exchange:
+            if not _is_stream(exchange):
+                raise _error(exchange.status, await exchange.read(), session_id)
+            async for sent in sent_by(exchange.parts(self._silence_s)):
+                yield _heard(sent.data)
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> Answer:
+        target = f"{VERSION}/tools/{quote(name, safe='', errors='replace')}"
+        async with self._http.exchange("POST", target, _body(arguments, None), ACCEPT) as exchange:
+            answer = await exchange.read()
+        if exchange.status == 200 or _is_tool_result(answer):  # what a tool refuses is an answer too
+            return answer
+        if exchange.status == 404:
+            raise InvalidParams("INVALID_PARAMS", f"Unknown tool: {name}")
+        raise _error(exchange.status, answer, None)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+
+# ---- to the server
+
+
+def _entered(door: str, params: Mapping[str, Any], session: str | None) -> tuple[str, str, bytes | None]:
+    """A request: what to do, where, and with what."""
+    verb, _, path = door.partition(" ")
+    named = NAMED.findall(path)
+    for name in named:
+        path = path.replace(f"{{{name}}}", _segment(params.get(name), name))
+    rest = {name: value for name, value in params.items() if name not in named}
+    if verb not in ("GET", "DELETE"):
+        return verb, path, _body(rest, session)
+    query = urlencode(_flat(rest), errors="replace")
+    return verb, f"{path}?{query}" if query else path, None
+
+
+def _segment(value: Any, name: str) -> str:
+    """A part of a path. What would lead somewhere else cannot be an id."""
+    text = str(value)
+    if value is None or text in ("", ".", "..") or "/" in text:
+        raise InvalidParams("INVALID_PARAMS", f"{name} must be an id, not {value!r}")
+    return quote(text, safe=":", errors="replace")
+
+
+def _flat(params: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values as a query has them; an object is `labels[key]=value`."""
+    flat: list[tuple[str, str]] = []
+    for name, value in params.items():
+        if isinstance(value, dict):
+            flat += [(f"{name}[{key}]", str(inner)) for key, inner in value.items()]
+        else:
+            flat.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
+    return flat
+
+
+def _body(params: Mapping[str, Any], session: str | None) -> bytes:
+    body = encoded(params)
+    if len(body) > LONGEST:
+        raise InvalidParams("INVALID_PARAMS", f"a message may have at most {LONGEST >> 20} MB", None, session)
+    return body
+
+
+# ---- from the server
+
+
+def _is_stream(exchange: Exchange) -> bool:
+    return exchange.status == 200 and exchange.headers.get("content-type", "").startswith(SSE)
+
+
+def _heard_after(event: SessionEvent, heard: int | None) -> int | None:
+    """Up to which event everything was heard, or is known to be missed."""
+    if isinstance(event, StreamTruncated):
+        return None if heard is None else heard + event.dropped
+    return getattr(event, "sequence", heard)
+
+
+def _heard(data: bytes) -> SessionEvent:
+    try:
+        return event_of(data)
+    except (ValueError, RecursionError):
+        raise lost(f"the server sent what is no event: {data[:200]!r}") from None
+
+
+def _is_tool_result(answer: bytes) -> bool:
+    try:
+        decoded(answer, ToolResult)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _error(status: int, answer: bytes, session: str | None) -> RecollectError:
+    """The error that a body tells of, in any family's form; what stands between us and the server may have its own."""
+    try:
+        body = decoded(answer, dict[str, Any])
+    except (ValueError, RecursionError):
+        body = {}
+    body = body["error"] if isinstance(body.get("error"), dict) else body
+    message = str(body.get("message", f"the server answered with status {status}"))
+    details = body.get("details") if isinstance(body.get("details"), dict) else None
+    return error_of(body.get("code", status), message, details, session)

@@ -1,0 +1,155 @@
+"""What can go wrong, as one tree:
+
+RecollectError
+├── SessionNotFound             no such session in this realm, or it is archived
+├── SessionBusy                 a turn of the session is running; nothing waits in a queue
+├── SessionNotRunning           what was asked needs a running turn
+├── RequestCancelled            the turn was interrupted, or the time was up
+├── ProviderError               what the agent needs cannot be had
+├── AgentError                  the agent failed
+├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
+├── StaleCursor                 a cursor of what has changed since
+├── GenerationConflict          somebody else has written the config in between
+├── InvalidParams               the request is not a proper one
+├── InternalError               the server failed
+├── Unauthorized                the server does not let us in
+└── ConnectionLost              the server is gone, or was never there
+
+A code that is not known here is a plain `RecollectError`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Details = dict[str, Any]
+
+
+class RecollectError(Exception):
+    """Any error that a server answers with, or that comes of having none."""
+
+    def __init__(
+        self, code: str, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
+    ) -> None:
+        super().__init__(code, message, dict(details or {}), session_id)  # all of it, so that it can be pickled
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def code(self) -> str:
+        """What it is called on every surface, such as `SESSION_BUSY`."""
+        return str(self.args[0])
+
+    @property
+    def message(self) -> str:
+        return str(self.args[1])
+
+    @property
+    def details(self) -> Details:
+        """What more there is to know, such as both generations of a conflict."""
+        details: Details = self.args[2]
+        return details
+
+    @property
+    def session_id(self) -> str | None:
+        """The session it is about, where it is about one: also of a create whose first turn failed."""
+        told = self.details.get("session_id", self.args[3])
+        return told if isinstance(told, str) else None
+
+
+class SessionNotFound(RecollectError):
+    pass
+
+
+class SessionBusy(RecollectError):
+    pass
+
+
+class SessionNotRunning(RecollectError):
+    pass
+
+
+class RequestCancelled(RecollectError):
+    pass
+
+
+class ProviderError(RecollectError):
+    pass
+
+
+class AgentError(RecollectError):
+    pass
+
+
+class SessionPersistenceDisabled(RecollectError):
+    pass
+
+
+class StaleCursor(RecollectError):
+    pass
+
+
+class GenerationConflict(RecollectError):
+    """`details` has `expected_generation` and `current_generation`; nothing was written."""
+
+
+class InvalidParams(RecollectError):
+    pass
+
+
+class InternalError(RecollectError):
+    pass
+
+
+class Unauthorized(RecollectError):
+    pass
+
+
+class ConnectionLost(RecollectError):
+    """Everything that was under way fails with this; nothing waits for ever. Of a server that we started, `details` has
+    `exit_code`, `signal` and the end of its `stderr`."""
+
+
+BY_CODE: dict[str, type[RecollectError]] = {
+    "SESSION_NOT_FOUND": SessionNotFound,
+    "SESSION_BUSY": SessionBusy,
+    "SESSION_NOT_RUNNING": SessionNotRunning,
+    "REQUEST_CANCELLED": RequestCancelled,
+    "PROVIDER_ERROR": ProviderError,
+    "AGENT_ERROR": AgentError,
+    "SESSION_PERSISTENCE_DISABLED": SessionPersistenceDisabled,
+    "STALE_CURSOR": StaleCursor,
+    "GENERATION_CONFLICT": GenerationConflict,
+    "INVALID_PARAMS": InvalidParams,
+    "INTERNAL_ERROR": InternalError,
+    "UNAUTHORIZED": Unauthorized,
+    "FORBIDDEN_HOST": Unauthorized,
+    "FORBIDDEN_ORIGIN": Unauthorized,
+    "CONNECTION_LOST": ConnectionLost,
+}
+BY_STATUS = {  # what a status says by itself: of journeys, which have no other codes, and of an answer that is none of ours
+    400: "INVALID_PARAMS",
+    401: "UNAUTHORIZED",
+    403: "UNAUTHORIZED",
+    404: "INVALID_PARAMS",
+    408: "REQUEST_CANCELLED",
+    410: "STALE_CURSOR",
+    413: "INVALID_PARAMS",
+    499: "REQUEST_CANCELLED",
+    500: "INTERNAL_ERROR",
+    504: "REQUEST_CANCELLED",
+}
+
+
+def error_of(
+    code: object, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
+) -> RecollectError:
+    """The error that a code means. One that is a number, as HTTP has them, is kept in `details` as the `status`."""
+    if isinstance(code, int):
+        return error_of(BY_STATUS.get(code, f"HTTP_{code}"), message, {**(details or {}), "status": code}, session_id)
+    kind = BY_CODE.get(str(code), RecollectError)
+    return kind(str(code), message, details, session_id)
+
+
+def lost(message: str, details: Mapping[str, Any] | None = None) -> ConnectionLost:
+    return ConnectionLost("CONNECTION_LOST", message, details)

@@ -1,0 +1,252 @@
+"""What a server answers. Fields have the names that they have on the wire; what a newer server adds is passed over."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+JsonObject = dict[str, Any]
+
+# ---- sessions
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """Tokens, as the agent tells them; else `estimated` by the length of what was said."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+    estimated: bool = False
+
+
+class TurnResult(Struct, frozen=True, kw_only=True):
+    """What a turn came to. `turns` counts those of the session so far."""
+
+    session_id: str
+    text: str
+    usage: Usage
+    turns: int
+    tool_calls: int
+    stop_reason: str
+
+
+class SessionState(Struct, frozen=True, kw_only=True):
+    """State and usage of a session; `is_active` while a turn runs."""
+
+    session_id: str
+    realm_id: str
+    instance_id: str
+    backend: str
+    config_generation: int
+    created_at: str
+    updated_at: str
+    message_count: int
+    is_active: bool
+    labels: dict[str, str]
+    usage: Usage
+    turns: int = 0
+    runner: str = ""
+    archived_at: str | None = None
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A committed message. `role` is `user`, `assistant`, `tool_results` or `system_notice`."""
+
+    role: str
+    content: str
+    created_at: str
+    blocks: list[JsonObject] = field(default_factory=list)
+    """Of an assistant's message: what was said, thought and called, in order."""
+    results: list[JsonObject] = field(default_factory=list)
+    """Of tool results: one for each call."""
+    kind: str | None = None
+    """Of a notice: `interrupt`, `error` or `crash`."""
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class HistoryPage(Struct, frozen=True, kw_only=True):
+    """Some messages of a session, oldest first."""
+
+    session_id: str
+    message_count: int
+    offset: int
+    limit: int
+    has_more: bool
+    messages: list[Message]
+
+
+class SessionList(Struct, frozen=True, kw_only=True):
+    sessions: list[SessionState]
+
+
+class Created(Struct, frozen=True, kw_only=True):
+    session_id: str
+
+
+class InterruptResult(Struct, frozen=True, kw_only=True):
+    """`interrupted` is false where no turn ran."""
+
+    session_id: str
+    interrupted: bool
+
+
+class ArchiveResult(Struct, frozen=True, kw_only=True):
+    session_id: str
+    archived: bool
+
+
+# ---- realms and servers
+
+
+class RealmConfig(Struct, frozen=True, kw_only=True):
+    """The config of a realm, and how often it was written."""
+
+    config: JsonObject
+    generation: int
+    realm_id: str
+    instance_id: str
+    backend: str
+
+
+class RealmRow(Struct, frozen=True, kw_only=True):
+    """A realm, as a list of them shows it."""
+
+    realm_id: str
+    backend: str
+    origin: str | None = None
+    created_at: str | None = None
+
+
+class Instance(Struct, frozen=True, kw_only=True):
+    """A process that is at work in a realm."""
+
+    instance_id: str
+    surface: str
+    pid: int
+    since: str
+
+
+class RealmInfo(RealmRow, frozen=True, kw_only=True):
+    """What a realm is and holds."""
+
+    folder: str = ""
+    bytes: int = 0
+    config_generation: int = 0
+    instances: list[Instance] = field(default_factory=list)
+
+
+class RealmList(Struct, frozen=True, kw_only=True):
+    realms: list[RealmRow]
+
+
+class ServerInfo(Struct, frozen=True, kw_only=True):
+    """What a server tells of itself: the realm it works in, and every method that it knows."""
+
+    name: str = "recollect"
+    version: str
+    realm_id: str
+    instance_id: str
+    backend: str
+    methods: list[str] = field(default_factory=list)
+
+
+class ToolResult(Struct, frozen=True, kw_only=True, rename={"structured": "structuredContent", "is_error": "isError"}):
+    """What a tool answers, as in MCP. What it refuses is an answer too, with `is_error`."""
+
+    content: list[JsonObject]
+    structured: Any = None
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """All that it says in words."""
+        return "\n".join(str(part["text"]) for part in self.content if part.get("type") == "text")
+
+
+# ---- journeys
+
+
+class JourneyInfo(Struct, frozen=True, kw_only=True):
+    journey_id: str
+    created_at: str
+    session_count: int
+    is_new: bool
+    user_id: str | None = None
+
+
+class JourneySession(Struct, frozen=True, kw_only=True):
+    """A session, as a journey tells of it."""
+
+    session_id: str
+    created_at: str
+    summary: str
+    has_diagnosis: bool = False
+    relevance_score: float = 0.0
+
+
+class DocumentRow(Struct, frozen=True, kw_only=True):
+    """A document, as a list of them shows it."""
+
+    document_id: str
+    document_type: str
+    created_at: str
+    title: str = ""
+
+
+class Document(DocumentRow, frozen=True, kw_only=True):
+    """A document, whole."""
+
+    journey_id: str
+    content: str | None = None
+    metadata: JsonObject | None = None
+
+
+class JourneyHistory(Struct, frozen=True, kw_only=True):
+    """Sessions that were found, of `total_results`; documents where they were asked for."""
+
+    journey_id: str
+    sessions: list[JourneySession]
+    total_results: int
+    documents: list[DocumentRow] = field(default_factory=list)
+
+
+class TimelineEntry(Struct, frozen=True, kw_only=True):
+    """A session, which has a summary, or a document, which has a type and a title."""
+
+    entry_type: str
+    entry_id: str
+    created_at: str
+    summary: str | None = None
+    has_diagnosis: bool | None = None
+    document_type: str | None = None
+    title: str | None = None
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    journey_id: str
+    entries: list[TimelineEntry]
+
+
+class DocumentList(Struct, frozen=True, kw_only=True):
+    documents: list[DocumentRow]
+
+
+class AddedDocument(Struct, frozen=True, kw_only=True):
+    document_id: str
+    journey_id: str
+    document_type: str
+    created_at: str
+
+
+class LinkedSession(Struct, frozen=True, kw_only=True):
+    journey_id: str
+    session_id: str
+
+
+class DeletedJourney(Struct, frozen=True, kw_only=True):
+    journey_id: str
+    session_count: int
+    document_count: int

@@ -1,0 +1,112 @@
+"""What is committed of a realm's live sessions, and closing what crashed: the part that every process must do alike."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.errors import StoreFault
+from recollect.realms.lease import is_alive
+from recollect.realms.manifest import Backend
+from recollect.realms.turn import asked, bodies_of, notice, now_ms
+from recollect.runners._process import began, stop_group, stop_strays
+from recollect.store._database import file_at
+from recollect.store.live import Live, LiveRow, RunningRow, live_of
+from recollect.store.transcripts import Transcripts
+
+CRASHED = "The process that ran this turn ended without finishing it."
+
+
+class Kept:
+    """The database of a realm's live sessions, for all threads of a process, and the files beside it where there are any."""
+
+    def __init__(self, folder: Path, backend: Backend, *, redact: bool) -> None:
+        self._folder = folder
+        self._files = Transcripts(folder) if backend is Backend.JSONL else None
+        self._redact = redact
+        self._local = threading.local()
+        self._leveling = threading.Lock()
+        self._leveled: tuple[int, int] | None = None  # the database that was last compared with the files
+
+    @contextmanager
+    def opened(self) -> Iterator[Live]:
+        """This thread's connection; a broken one is not kept."""
+        live: Live | None = getattr(self._local, "live", None)
+        if live is None or live.file != file_at(live.path):  # another file took its place
+            live = self._local.live = Live(self._folder)
+        self._level(live)
+        try:
+            yield live
+        except StoreFault:
+            self._local.live = None
+            raise
+        finally:
+            live.stop_when(None)
+
+    def _level(self, live: Live) -> None:
+        """Where files are the truth, a database that is new here says what they do."""
+        if self._files is None or self._leveled == live.file:
+            return
+        with self._leveling:
+            with live.transaction():
+                self._files.level(live)
+            self._leveled = live.file
+
+    def changes(self) -> int:
+        """Grows with whatever is committed here; 0 where nothing ever was."""
+        if not live_of(self._folder).exists() and (self._files is None or not self._files.are_there()):
+            return 0
+        with self.opened() as live:
+            return live.changes()
+
+    # ---- inside a transaction
+
+    def put(self, live: Live, row: LiveRow, bodies: list[bytes], *, durable: bool = False) -> None:
+        """Commit a session with more messages: into its file first, where that is the truth."""
+        if self._files is not None:
+            row.messages += len(bodies)
+            self._files.append(row, bodies, durable=durable)
+            row.messages -= len(bodies)
+        live.append(row, bodies)
+        live.put(row)
+
+    def level_one(self, live: Live, session: bytes) -> None:
+        """Where files are the truth, what a session's file says. To be called inside a transaction."""
+        if self._files is not None:
+            self._files.level_one(live, session)
+
+    def settle(self, live: Live, session: bytes) -> None:
+        """Close a turn that crashed, so that its session is usable again. To be called inside a transaction."""
+        self.level_one(live, session)
+        running, row = live.running(session), live.session(session)
+        if running is None or row is None:
+            return
+        if row.archived_at is not None:  # its file has the verdict; whoever wrote it had no time left for the database
+            live.end(running)
+            return
+        if is_alive(live, running.holder):
+            return
+        live.end(running)
+        if row.turns < running.turn:  # else it was committed to its file, and only the database had no time left
+            row.updated_at = max(now_ms(), row.updated_at)
+            self.put(live, row, self.closed(row, running, "crash", CRASHED))
+        threading.Thread(target=_end_orphans, args=(running,)).start()  # which the process waits for before it ends
+
+    def closed(self, row: LiveRow, running: RunningRow, kind: str, text: str) -> list[bytes]:
+        row.turns += 1
+        return bodies_of([asked(running.prompt, running.began_at), notice(kind, text, now_ms())], redact=self._redact)
+
+    def look_after(self, live: Live, session: bytes) -> None:
+        """Close a turn that crashed, where there is one; a reader waits for nobody otherwise."""
+        running = live.running(session)
+        if running is not None and not is_alive(live, running.holder):
+            with live.transaction():
+                self.settle(live, session)
+
+
+def _end_orphans(running: RunningRow) -> None:
+    """End what a process that crashed has left running."""
+    pid, _, start = running.child.partition(":")
+    if pid and start and began(int(pid)) == start:
+        stop_group(int(pid))
+    stop_strays(running.token.hex())

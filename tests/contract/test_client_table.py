@@ -1,0 +1,190 @@
+"""What the Python SDK says by itself agrees with the table of operations, with its other half, and with its page."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from recollect import client as sdk
+from recollect.client import _session, errors, events, results
+from recollect.client._doors import DOORS
+from recollect.client._json import LONGEST
+from recollect.client.events import event_of
+from recollect.operations import OPERATIONS
+from recollect.surfaces import _rpc_lines
+from tests.clients import served
+from tests.conftest import Person
+
+PAGE = Path(__file__).parents[2] / "docs" / "python-sdk.md"
+ANSWERS = {
+    "meerkat_start_turn": results.TurnResult,
+    "meerkat_interrupt": results.InterruptResult,
+    "meerkat_read": results.SessionState,
+    "meerkat_history": results.HistoryPage,
+    "meerkat_list": results.SessionList,
+    "meerkat_archive": results.ArchiveResult,
+    "meerkat_config": results.RealmConfig,
+    "realm_list": results.RealmList,
+    "realm_get": results.RealmInfo,
+    "get_or_create_journey": results.JourneyInfo,
+    "query_journey_history": results.JourneyHistory,
+    "add_document_to_journey": results.AddedDocument,
+    "link_session_to_journey": results.LinkedSession,
+    "journey_timeline": results.Timeline,
+    "list_documents": results.DocumentList,
+    "get_document": results.Document,
+    "delete_document": results.Document,
+    "delete_journey": results.DeletedJourney,
+}
+
+
+def test_it_needs_nothing_of_the_server() -> None:
+    """A program that only asks must not load what answers."""
+    code = "import sys, json, recollect.client; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    ours = {name for name in loaded if name.startswith("recollect.") and not name.startswith("recollect.client")}
+    known = {*sys.stdlib_module_names, "__main__", "recollect", "msgspec", "typing_extensions"}  # the last is msgspec's
+    foreign = {name.partition(".")[0] for name in loaded} - known
+    assert ours == set()
+    assert {name for name in foreign if not name.startswith(("_", "distutils"))} == set()
+
+
+def test_every_method_has_its_path_and_no_other() -> None:
+    assert {
+        door.rpc: door.http for operation in OPERATIONS.values() for door in operation.doors if door.rpc and door.http
+    } == DOORS
+
+
+def test_a_message_may_be_as_long_as_a_server_takes_it() -> None:
+    assert LONGEST == _rpc_lines.LONGEST
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_an_answer_has_all_fields_that_the_contract_names(name: str) -> None:
+    operation = OPERATIONS[name]
+    schema = operation.answer_schema or operation.output_schema
+    assert schema is not None
+    assert missing(schema, msgspec.inspect.type_info(ANSWERS[name])) == set()
+
+
+def missing(schema: dict[str, Any], told: Any, path: str = "") -> set[str]:
+    """The fields of a schema that a type does not have, however deep."""
+    match told:
+        case msgspec.inspect.StructType(fields=fields):
+            types = {field.encode_name: field.type for field in fields}
+            named = schema.get("properties", {})
+            absent = {f"{path}.{name}" for name in named if name not in types}
+            inner = [missing(named[name], types[name], f"{path}.{name}") for name in named if name in types]
+            return absent.union(*inner)
+        case msgspec.inspect.ListType(item_type=item) if "items" in schema:
+            return missing(schema["items"], item, f"{path}[]")
+        case _:
+            return set()
+
+
+def test_every_method_with_a_path_is_offered() -> None:
+    asked = set(re.findall(r'"((?:session|turn|config|realm|journey|document)/\w+)"', _sources()))
+    assert set(DOORS) <= asked
+
+
+def _sources() -> str:
+    folder = Path(inspect.getfile(sdk)).parent
+    return "".join((folder / name).read_text() for name in ("_async_client.py", "_session.py", "_journey.py"))
+
+
+@pytest.mark.parametrize(
+    ("waited", "awaited"),
+    [
+        (sdk.Client, sdk.AsyncClient),
+        (sdk.Session, sdk.AsyncSession),
+        (sdk.StartedSession, sdk.AsyncStartedSession),
+        (sdk.DeferredSession, sdk.AsyncDeferredSession),
+        (sdk.Journey, sdk.AsyncJourney),
+        (sdk.TurnStream, sdk.AsyncTurnStream),
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_both_clients_offer_the_same_in_the_same_words(waited: type, awaited: type) -> None:
+    assert spoken(waited) == spoken(awaited)
+
+
+def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
+    """What a class offers: names, parameters, words."""
+    found: dict[str, tuple[Any, str | None]] = {}
+    for name in dir(kind):
+        if name.startswith("_"):
+            continue
+        member = inspect.getattr_static(kind, name)
+        if isinstance(member, property):
+            found[name] = (None, member.__doc__)
+            continue
+        given = inspect.signature(getattr(kind, name)).parameters.values()
+        parameters = [(one.name, one.kind, one.default) for one in given if one.name != "self"]
+        found[name] = (parameters, inspect.getdoc(getattr(kind, name)))
+    return found
+
+
+def test_all_that_is_public_is_named() -> None:
+    public = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, errors.RecollectError)}
+    public |= {name for name, one in vars(events).items() if inspect.isclass(one) and issubclass(one, events.SessionEvent)}
+    public |= {name for name, one in vars(_session).items() if name.endswith("Session")}
+    assert {name for name in public if not name.startswith("_")} <= set(sdk.__all__)
+    assert all(hasattr(sdk, name) for name in sdk.__all__)
+    assert sdk.__all__ == sorted(sdk.__all__)
+
+
+# ---- events
+
+
+def test_a_kind_of_event_that_is_not_known_yet_is_kept_whole() -> None:
+    told = {"type": "mood_changed", "session_id": "s", "sequence": 4, "mood": "good"}
+    event = event_of(json.dumps(told).encode())
+    assert (type(event), event.type, event.session_id, event.data) == (sdk.UnknownEvent, "mood_changed", "s", told)  # type: ignore[attr-defined]
+
+
+def test_what_a_newer_server_adds_is_passed_over() -> None:
+    event = event_of(b'{"type":"text_delta","session_id":"s","sequence":1,"delta":"d","more":[1]}')
+    assert event == sdk.TextDelta(session_id="s", sequence=1, delta="d")
+    assert event.type == "text_delta"
+
+
+def test_a_known_kind_that_has_become_another_is_kept_too() -> None:
+    event = event_of(b'{"type":"text_delta","session_id":"s","sequence":1,"text":"d"}')
+    assert (type(event), event.type) == (sdk.UnknownEvent, "text_delta")
+
+
+# ---- the page
+
+
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(examples())))
+def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what the page takes for granted: a server where it says there is one, and a client where it has one already."""
+    person = Person(tmp_path)
+    for name, value in person.env.items():
+        monkeypatch.setenv(name, value)
+    with served(person) as (place, _):
+        code = examples()[number].replace("http://127.0.0.1:7377", place.url).replace("7378", str(place.port))
+        with sdk.Client.http(place.url) as client:
+            given = {"client": client, "session": client.create_session("hello", command=["cat"])}
+            exec(f"from recollect.client import *\n{code}", given)
+
+
+def test_the_page_names_only_what_there_is_and_all_errors() -> None:
+    page = PAGE.read_text()
+    assert len(page.splitlines()) < 90
+    methods = {name for kind in (sdk.Client, sdk.Session, sdk.Journey, sdk.TurnStream) for name in dir(kind)}
+    named = set(re.findall(r"`(?:client|session|journey|turn|Client|AsyncClient)\.(\w+)", page))
+    assert named <= methods | {"id", "found"}, named - methods
+    kinds = {kind.__name__ for kind in errors.RecollectError.__subclasses__()}
+    assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
+    assert {name for name in dir(sdk.Client) if not name.startswith("_") and f"`{name}" not in page} == set()

@@ -1,0 +1,150 @@
+"""Programs that do not do what the one that runs a turn should: a clear error or an answer, and a session that goes on."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.e2e.processes import is_alive, until
+from tests.live_processes import REALM, begun, deferred, messages
+from tests.rpc_server import RawRpc
+
+CANCELLED, PROVIDER_ERROR, AGENT_ERROR, INVALID_PARAMS = -32005, -32010, -32013, -32602
+MOST_MB = 600  # of memory for a turn that floods: what is kept of it is 32 MB, in a few copies on its way
+
+
+@pytest.fixture
+def rpc(person: Person) -> Iterator[RawRpc]:
+    with RawRpc(person, "--realm", REALM) as server:
+        yield server
+
+
+@pytest.fixture
+def session(rpc: RawRpc) -> Iterator[str]:
+    """A session that goes on, whatever was done to it."""
+    made = deferred(rpc)
+    yield made
+    assert rpc.result("session/read", session_id=made)["is_active"] is False
+    assert rpc.result("turn/start", session_id=made, prompt="still here", command=["cat"])["text"] == "still here"
+
+
+def sh(script: str) -> list[str]:
+    return ["sh", "-c", script]
+
+
+def ran(rpc: RawRpc, session: str, script: str, prompt: str = "go") -> Any:
+    return rpc.result("turn/start", session_id=session, prompt=prompt, command=sh(script))
+
+
+def refused(rpc: RawRpc, session: str, command: list[str], prompt: str = "go") -> Any:
+    return rpc.error("turn/start", session_id=session, prompt=prompt, command=command)
+
+
+def peak_mb(rpc: RawRpc) -> int:
+    """The most memory that a server has had."""
+    status = Path(f"/proc/{rpc.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) >> 10
+
+
+def test_a_program_that_hangs_is_ended_when_its_time_is_up(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+    rpc.result("config/patch", patch={"turn_timeout_ms": 300})
+    error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; sleep 600"))
+    assert (error["code"], error["data"]["details"]["session_id"]) == (AGENT_ERROR, session)
+    assert "0.3 s" in error["message"]
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+    rpc.result("config/patch", patch={"turn_timeout_ms": None})
+
+
+@pytest.mark.parametrize("wait", ["sleep 600", "exec sleep 600 >&- 2>&-"], ids=["as it is", "with its output closed"])
+def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_path: Path, wait: str) -> None:
+    first = begun(rpc, session, command=sh(f"echo $$ > '{tmp_path}/pid'; echo begun; {wait}"))
+    assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
+    answer = next((one for one in rpc.heard if one.get("id") == first), None) or rpc.answer(first)
+    assert answer["error"]["code"] == CANCELLED
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+def test_a_flood_is_dammed(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+    """Gigabytes without an end: what it said up to the limit is kept, in bounded memory."""
+    error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; exec yes 'a rather long line of a flood'"))
+    assert error["code"] == AGENT_ERROR
+    assert "32 million characters" in error["message"]
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+    assert peak_mb(rpc) < MOST_MB
+    roles = [message["role"] for message in messages(rpc, session)]
+    assert roles == ["user", "assistant", "system_notice"]
+
+
+def test_a_flood_of_complaints_is_not_kept(rpc: RawRpc, session: str) -> None:
+    error = refused(rpc, session, sh("yes complaint | head -c 200000000 >&2; echo last words >&2; exit 3"))
+    assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, 3)
+    assert error["message"].endswith("last words")
+    assert len(error["data"]["details"]["stderr"]) <= 4_096
+    assert peak_mb(rpc) < MOST_MB // 2
+
+
+def test_a_program_that_dies_by_a_signal_says_which(rpc: RawRpc, session: str) -> None:
+    error = refused(rpc, session, sh("echo half; kill -SEGV $$"))
+    assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, -11)
+    assert "signal 11" in error["message"]
+    assert [message["content"] for message in messages(rpc, session)][1] == "half\n"
+
+
+def test_bytes_that_are_no_text_are_marked(rpc: RawRpc, session: str) -> None:
+    assert ran(rpc, session, r"printf 'a\377b\342\202'")["text"] == "a\ufffdb\ufffd"
+
+
+def test_a_character_that_comes_in_pieces_is_one(rpc: RawRpc, session: str) -> None:
+    assert ran(rpc, session, r"printf '\360\237'; sleep 0.1; printf '\214\215'")["text"] == "\U0001f30d"
+
+
+@pytest.mark.parametrize("script", ["exec <&-; echo no thanks", "echo no thanks"], ids=["closed", "unread"])
+def test_a_program_need_not_read_its_prompt(rpc: RawRpc, session: str, script: str) -> None:
+    assert ran(rpc, session, script, "x" * 5_000_000)["text"] == "no thanks\n"
+
+
+def test_a_long_prompt_is_given_whole(rpc: RawRpc, session: str) -> None:
+    assert ran(rpc, session, "wc -c", "x" * 5_000_000)["text"].strip() == "5000000"
+
+
+DAEMONS = {
+    "in its group": "sleep 600 &",
+    "in a session of its own": "(setsid sh -c 'echo $$ > pid; exec sleep 600' &)",
+    "that goes on writing": "(setsid sh -c 'echo $$ > pid; while echo tick; do sleep 0.02; done' &)",
+}
+
+
+@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
+def test_a_child_that_holds_the_output_open_holds_up_nobody(rpc: RawRpc, session: str, daemon: str, tmp_path: Path) -> None:
+    """The answer is there when the program is gone."""
+    answer = ran(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
+    assert answer.replace("tick\n", "") == "done\n"
+    if (left := tmp_path / "pid").exists():  # what left on purpose may stay
+        with suppress(ProcessLookupError):
+            os.kill(int(left.read_text()), signal.SIGKILL)
+
+
+def test_what_a_finished_program_left_in_its_group_is_ended(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+    ran(rpc, session, f"sleep 600 & echo $! > '{tmp_path}/pid'")
+    until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["/no/such/program"], PROVIDER_ERROR, "no program"),
+        (["/"], PROVIDER_ERROR, "cannot be run"),
+        (["/etc/hostname"], PROVIDER_ERROR, "cannot be run"),
+        (["a\0b"], INVALID_PARAMS, "cannot be run"),
+        (["false"], AGENT_ERROR, "exited with code 1"),
+    ],
+)
+def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, command: list[str], code: int, words: str) -> None:
+    error = refused(rpc, session, command)
+    assert error["code"] == code
+    assert words in error["message"]

@@ -1,0 +1,168 @@
+"""The TypeScript SDK: its types are the table's, its own tests pass against real servers, and what is packed can be used."""
+
+import json
+import os
+import re
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import __version__
+from tests.conftest import Person
+
+ROOT = Path(__file__).parents[2]
+SDK = ROOT / "sdk" / "typescript"
+GENERATOR = ROOT / "scripts" / "typescript_types.py"
+TESTS = sorted(path.name for path in SDK.glob("test/*.test.mjs"))
+BUILT = ("node_modules", "dist", "*.tgz", "package-lock.json")  # by whoever works on it
+NPM = ("--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier")
+PATIENCE_S = 300
+
+
+def ran(command: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
+    """What a program says, which must succeed. One that hangs is ended with all that it started."""
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=env, start_new_session=True, **pipes) as process:
+        try:
+            said, complaint = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert process.returncode == 0, f"{' '.join(command)}\n{said}\n{complaint}"
+    return str(said)
+
+
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """TypeScript and the types of Node, installed once for as long as the virtual environment lives."""
+    missing = [program for program in ("node", "npm") if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"the TypeScript SDK needs {' and '.join(missing)}")
+    in_venv = sys.prefix != sys.base_prefix
+    folder = (Path(sys.prefix) if in_venv else tmp_path_factory.getbasetemp()) / "typescript-sdk"
+    folder.mkdir(exist_ok=True)
+    wanted, stamp = (SDK / "package.json").read_bytes(), folder / "installed.json"
+    if not stamp.exists() or stamp.read_bytes() != wanted:
+        shutil.copy(SDK / "package.json", folder)
+        ran(["npm", "install", "--ignore-scripts", *NPM], folder)
+        stamp.write_bytes(wanted)
+    return folder / "node_modules"
+
+
+def copied(folder: Path, modules: Path) -> Path:
+    """The SDK as somebody would clone it, with what it is made with."""
+    shutil.copytree(SDK, folder, ignore=shutil.ignore_patterns(*BUILT))
+    (folder / "node_modules").symlink_to(modules)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = copied(tmp_path_factory.mktemp("sdk") / "typescript", modules)
+    ran(["npm", "run", "build"], folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tarball(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What would be published, packed from a fresh clone."""
+    folder = copied(tmp_path_factory.mktemp("packed") / "typescript", modules)
+    ran(["npm", "pack", "--foreground-scripts=false", *NPM], folder)
+    (packed,) = folder.glob("*.tgz")
+    return packed
+
+
+def servers(person: Person) -> dict[str, str]:
+    """The environment of a program that starts servers of ours."""
+    return {**person.env, "RECOLLECT_COMMAND": json.dumps([sys.executable, "-m", "recollect"])}
+
+
+# ---- types
+
+
+def test_the_types_are_what_the_table_says() -> None:
+    made = ran([sys.executable, str(GENERATOR)], ROOT)
+    assert (SDK / "src" / "operations.ts").read_text("utf-8") == made, "out of date: make sdk"
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, "unknown"),
+        ({"type": "integer", "minimum": 0}, "number"),
+        ({"type": ["string", "null"]}, "string | null"),
+        ({"type": ["array", "null"], "items": {"type": "string"}}, "string[] | null"),
+        ({"type": "array", "items": {"type": ["string", "boolean"]}}, "(string | boolean)[]"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a" | "b")[]'),
+        ({"type": ["string", "null"], "enum": ["a", None]}, '"a" | null'),
+        ({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "string | string[]"),
+        ({"type": "object"}, "JsonObject"),
+        ({"type": "object", "additionalProperties": False}, "Record<string, never>"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "{ [name: string]: string }"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}, "b-c": {"type": "number"}}, "required": ["a", "d"]},
+            '{\n  a: string;\n  "b-c"?: number;\n  d: unknown;\n}',
+        ),
+    ],
+    ids=str,
+)
+def test_a_schema_has_its_type(schema: dict[str, Any], expected: str) -> None:
+    assert runpy.run_path(str(GENERATOR))["type_of"](schema) == expected
+
+
+def test_a_word_of_a_schema_that_no_type_is_known_for_is_not_passed_over() -> None:
+    with pytest.raises(ValueError, match="oneOf"):
+        runpy.run_path(str(GENERATOR))["type_of"]({"oneOf": []})
+
+
+# ---- the SDK
+
+
+def test_its_version_is_the_servers() -> None:
+    assert json.loads((SDK / "package.json").read_bytes())["version"] == __version__
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_its_own_tests_pass(name: str, built: Path, person: Person) -> None:
+    """M1 to M5, M10 to M12, M14 to M18, M21, M23, M40, M41, M43, M45, over each of its wires."""
+    said = ran(["node", "--test", "--test-reporter=tap", f"test/{name}"], built, servers(person))
+    tallies = {noun: int(number) for noun, number in re.findall(r"^# (\w+) (\d+)$", said, re.MULTILINE)}
+    assert tallies["pass"] == tallies["tests"] > 0, said
+
+
+def test_the_package_holds_what_runs_and_no_more(tarball: Path, built: Path) -> None:
+    modules = [path.stem for path in SDK.glob("src/*.ts")]
+    expected = {f"dist/{name}.{kind}" for name in modules for kind in ("js", "d.ts")}
+    expected |= {"package.json", "README.md", "LICENSE"}
+    listed = json.loads(ran(["npm", "pack", "--dry-run", "--json", "--ignore-scripts", *NPM], built))
+    assert {file["path"] for file in listed[0]["files"]} == expected
+    assert set(ran(["tar", "-tzf", str(tarball)], built).split()) == {f"package/{path}" for path in expected}
+
+
+def test_a_program_compiles_against_the_package_and_runs(
+    tarball: Path, modules: Path, person: Person, tmp_path: Path
+) -> None:
+    """With TypeScript's strict rules, and resolution as Node does it."""
+    consumer = tmp_path / "consumer"
+    shutil.copytree(SDK / "test" / "consumer", consumer)
+    (consumer / "readme.ts").write_text(examples(), "utf-8")
+    ran(["npm", "install", "--offline", "--no-save", *NPM, str(tarball)], consumer)
+    ran([str(modules / ".bin" / "tsc"), "--typeRoots", str(modules / "@types")], consumer)
+    told = json.loads(ran(["node", "out/main.js"], consumer, servers(person)))
+    assert told == {
+        "text": "hello", "roles": ["user", "assistant"], "hasTokens": True, "maybe": None, "told": "streamed",
+        "sameDocument": True, "titles": ["a"], "hasCount": True, "unknown": "INVALID_PARAMS", "isTyped": True, "generation": 0,
+    }  # fmt: skip
+
+
+def examples() -> str:
+    """All examples of the README, as one program."""
+    found = re.findall(r"```ts\n(.*?)```", (SDK / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(found) >= 7
+    return "\n".join(found)

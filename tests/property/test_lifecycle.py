@@ -1,0 +1,393 @@
+"""Live sessions by their states (absent, idle, running, archived), in any order of what two processes may do to them.
+
+The model is what the contract says; the sessions are real, in files of a temporary folder. Two `LiveSessions` are two
+processes: each has a lease, connections and threads of its own. One that crashes loses its lock and nothing else.
+"""
+
+import itertools
+import json
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from msgspec import Struct
+
+from recollect.errors import AgentFault, Cancelled, NoSession, NotKept, SessionBusy, StoreFault
+from recollect.realms.live import LiveSessions
+from recollect.realms.manifest import Backend
+from recollect.runners import Assignment, Called, Output, Said
+from recollect.store.transcripts import file_of
+from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
+
+PROCESSES = st.integers(0, 1)
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
+WORDS = st.sampled_from(["one ", "two\n", "grün", "\U0001f30d"])
+LABELS = st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy"), max_size=2)
+
+
+class Expected(Struct):
+    """A session as it must be."""
+
+    labels: dict[str, str]
+    messages: list[tuple[str, str]] = []
+    turns: int = 0
+    events: int = 0
+    archived: bool = False
+    running: Guided | None = None
+    said: str = ""
+
+    def asked(self) -> tuple[str, str]:
+        assert self.running is not None
+        return ("user", self.running.prompt)
+
+    def ended(self, *more: tuple[str, str]) -> None:
+        """Its turn is over, and came to these messages."""
+        self.messages = [*self.messages, self.asked(), *more]
+        self.turns += 1
+        self.running = None
+
+    def broken_off(self, notice: str) -> None:
+        self.ended(*([("assistant", self.said)] if self.said else []), ("system_notice", notice))
+
+
+class Lifecycle(RuleBasedStateMachine):
+    backend = Backend.SQLITE
+    sessions = Bundle("sessions")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="lifecycle-"))
+        self.names = (f"process-{number}" for number in itertools.count())
+        self.processes = [self._process(), self._process()]
+        self.crashed: list[LiveSessions] = []
+        self.zombies: list[tuple[bytes, Guided]] = []
+        self.expected: dict[bytes, Expected] = {}
+        self.prompts = (f"prompt {number}" for number in itertools.count())
+
+    def _process(self) -> LiveSessions:
+        return opened(self.folder, self.backend, next(self.names))
+
+    def teardown(self) -> None:
+        for expected in self.expected.values():
+            if expected.running is not None:
+                expected.running.wake()
+        for _, zombie in self.zombies:
+            zombie.wake()
+        for process in (*self.processes, *self.crashed):
+            process.close()
+        shutil.rmtree(self.folder)
+
+    def _absent(self, session: bytes, what: Any) -> bool:
+        """Whether the session is archived, and then refuses what is asked of it."""
+        if self.expected[session].archived:
+            with pytest.raises(NoSession):
+                what()
+        return self.expected[session].archived
+
+    # ---- what may happen
+
+    @rule(target=sessions, by=PROCESSES, labels=LABELS)
+    def create(self, by: int, labels: dict[str, str]) -> bytes:
+        session = self.processes[by].create(new(**labels)).id
+        self.expected[session] = Expected(labels)
+        return session
+
+    @rule(session=sessions, by=PROCESSES)
+    def begin(self, session: bytes, by: int) -> None:
+        expected, process, prompt = self.expected[session], self.processes[by], next(self.prompts)
+        if self._absent(session, lambda: process.run(session, order(prompt, None))):
+            return
+        if expected.running is not None:
+            with pytest.raises(SessionBusy):
+                process.run(session, order(prompt, None))
+            assert expected.running.is_running()
+            return
+        expected.running, expected.said = Guided(process, session, prompt), ""
+
+    @rule(session=sessions, text=WORDS)
+    def say(self, session: bytes, text: str) -> None:
+        expected = self.expected[session]
+        if expected.running is not None:
+            expected.running.say(text)
+            expected.said += text
+
+    @rule(session=sessions)
+    def finish(self, session: bytes) -> None:
+        expected = self.expected[session]
+        if (turn := expected.running) is None:
+            return
+        ran = turn.finish()
+        assert (ran.text, ran.turns) == (expected.said, expected.turns + 1)
+        self._told(expected, turn, "turn_completed")
+        expected.ended(("assistant", expected.said))
+
+    @rule(session=sessions)
+    def fail(self, session: bytes) -> None:
+        expected = self.expected[session]
+        if (turn := expected.running) is None:
+            return
+        assert isinstance(turn.fail("It broke."), AgentFault)
+        self._told(expected, turn, "turn_failed")
+        expected.broken_off("It broke.")
+
+    @rule(session=sessions, by=PROCESSES)
+    def interrupt(self, session: bytes, by: int) -> None:
+        expected = self.expected[session]
+        if self._absent(session, lambda: self.processes[by].interrupt(session)):
+            return
+        assert self.processes[by].interrupt(session) is (expected.running is not None)
+        if (turn := expected.running) is not None:
+            turn.over()
+            assert isinstance(turn.error, Cancelled)
+            self._told(expected, turn, "turn_interrupted")
+            expected.broken_off("The turn was interrupted.")
+
+    @rule(session=sessions, by=PROCESSES)
+    def archive(self, session: bytes, by: int) -> None:
+        expected = self.expected[session]
+        if self._absent(session, lambda: self.processes[by].archive(session)):
+            return
+        self.processes[by].archive(session)
+        expected.archived = True
+        if (turn := expected.running) is not None:
+            turn.over()
+            assert isinstance(turn.error, Cancelled)
+            self._told(expected, turn, "turn_interrupted")
+            expected.ended(("system_notice", "The session was archived while this turn ran."))
+
+    @rule(by=PROCESSES)
+    def crash(self, by: int) -> None:
+        """Its turns are closed by whoever looks next."""
+        process = self.processes[by]
+        if process._lease is None:
+            return
+        crash(process)
+        self.crashed.append(process)
+        self.processes[by] = self._process()
+        for session, expected in self.expected.items():
+            if (turn := expected.running) is not None and turn.sessions is process:
+                self.zombies.append((session, turn))
+                expected.ended(("system_notice", "The process that ran this turn ended without finishing it."))
+
+    @precondition(lambda self: self.zombies)
+    @rule()
+    def wake_a_zombie(self) -> None:
+        """A turn that was taken for crashed has nothing to say any more."""
+        _, turn = self.zombies.pop()
+        turn.wake()
+        assert isinstance(turn.error, Cancelled)
+
+    def _told(self, expected: Expected, turn: Guided, end: str) -> None:
+        """Events count on over all turns, and exactly one of them tells of the end."""
+        sequences = [event["sequence"] for event in turn.events]
+        assert sequences == list(range(expected.events + 1, expected.events + 1 + len(sequences)))
+        assert [event["type"] for event in turn.events if event["type"] in TERMINAL] == [end]
+        assert (turn.events[0]["type"], turn.events[-1]["type"]) == ("turn_started", end)
+        expected.events += len(sequences)
+
+    # ---- what is always so
+
+    @invariant()
+    def all_processes_agree(self) -> None:
+        for process, (session, expected) in itertools.product(self.processes, self.expected.items()):
+            if expected.archived and self.backend is not Backend.MEMORY:
+                with pytest.raises(NoSession):
+                    process.read(session)
+                continue
+            row, is_active = process.read(session)
+            assert (is_active, row.turns) == (expected.running is not None, expected.turns)
+            assert row.messages == len(expected.messages)
+            assert row.labels == expected.labels
+
+    @invariant()
+    def history_is_what_was_committed(self) -> None:
+        for session, expected in self.expected.items():
+            process = self.processes[len(expected.messages) % 2]
+            if expected.archived and self.backend is Backend.MEMORY:
+                with pytest.raises(NotKept):
+                    process.history(session, 0, 10)
+                continue
+            pages = [process.history(session, offset, 3)[1] for offset in range(0, len(expected.messages) + 1, 3)]
+            told = [json.loads(body) for page in pages for body in page]
+            assert [(message["role"], message["content"]) for message in told] == expected.messages
+            assert process.history(session, len(told), 10)[1] == []
+
+    @invariant()
+    def lists_have_what_is_not_archived(self) -> None:
+        there = {key: one.running is not None for key, one in self.expected.items() if not one.archived}
+        for process in self.processes:
+            assert {row.id: is_active for row, is_active in process.listed({}, 0, 1_000)} == there
+            for labels in ({"a": "x"}, {"a": "x", "b": "y"}):
+                some = {key for key in there if labels.items() <= self.expected[key].labels.items()}
+                assert {row.id for row, _ in process.listed(labels, 0, 1_000)} == some
+
+
+class OfLines(Lifecycle):
+    """Where files are the truth, all else may be lost while nothing runs, and a line may be half-written at any time."""
+
+    backend = Backend.JSONL
+
+    @precondition(lambda self: not any(one.running for one in self.expected.values()))
+    @rule()
+    def lose_the_database(self) -> None:
+        for path in (self.folder / "live").glob("live.db*"):
+            path.unlink()
+
+    @precondition(lambda self: not any(one.running for one in self.expected.values()))
+    @rule()
+    def lose_the_folder(self) -> None:
+        shutil.rmtree(self.folder / "live", ignore_errors=True)
+
+    @rule(
+        session=Lifecycle.sessions,
+        line=st.sampled_from(['{"type":"mess', '{"type":"message","role":"user"}\n', "rubbish\n\n"]),
+    )
+    def write_half_a_turn(self, session: bytes, line: str) -> None:
+        with file_of(self.folder, session).open("a") as file:
+            file.write(line)
+
+
+class InMemory(Lifecycle):
+    backend = Backend.MEMORY
+
+
+@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 50), (OfLines, 50), (InMemory, 20)])
+def test_a_session_is_what_was_done_to_it(machine: type[Lifecycle], examples: int) -> None:
+    """M5..M11, M14..M17, M19..M25."""
+    run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))
+
+
+# ---- what no order of steps shows: two at the same time, and what cannot be kept
+
+
+@pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
+def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[LiveSessions, LiveSessions]]:
+    """Two processes in one realm."""
+    both = opened(tmp_path, request.param, "one"), opened(tmp_path, request.param, "other")
+    yield both
+    for process in both:
+        process.close()
+
+
+Pair = tuple[LiveSessions, LiveSessions]
+
+
+def told(process: LiveSessions, session: bytes) -> list[tuple[str, str]]:
+    return [(message["role"], message["content"]) for message in map(json.loads, process.history(session, 0, 1_000)[1])]
+
+
+def test_who_is_told_that_a_turn_was_interrupted_was_told_the_truth(pair: Pair) -> None:
+    """Whichever comes first, its end or the interrupt."""
+    one, other = pair
+    session = one.create(new()).id
+    for _ in range(40):
+        turn = Guided(one, session, "go")
+        with ThreadPoolExecutor(1) as beside:
+            asked = beside.submit(other.interrupt, session)
+            turn.wake()
+            assert asked.result() is isinstance(turn.error, Cancelled)
+
+
+def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
+    """M16, M19. Every turn is two messages, seen together and counted with them."""
+    one, other = pair
+    session = one.create(new()).id
+
+    def write() -> None:
+        for _ in range(300):
+            one.run(session, order("go", saying(Said("done"))))
+
+    with ThreadPoolExecutor(1) as beside:
+        writing = beside.submit(write)
+        while not writing.done():
+            row, messages = other.history(session, 0, 1_000)
+            assert (len(messages), row.messages) == (2 * row.turns, 2 * row.turns)
+            for row, _ in (other.read(session), *other.listed({}, 0, 1)):
+                assert row.messages == 2 * row.turns
+        writing.result()
+    assert other.read(session)[0].turns == 300
+
+
+def test_a_process_that_ends_in_good_order_leaves_no_crash(pair: Pair) -> None:
+    one, other = pair
+    session = one.create(new()).id
+    turn = Guided(one, session, "go")
+    turn.say("half")
+    one.close()
+    assert told(other, session) == [("user", "go"), ("assistant", "half"), ("system_notice", "The turn was interrupted.")]
+    turn.over()
+
+
+def deep(levels: int) -> Any:
+    value: Any = "bottom"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_what_cannot_be_kept_is_the_agents_fault_and_the_session_is_usable(pair: Pair) -> None:
+    one, other = pair
+    session = one.create(new()).id
+    with pytest.raises(AgentFault, match="nested too deeply"):
+        one.run(session, order("go", saying(Called("1", "tool", deep(900)))))
+    assert [role for role, _ in told(other, session)] == ["user", "system_notice"]
+    assert other.run(session, order("again", saying(Said("fine")))).text == "fine"
+
+
+def test_half_a_surrogate_pair_is_kept_as_a_question_mark(pair: Pair) -> None:
+    one, other = pair
+    session = one.create(new()).id
+    one.run(session, order("go", saying(Said("a\ud83db"))))
+    assert told(other, session)[-1] == ("assistant", "a?b")
+
+
+def test_a_runner_that_breaks_by_a_fault_of_its_own_leaves_a_usable_session(pair: Pair) -> None:
+    one, other = pair
+    session = one.create(new()).id
+
+    def broken(given: Assignment) -> Generator[Output, None, None]:
+        yield Said("half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        one.run(session, order("go", broken))
+    assert [role for role, _ in told(other, session)] == ["user", "assistant", "system_notice"]
+    assert other.run(session, order("again", saying(Said("fine")))).turns == 2
+
+
+def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair) -> None:
+    one, other = pair
+    session = one.create(new()).id
+    turn = Guided(one, session, f"use {SECRET}")
+    stored = b"".join(path.read_bytes() for path in one.folder.rglob("*") if path.is_file())
+    assert SECRET.encode() not in stored
+    turn.finish()
+    assert SECRET not in str(told(other, session))
+
+
+def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Path) -> None:
+    """What was committed before it is as it was, and events count on for those who listen."""
+    one, other = opened(tmp_path, Backend.JSONL, "one"), opened(tmp_path, Backend.JSONL, "other")
+    session = one.create(new()).id
+    one.run(session, order("first", saying(Said("done"))))
+    turn, path = Guided(one, session, "second"), file_of(tmp_path, session)
+    path.rename(tmp_path / "aside")
+    path.mkdir()  # as good as a disk that does not take it
+    turn.wake()
+    assert isinstance(turn.error, StoreFault)
+    assert turn.events[-1]["type"] == "turn_failed"
+    path.rmdir()
+    (tmp_path / "aside").rename(path)
+    assert told(other, session) == [("user", "first"), ("assistant", "done")]
+    third = Guided(one, session, "third")
+    assert third.events[0]["sequence"] == turn.events[-1]["sequence"] + 1
+    third.finish()
+    for process in (one, other):
+        process.close()
