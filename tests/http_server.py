@@ -41,13 +41,12 @@ class HttpServer:
 
     def ended(self) -> None:
         """Wait until it has ended, as it should: without a word of what went wrong inside."""
-        code = self.process.wait(timeout=30)
-        complaints = self.complaints()
-        assert code == 0, complaints
-        assert "Traceback" not in complaints, complaints
+        code, complaints = self.process.wait(timeout=30), self.complaints()
         assert self.process.stdout
         self.process.stdout.close()
         self._stderr.close()
+        assert code == 0, complaints
+        assert "Traceback" not in complaints, complaints
 
     def complaints(self) -> str:
         """What it has written to standard error."""

@@ -162,6 +162,14 @@ def test_a_spawned_server_is_named_stored_and_placed_as_asked(person: Person, tm
         assert client.realm("r1").folder == str(home / "realms" / "r1")
 
 
+def test_a_server_is_not_made_of_what_lies_where_it_works(person: Person, tmp_path: Path) -> None:
+    """The folder that an agent works in may be anybody's."""
+    for name in ("recollect", "msgspec"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a trap')")
+    with Client.spawn(cwd=tmp_path, env=person.env) as client:
+        assert client.create_session("x", command=CAT).result.text == "x"
+
+
 def test_a_closed_client_has_ended_its_server_and_its_turns(person: Person) -> None:
     with Client.spawn(env=person.env) as client:
         server = client.realm(client.server.realm_id).instances[0].pid

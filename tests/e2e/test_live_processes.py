@@ -166,6 +166,25 @@ def test_who_runs_a_turn_by_the_command_line_is_told(person: Person, rpc: RawRpc
         assert process.wait(20) == 14
 
 
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, None], ids=str)
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_who_runs_a_turn_and_leaves_interrupts_it(person: Person, rpc: RawRpc, tmp_path: Path, end: int | None) -> None:
+    """By a signal, by closing the terminal, or by hearing no more of it: its program does not outlive it."""
+    script = tmp_path / "agent"
+    script.write_text(f"echo $$ > '{tmp_path}/pid'; while :; do echo tick; sleep 0.02; done")
+    with running(person, "run", "go", "--command", f"sh {script}", "--realm", REALM, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"tick\n"
+        if end is None:
+            process.stdout.close()
+        else:
+            process.send_signal(end)
+        assert process.wait(20) == 14
+    (row,) = rpc.result("session/list")["sessions"]
+    assert [message.get("kind") for message in messages(rpc, row["session_id"])] == [None, None, "interrupt"]
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
 FAMILIES = {
     "sleeps in the background": "sleep 600 & echo $! >> pids; sleep 600 & echo $! >> pids",
     "one that ignores SIGTERM": "sh -c 'trap \"\" TERM; echo $$ >> pids; while :; do sleep 600; done' &",
@@ -336,6 +355,17 @@ def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, 
     assert ending.end() == 0
     assert [message.get("kind") for message in messages(other, session)] == [None, None, "interrupt"]
     assert other.result("turn/start", session_id=session, prompt="again", command=["cat"])["text"] == "again"
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_server_for_agents_that_is_ended_interrupts_its_turns(person: Person, rpc: RawRpc, agent: Agent) -> None:
+    with person.mcp("--no-sync", "--realm", REALM) as mcp:
+        call = {"name": "meerkat_create_session", "arguments": {"prompt": "go", "command": agent.command}}
+        mcp.say(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
+        (row,) = until(lambda: [row for row in rpc.result("session/list")["sessions"] if row["is_active"]])
+        mcp.process.terminate()
+        mcp.process.wait(20)
+    assert messages(rpc, row["session_id"])[-1]["kind"] == "interrupt"
 
 
 # ---- a clock that jumps

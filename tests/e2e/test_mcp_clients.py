@@ -1,11 +1,11 @@
-"""The official clients, of Python and both generations of TypeScript, get what they expect from `recollect mcp`."""
+"""The official clients, of Python and both generations of TypeScript, get what they expect from `recollect mcp`, and from
+`recollect serve` at /mcp."""
 
 import asyncio
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,17 @@ from mcp import Client, StdioServerParameters
 from recollect import __version__
 from tests.conftest import Person
 from tests.e2e.archives import sessions
+from tests.http_server import HttpServer
 from tests.logs import Claude, write
 from tests.tools import HISTORY, JOURNEYS, TOOLS, TRACE, WRITING
 
-TYPESCRIPT = Path(__file__).parent / "typescript"
 NOBODY = "00000000-0000-4000-8000-000000000000"
 NEWEST, NEWEST_HANDSHAKE = "2026-07-28", "2025-11-25"
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
 
 Told = dict[str, Any]
-Talk = Callable[[Person, list[tuple[str, Any]], Path], Told]
+Server = list[str]  # a command line that starts one, or the address of one
+Talk = Callable[[Person, Server, list[tuple[str, Any]], Path], Told]
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +72,14 @@ def calls(person: Person) -> list[tuple[str, Any]]:
 # ---- the clients
 
 
+def reached(person: Person, server: Server) -> StdioServerParameters | str:
+    command, *arguments = server
+    return StdioServerParameters(command=command, args=arguments, env=person.env) if arguments else command
+
+
 def python(**options: str) -> Talk:
-    async def talk(person: Person, wanted: list[tuple[str, Any]]) -> Told:
-        command, *arguments = SERVER
-        parameters = StdioServerParameters(command=command, args=arguments, env=person.env)
-        async with Client(parameters, **options) as client:
+    async def talk(person: Person, server: Server, wanted: list[tuple[str, Any]]) -> Told:
+        async with Client(reached(person, server), **options) as client:
             listed = await client.list_tools()
             results = [await client.call_tool(name, given) for name, given in wanted]
             return {
@@ -86,30 +90,12 @@ def python(**options: str) -> Talk:
                 "results": [result.model_dump(by_alias=True) for result in results],
             }
 
-    return lambda person, wanted, _: asyncio.run(talk(person, wanted))
-
-
-@pytest.fixture(scope="session")
-def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the scripts and both packages, installed once for as long as the virtual environment lives."""
-    missing = [program for program in ("node", "npm") if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"the TypeScript clients need {' and '.join(missing)}")
-    in_venv = sys.prefix != sys.base_prefix
-    folder = (Path(sys.prefix) if in_venv else tmp_path_factory.getbasetemp()) / "typescript-clients"
-    shutil.copytree(TYPESCRIPT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
-    wanted, stamp = (folder / "package.json").read_bytes(), folder / "installed.json"
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        install = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
-        done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        stamp.write_bytes(wanted)
-    return folder
+    return lambda person, server, wanted, _: asyncio.run(talk(person, server, wanted))
 
 
 def node(script: str, *options: str) -> Talk:
-    def talk(person: Person, wanted: list[tuple[str, Any]], folder: Path) -> Told:
-        command = ["node", str(folder / script), *options, json.dumps(wanted), *SERVER]
+    def talk(person: Person, server: Server, wanted: list[tuple[str, Any]], folder: Path) -> Told:
+        command = ["node", str(folder / script), *options, json.dumps(wanted), *server]
         done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
         told: Told = json.loads(done.stdout)
@@ -128,12 +114,21 @@ CLIENTS: dict[str, tuple[Talk, str | None]] = {
 }
 
 
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def server(request: pytest.FixtureRequest, person: Person) -> Iterator[Server]:
+    if request.param == "stdio":
+        yield SERVER
+        return
+    with HttpServer(person) as server:
+        yield [f"{server.url}/mcp"]
+
+
 @pytest.fixture(scope="module", params=CLIENTS, ids=CLIENTS)
-def told(request: pytest.FixtureRequest, person: Person) -> Told:
-    """What a client was told, by a server of its own."""
+def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Told:
+    """What a client was told."""
     talk, revision = CLIENTS[request.param]
     folder = request.getfixturevalue("typescript") if request.param.startswith("typescript") else Path()
-    return {"expected revision": revision, **talk(person, calls(person), folder)}
+    return {"expected revision": revision, **talk(person, server, calls(person), folder)}
 
 
 def test_a_client_connects_and_learns_whom_it_talks_to(told: Told) -> None:
@@ -182,15 +177,15 @@ def test_a_client_gets_the_same_as_everybody_else(told: Told, person: Person) ->
             assert {**body(result), **anew} == {**expected, **anew}
 
 
-def test_a_client_that_wants_to_see_progress_sees_it(person: Person) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_wants_to_see_progress_sees_it(person: Person, server: Server, mode: str) -> None:
     seen: list[float] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append(progress)
 
     async def talk() -> None:
-        command, *arguments = SERVER
-        async with Client(StdioServerParameters(command=command, args=arguments, env=person.env)) as client:
+        async with Client(reached(person, server), mode=mode) as client:
             await client.call_tool("search_sessions", {"query": "boat"}, progress_callback=note)
 
     asyncio.run(talk())

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from msgspec import Struct
 
 from recollect.errors import AgentFault, Cancelled, NoSession, NotKept, SessionBusy, StoreFault
@@ -27,9 +27,16 @@ from recollect.store.transcripts import file_of
 from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
 
 PROCESSES = st.integers(0, 1)
+PLACES = st.integers(0, 5)  # of a session among those that something can be done to
+MOST = 3  # sessions that are not archived at once: few, so that much happens to each
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 WORDS = st.sampled_from(["one ", "two\n", "grün", "\U0001f30d"])
+HALVES = ['{"type":"mess', '{"type":"message","role":"user"}\n', "rubbish\n\n"]
 LABELS = st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy"), max_size=2)
+
+
+def at(place: int, among: list[bytes]) -> bytes:
+    return among[place % len(among)]
 
 
 class Expected(Struct):
@@ -59,7 +66,6 @@ class Expected(Struct):
 
 class Lifecycle(RuleBasedStateMachine):
     backend = Backend.SQLITE
-    sessions = Bundle("sessions")
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,76 +90,87 @@ class Lifecycle(RuleBasedStateMachine):
             process.close()
         shutil.rmtree(self.folder)
 
-    def _absent(self, session: bytes, what: Any) -> bool:
-        """Whether the session is archived, and then refuses what is asked of it."""
-        if self.expected[session].archived:
-            with pytest.raises(NoSession):
-                what()
-        return self.expected[session].archived
+    def _running(self) -> list[bytes]:
+        return [session for session, expected in self.expected.items() if expected.running is not None]
+
+    def _present(self) -> list[bytes]:
+        return [session for session, expected in self.expected.items() if not expected.archived]
+
+    def _turn(self, place: int) -> tuple[Expected, Guided]:
+        """One of the turns that run."""
+        expected = self.expected[at(place, self._running())]
+        assert expected.running is not None
+        return expected, expected.running
 
     # ---- what may happen
 
-    @rule(target=sessions, by=PROCESSES, labels=LABELS)
-    def create(self, by: int, labels: dict[str, str]) -> bytes:
-        session = self.processes[by].create(new(**labels)).id
-        self.expected[session] = Expected(labels)
-        return session
+    @precondition(lambda self: len(self._present()) < MOST)
+    @rule(by=PROCESSES, labels=LABELS)
+    def create(self, by: int, labels: dict[str, str]) -> None:
+        self.expected[self.processes[by].create(new(**labels)).id] = Expected(labels)
 
-    @rule(session=sessions, by=PROCESSES)
-    def begin(self, session: bytes, by: int) -> None:
-        expected, process, prompt = self.expected[session], self.processes[by], next(self.prompts)
-        if self._absent(session, lambda: process.run(session, order(prompt, None))):
-            return
-        if expected.running is not None:
-            with pytest.raises(SessionBusy):
-                process.run(session, order(prompt, None))
-            assert expected.running.is_running()
-            return
-        expected.running, expected.said = Guided(process, session, prompt), ""
-
-    @rule(session=sessions, text=WORDS)
-    def say(self, session: bytes, text: str) -> None:
+    @precondition(lambda self: len(self._present()) > len(self._running()))
+    @rule(place=PLACES, by=PROCESSES)
+    def begin(self, place: int, by: int) -> None:
+        session = at(place, [session for session in self._present() if session not in self._running()])
         expected = self.expected[session]
-        if expected.running is not None:
-            expected.running.say(text)
-            expected.said += text
+        expected.running, expected.said = Guided(self.processes[by], session, next(self.prompts)), ""
 
-    @rule(session=sessions)
-    def finish(self, session: bytes) -> None:
-        expected = self.expected[session]
-        if (turn := expected.running) is None:
-            return
+    @precondition(lambda self: self._running())
+    @rule(place=PLACES, by=PROCESSES)
+    def begin_another(self, place: int, by: int) -> None:
+        """It is refused at once: the one that runs ends only when we say so."""
+        _, turn = self._turn(place)
+        with pytest.raises(SessionBusy):
+            self.processes[by].run(at(place, self._running()), order("me too", None))
+        assert turn.is_running()
+
+    @precondition(lambda self: self._running())
+    @rule(place=PLACES, text=WORDS)
+    def say(self, place: int, text: str) -> None:
+        expected, turn = self._turn(place)
+        turn.say(text)
+        expected.said += text
+
+    @precondition(lambda self: self._running())
+    @rule(place=PLACES)
+    def finish(self, place: int) -> None:
+        expected, turn = self._turn(place)
         ran = turn.finish()
         assert (ran.text, ran.turns) == (expected.said, expected.turns + 1)
         self._told(expected, turn, "turn_completed")
         expected.ended(("assistant", expected.said))
 
-    @rule(session=sessions)
-    def fail(self, session: bytes) -> None:
-        expected = self.expected[session]
-        if (turn := expected.running) is None:
-            return
+    @precondition(lambda self: self._running())
+    @rule(place=PLACES)
+    def fail(self, place: int) -> None:
+        expected, turn = self._turn(place)
         assert isinstance(turn.fail("It broke."), AgentFault)
         self._told(expected, turn, "turn_failed")
         expected.broken_off("It broke.")
 
-    @rule(session=sessions, by=PROCESSES)
-    def interrupt(self, session: bytes, by: int) -> None:
-        expected = self.expected[session]
-        if self._absent(session, lambda: self.processes[by].interrupt(session)):
-            return
-        assert self.processes[by].interrupt(session) is (expected.running is not None)
-        if (turn := expected.running) is not None:
-            turn.over()
-            assert isinstance(turn.error, Cancelled)
-            self._told(expected, turn, "turn_interrupted")
-            expected.broken_off("The turn was interrupted.")
+    @precondition(lambda self: self._running())
+    @rule(place=PLACES, by=PROCESSES)
+    def interrupt(self, place: int, by: int) -> None:
+        expected, turn = self._turn(place)
+        assert self.processes[by].interrupt(at(place, self._running())) is True
+        turn.over()
+        assert isinstance(turn.error, Cancelled)
+        self._told(expected, turn, "turn_interrupted")
+        expected.broken_off("The turn was interrupted.")
 
-    @rule(session=sessions, by=PROCESSES)
-    def archive(self, session: bytes, by: int) -> None:
+    @precondition(lambda self: self._present())
+    @rule(place=PLACES, by=PROCESSES)
+    def interrupt_what_rests(self, place: int, by: int) -> None:
+        session = at(place, self._present())
+        if session not in self._running():
+            assert self.processes[by].interrupt(session) is False
+
+    @precondition(lambda self: self._present())
+    @rule(place=PLACES, by=PROCESSES)
+    def archive(self, place: int, by: int) -> None:
+        session = at(place, self._present())
         expected = self.expected[session]
-        if self._absent(session, lambda: self.processes[by].archive(session)):
-            return
         self.processes[by].archive(session)
         expected.archived = True
         if (turn := expected.running) is not None:
@@ -161,6 +178,15 @@ class Lifecycle(RuleBasedStateMachine):
             assert isinstance(turn.error, Cancelled)
             self._told(expected, turn, "turn_interrupted")
             expected.ended(("system_notice", "The session was archived while this turn ran."))
+
+    @precondition(lambda self: len(self._present()) < len(self.expected))
+    @rule(by=PROCESSES)
+    def ask_for_what_is_archived(self, by: int) -> None:
+        session = next(session for session, expected in self.expected.items() if expected.archived)
+        process = self.processes[by]
+        for what in (process.interrupt, process.archive, lambda one: process.run(one, order("x", None))):
+            with pytest.raises(NoSession):
+                what(session)
 
     @rule(by=PROCESSES)
     def crash(self, by: int) -> None:
@@ -234,23 +260,21 @@ class OfLines(Lifecycle):
 
     backend = Backend.JSONL
 
-    @precondition(lambda self: not any(one.running for one in self.expected.values()))
+    @precondition(lambda self: not self._running())
     @rule()
     def lose_the_database(self) -> None:
         for path in (self.folder / "live").glob("live.db*"):
             path.unlink()
 
-    @precondition(lambda self: not any(one.running for one in self.expected.values()))
+    @precondition(lambda self: not self._running())
     @rule()
     def lose_the_folder(self) -> None:
         shutil.rmtree(self.folder / "live", ignore_errors=True)
 
-    @rule(
-        session=Lifecycle.sessions,
-        line=st.sampled_from(['{"type":"mess', '{"type":"message","role":"user"}\n', "rubbish\n\n"]),
-    )
-    def write_half_a_turn(self, session: bytes, line: str) -> None:
-        with file_of(self.folder, session).open("a") as file:
+    @precondition(lambda self: self.expected)
+    @rule(place=PLACES, line=st.sampled_from(HALVES))
+    def write_half_a_turn(self, place: int, line: str) -> None:
+        with file_of(self.folder, at(place, list(self.expected))).open("a") as file:
             file.write(line)
 
 
@@ -258,7 +282,7 @@ class InMemory(Lifecycle):
     backend = Backend.MEMORY
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 50), (OfLines, 50), (InMemory, 20)])
+@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 70), (OfLines, 70), (InMemory, 25)])
 def test_a_session_is_what_was_done_to_it(machine: type[Lifecycle], examples: int) -> None:
     """M5..M11, M14..M17, M19..M25."""
     run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))

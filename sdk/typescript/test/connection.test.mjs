@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -71,6 +72,22 @@ test("close ends the server that was started", LIMIT, async (t) => {
   assert.ok(isAlive(pid));
   await client.close();
   assert.ok(!isAlive(pid));
+});
+
+test("a server that was started ends with the program that started it, however that ends", LIMIT, async (t) => {
+  const pidFile = join(folder(t), "pid");
+  const command = ["sh", "-c", `echo $$ > '${pidFile}' && exec "$@"`, "sh", ...COMMAND];
+  const program = `
+    import { Client } from "recollect-client";
+    const client = await Client.spawn(${JSON.stringify({ command })});
+    client.createSession({ prompt: "x", command: ["sleep", "60"] });
+    await client.listSessions();
+    process.kill(process.pid, "SIGKILL");`;
+  const env = { ...process.env, RECOLLECT_HOME: folder(t) };
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { env, stdio: "ignore" });
+  const [, how] = await once(child, "exit");
+  assert.equal(how, "SIGKILL");
+  await until(() => !isAlive(Number(readFileSync(pidFile, "utf8"))));
 });
 
 test("a client is disposed of where that is asked for", LIMIT, async (t) => {

@@ -19,6 +19,9 @@ const PROMISES = {
     const again = await client.journey({ userId });
     assert.deepEqual([again.id, again.found.is_new], [journey.id, false]);
     assert.notEqual((await client.journey()).id, (await client.journey()).id);
+    const session = await client.createSession({ prompt: "mine", ...ECHO, userId });
+    const [entry] = await journey.timeline();
+    assert.deepEqual([entry.entry_type, entry.entry_id], ["session", session.id]);
   },
 
   async "sessions of a journey are linked, found by words and by date, and shown in time"({ client }) {
@@ -40,6 +43,7 @@ const PROMISES = {
     assert.equal(found.summary, "Rigging and mast");
     assert.ok(found.relevance_score > 0 && found.created_at.length > 0);
     assert.deepEqual((await journey.query({ fromDate: "2100-01-01T00:00:00Z" })).sessions, []);
+    assert.deepEqual((await journey.query({ toDate: "2000-01-01T00:00:00Z" })).sessions, []);
     assert.deepEqual((await journey.timeline({ limit: 1 })).map(({ entry_type }) => entry_type), ["session"]);
     await assert.rejects(journey.query({ limit: 101 }), InvalidParams);
   },

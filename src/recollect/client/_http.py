@@ -124,7 +124,7 @@ def _entered(door: str, params: Mapping[str, Any], session: str | None) -> tuple
     rest = {name: value for name, value in params.items() if name not in named}
     if verb not in ("GET", "DELETE"):
         return verb, path, _body(rest, session)
-    query = urlencode(_flat(rest), errors="replace")
+    query = urlencode({name: _text(value) for name, value in rest.items()}, errors="replace")
     return verb, f"{path}?{query}" if query else path, None
 
 
@@ -136,15 +136,9 @@ def _segment(value: Any, name: str) -> str:
     return quote(text, safe=":", errors="replace")
 
 
-def _flat(params: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values as a query has them; an object is `labels[key]=value`."""
-    flat: list[tuple[str, str]] = []
-    for name, value in params.items():
-        if isinstance(value, dict):
-            flat += [(f"{name}[{key}]", str(inner)) for key, inner in value.items()]
-        else:
-            flat.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
-    return flat
+def _text(value: Any) -> str:
+    """A value as a query has it; an object is JSON, so that its names may have any character."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else encoded(value).decode()
 
 
 def _body(params: Mapping[str, Any], session: str | None) -> bytes:

@@ -195,7 +195,7 @@ class Http:
                 return connection, *await connection.ask(request)
             except (OSError, EOFError):
                 self._put_back(connection, is_usable=False)
-                if connection.rests_since is None or self.is_closed:
+                if not is_safe or connection.rests_since is None or self.is_closed:
                     raise
             except BaseException:
                 self._put_back(connection, is_usable=False)

@@ -134,8 +134,8 @@ class Lease(threading.Thread):
                 if time.monotonic() >= beat_at:
                     beat_at = time.monotonic() + BEAT_S
                     live.beat(self.beaten())
-                self._end_left(live)
                 self._look(live)
+                self._end_left(live)
             except StoreFault as fault:  # a full disk may have room again at the next beat
                 log.warning("The lease could not be renewed: %s", fault)
         try:

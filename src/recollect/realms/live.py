@@ -148,7 +148,10 @@ class LiveSessions:
         def tell(event: Event) -> None:
             self.streams.tell(name, event)
             if order.tell is not None:
-                order.tell(event)
+                try:
+                    order.tell(event)
+                except BrokenPipeError:  # whoever asked for the turn has gone
+                    cancel.set()
 
         with self._held(lease, running, cancel, lambda: order.is_unwanted() or time.monotonic() > end):
             turn = Turn(name, order.prompt, running.turn, max(row.events, self.streams.last(name)), tell)

@@ -1,5 +1,6 @@
 """Requests under way, of all connections of a server: quick ones take turns, one that may take long gets its own thread."""
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -11,6 +12,8 @@ ANSWERED_WITHIN_S = 30.0  # seconds for what was asked before the server was tol
 ENDED_WITHIN_S = 15.0  # seconds in which all turns have ended once they are unwanted; a program has 5 of them
 
 Job = Callable[[], None]
+
+log = logging.getLogger(__name__)
 
 
 class Work:
@@ -78,10 +81,11 @@ class _Threads:
         while (job := self._next()) is not None:
             try:
                 job()
-            finally:
-                with self._changed:
-                    self._unfinished -= 1
-                    self._changed.notify_all()
+            except BaseException:  # even what is no Exception: the next job waits for this thread
+                log.exception("A job broke off")
+            with self._changed:
+                self._unfinished -= 1
+                self._changed.notify_all()
 
     def _next(self) -> Job | None:
         """The next job; None when none came for long, and none is on its way to this thread."""

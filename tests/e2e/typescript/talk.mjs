@@ -1,14 +1,15 @@
 // What every client does: connect, list the tools, make the calls, and print what came of it as one line of JSON.
 
 /**
- * @param client     not yet connected
- * @param Transport  the class of the client's own package that starts a server and speaks over its pipes
- * @param calls      [tool, arguments] pairs
- * @param server     the command line of the server
+ * @param client      not yet connected
+ * @param transports  of the client's own package: `Stdio` starts a server and speaks over its pipes, `Http` posts to one
+ * @param calls       [tool, arguments] pairs
+ * @param server      the command line of the server, or its address
  */
-export async function talk(client, Transport, calls, server) {
+export async function talk(client, { Stdio, Http }, calls, server) {
   const [command, ...args] = server;
-  await client.connect(new Transport({ command, args, env: process.env }));
+  const isHttp = command.startsWith("http://");
+  await client.connect(isHttp ? new Http(new URL(command)) : new Stdio({ command, args, env: process.env }));
   const { tools } = await client.listTools(); // from here on the client checks answers against the output schemas
   const results = [];
   for (const [name, given] of calls) {

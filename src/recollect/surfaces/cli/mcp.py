@@ -4,6 +4,7 @@ import click
 
 from recollect.errors import BadSettings
 from recollect.operations import TOOLSETS, offer_of
+from recollect.surfaces.cli._ending import heed_signals
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
 from recollect.surfaces.cli._watcher import watching
 from recollect.surfaces.mcp_stdio import serve, standard_streams
@@ -28,6 +29,7 @@ def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
         raise BadSettings(f"There is no toolset {unknown[0]!r}; there are: {', '.join(TOOLSETS)}.")
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     streams = standard_streams()
+    heed_signals()
     with watching(opened, is_wanted=not no_sync and not realm["isolated"]):
         try:
             serve(opened, offer_of(names), *streams)

@@ -1,6 +1,6 @@
 """recollect rpc"""
 
-import threading
+import time
 
 import click
 
@@ -10,6 +10,8 @@ from recollect.surfaces.cli._realm import chosen_realm, realm_options
 from recollect.surfaces.mcp_stdio import standard_streams
 from recollect.surfaces.rpc_stdio import serve
 from recollect.surfaces.rpc_tcp import listen
+
+HEED_S = 0.5  # seconds: a signal that the kernel gives to another thread does not wake this one, which must act on it
 
 
 @click.command("rpc")
@@ -37,4 +39,5 @@ def command(port: int | None, host: str, realm_name: str | None, isolated: bool,
 def _listen(realm: Realm, host: str, port: int) -> None:
     with listen(realm, host, port) as listening:
         click.echo(f"Listening on {listening.address}")
-        threading.Event().wait()
+        while True:
+            time.sleep(HEED_S)

@@ -10,6 +10,7 @@ import msgspec
 from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.surfaces.cli._answers import deliver, located
 from recollect.surfaces.cli._draw import plain
+from recollect.surfaces.cli._ending import heed_signals
 from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options
 from recollect.surfaces.cli.sync import AT_ONCE_S, remember
 
@@ -58,6 +59,7 @@ def command(
     name = "meerkat_create_session" if resume is None else "meerkat_start_turn"
     opened.live.surface = "cli"
     shown = _Shown(is_quiet=as_json)
+    heed_signals()
     try:
         given = {key: value for key, value in arguments.items() if value is not None}
         reply = OPERATIONS[name].run(opened, given, Clock(Clock.now().received, tell=shown.tell))

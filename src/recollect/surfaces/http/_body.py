@@ -17,11 +17,12 @@ class Unreadable(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+        self.headers = {"connection": "close"} if status != 400 else {}  # nobody reads what is left of it
 
 
-async def json_of(request: Request) -> Any:
+async def json_of(request: Request, within_s: float = WITHIN_S) -> Any:
     """The JSON value of the body; None of an empty one."""
-    content = await _content(request)
+    content = await _content(request, within_s)
     if not content.strip():
         return None
     try:
@@ -30,7 +31,7 @@ async def json_of(request: Request) -> Any:
         raise Unreadable(400, "the body is not JSON in UTF-8") from None
 
 
-async def _content(request: Request) -> bytes:
+async def _content(request: Request, within_s: float) -> bytes:
     """All of it. One that is too large is heard out, unless the caller asked first: it could not hear us before."""
     length = request.headers.get("content-length", "0")
     is_too_large = not length.isdigit() or int(length) > LONGEST
@@ -40,7 +41,7 @@ async def _content(request: Request) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(within_s):
             async for part in request.stream():
                 size += len(part)
                 if is_too_large or size > LONGEST:
@@ -49,7 +50,7 @@ async def _content(request: Request) -> bytes:
                 else:
                     parts.append(part)
     except TimeoutError:
-        raise Unreadable(408, f"the body did not come within {WITHIN_S:g} s") from None
+        raise Unreadable(408, f"the body did not come within {within_s:g} s") from None
     except ClientDisconnect:
         raise Unreadable(400, "the body was torn off") from None
     if is_too_large:

@@ -8,7 +8,9 @@ by `Host`. Programs send none of them, and who is not on this machine needs the 
 import hmac
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
+from h11 import LocalProtocolError
 from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,7 +21,7 @@ from recollect.surfaces.http._answers import refused
 LOCAL = "recollect.is_local"  # in the scope: whether somebody on this machine asks
 PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-real-ip")  # what a proxy says of those for whom it asks
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
-OPEN = frozenset({"/health", "/docs", "/docs.css", "/docs.js", "/openapi.json"})  # they tell nothing that is anybody's
+OPEN = frozenset({"/health", "/docs", "/docs.css", "/docs.js", "/docs.svg", "/openapi.json"})  # nothing of anybody's
 HARDENED = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -55,11 +57,11 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *HARDENED]
             await send(message)
 
-        if refusal is None:
-            await self._app(scope, receive, hardened)
-            return
-        answer = refused(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
-        await answer(scope, receive, hardened)
+        answer = self._app
+        if refusal is not None:
+            answer = refused(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
+        with suppress(LocalProtocolError):  # the caller broke off in the middle of its body, and was told so
+            await answer(scope, receive, hardened)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         host = headers.getlist("host")

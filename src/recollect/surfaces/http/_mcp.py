@@ -48,8 +48,8 @@ METHOD, NAME = "mcp-method", "mcp-name"
 NAMED = {"tools/call": "name", "prompts/get": "name"}  # what `Mcp-Name` repeats of these
 MOST_SESSIONS = 10_000  # clients whose calls are kept apart; the one that was silent longest goes
 HEADER_MISMATCH = -32020
-STATUS = dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION), 400)
-STATUS |= {NO_METHOD: 404}
+EARLIER = dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, UNSUPPORTED_VERSION), 400)  # 404 would say that the session is gone
+STATUS = {**EARLIER, **dict.fromkeys((INVALID_PARAMS, HEADER_MISMATCH), 400), NO_METHOD: 404}
 Answer = tuple[bytes, int]  # with its status
 ENCODED = re.compile(r"=\?base64\?(.*)\?=")  # a header whose value would not be one
 
@@ -89,7 +89,7 @@ class McpEndpoint:
             message = await json_of(request)
         except Unreadable as wrong:
             code = PARSE_ERROR if wrong.status == 400 else INVALID_REQUEST
-            return _error(RpcError(code, str(wrong)), status=wrong.status)
+            return _error(RpcError(code, str(wrong)), status=wrong.status, headers=wrong.headers)
         is_modern = _is_modern(request, message)
         try:
             session = self._entered(request, message, is_modern)
@@ -99,7 +99,7 @@ class McpEndpoint:
             return _error(refused, message)
         except KeyError:
             return _error(RpcError(INVALID_REQUEST, "there is no such session; initialize again"), message, status=404)
-        exchange = self._begun(message, clock, session)
+        exchange = self._begun(message, clock, session, STATUS if is_modern else EARLIER)
         if not exchange.is_expected:
             return Response(status_code=202)
         if _wants_progress(message) and SSE in request.headers.get("accept", ""):
@@ -131,8 +131,8 @@ class McpEndpoint:
             self._sessions.popitem(last=False)
         return {SESSION: name}
 
-    def _begun(self, message: Message, clock: Clock, session: Session) -> "Exchange":
-        exchange = Exchange()
+    def _begun(self, message: Message, clock: Clock, session: Session, statuses: dict[int, int]) -> "Exchange":
+        exchange = Exchange(statuses)
 
         def run(job: Job, is_long: bool) -> bool:
             return self._desk.work.take(exchange.through(job), is_long=is_long)
@@ -144,8 +144,9 @@ class McpEndpoint:
 class Exchange:
     """What the server sends because of one message, from any thread: the answer, and notices before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, statuses: dict[int, int]) -> None:
         self.is_expected = False  # that anything is sent at all
+        self._statuses = statuses  # of errors, by their codes
         self._loop = asyncio.get_running_loop()
         self._sent: asyncio.Queue[tuple[Message, bytes] | None] = asyncio.Queue()
 
@@ -174,7 +175,7 @@ class Exchange:
         while (sent := await self._sent.get()) is not None:
             message, line = sent
             if "id" in message:
-                return line, STATUS.get(message["error"]["code"], 200) if "error" in message else 200
+                return line, self._statuses.get(message["error"]["code"], 200) if "error" in message else 200
         return b"", 202
 
     async def lines(self, on_end: Callable[[], None] | None) -> AsyncIterator[bytes]:
@@ -256,10 +257,12 @@ def _decoded(header: str | None) -> str | None:
         return header
 
 
-def _error(error: RpcError, message: Any = None, *, status: int | None = None) -> Response:
+def _error(
+    error: RpcError, message: Any = None, *, status: int | None = None, headers: dict[str, str] | None = None
+) -> Response:
     identity = message.get("id") if isinstance(message, dict) else None
     body: Message = {"code": error.code, "message": str(error)}
     if error.data is not None:
         body["data"] = error.data
     answer = msgspec.json.encode({"jsonrpc": "2.0", "id": identity, "error": body})
-    return Response(answer, status or STATUS.get(error.code, 200), media_type=JSON)
+    return Response(answer, status or STATUS.get(error.code, 200), headers, JSON)

@@ -50,7 +50,7 @@ def _route(path: str, methods: dict[str, Endpoint]) -> Route:
         try:
             return await methods[method](request)
         except Unreadable as wrong:
-            return refused(wrong.status, "INVALID_PARAMS", str(wrong))
+            return refused(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
         except Overloaded:
             return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
 

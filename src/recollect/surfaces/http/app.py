@@ -24,6 +24,7 @@ PAGES = {
     "/docs": ("docs.html", "text/html"),
     "/docs.css": ("docs.css", "text/css"),
     "/docs.js": ("docs.js", "text/javascript"),
+    "/docs.svg": ("docs.svg", "image/svg+xml"),
 }
 WORDS = {
     404: ("NOT_FOUND", "There is nothing here; /docs lists what there is."),

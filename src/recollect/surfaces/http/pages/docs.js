@@ -13,6 +13,13 @@ function element(name, attributes = {}, ...inside) {
   return made;
 }
 
+// A text in which words between backticks are code.
+function prose(text) {
+  const parts = (text ?? "").split("`");
+  if (parts.length % 2 === 0) return [text]; // one of them stands alone
+  return parts.map((part, place) => (place % 2 ? element("code", {}, part) : part));
+}
+
 // A value that fits a schema, to begin with: what must be there, and nothing else.
 function example(schema) {
   if ("default" in schema) return schema.default;
@@ -26,14 +33,21 @@ function example(schema) {
   return { array: [], integer: schema.minimum ?? 1, number: 0, boolean: false }[kind] ?? "";
 }
 
+// What may be written into a field.
+function hint({ type = "", default: usual }) {
+  if (type === "object") return "key=value";
+  return usual === undefined ? type : `${type}, ${usual} by default`;
+}
+
 function field(parameter) {
   const { name, schema = {}, required, description } = parameter;
   const id = `f${field.count = (field.count ?? 0) + 1}`;
   const input = schema.enum
     ? element("select", { id }, element("option", { value: "" }), ...schema.enum.map((one) => element("option", {}, String(one))))
-    : element("input", { id, placeholder: schema.type === "object" ? "key=value" : schema.type ?? "" });
+    : element("input", { id, placeholder: hint(schema) });
+  input.required = Boolean(required);
   const label = element("label", { for: id, class: required ? "need" : undefined }, name);
-  const words = description ? [element("small", {}, description)] : [];
+  const words = description ? [element("small", {}, ...prose(description))] : [];
   return { parameter, input, row: element("div", { class: "row" }, label, input, ...words) };
 }
 
@@ -82,10 +96,11 @@ function form(method, path, operation) {
   const schema = operation.requestBody?.content["application/json"].schema;
   const body = schema && element("textarea", { "aria-label": "Body", spellcheck: "false" });
   if (body) body.value = JSON.stringify(example(schema), null, 2);
-  const status = element("span", { class: "status" });
+  const status = element("span", { class: "status", role: "status" });
   const out = element("pre", { hidden: "" });
   let stop = null;
   const send = async () => {
+    if (!fields.every(({ input }) => input.reportValidity())) return;
     stop?.abort();
     stop = new AbortController();
     const { url, options } = request(method, path, fields, body);
@@ -102,17 +117,20 @@ function form(method, path, operation) {
       status.textContent = error.name === "AbortError" ? "stopped" : "the server cannot be reached";
     }
   };
-  const copy = () => navigator.clipboard?.writeText(curl(request(method, path, fields, body)));
+  const copy = async () => {
+    await navigator.clipboard.writeText(curl(request(method, path, fields, body)));
+    status.textContent = "copied";
+  };
   const buttons = [
     element("button", { type: "button", onclick: send }, "Send"),
     element("button", { type: "button", class: "quiet", onclick: () => stop?.abort() }, "Stop"),
-    element("button", { type: "button", class: "quiet", onclick: copy }, "Copy as curl"),
+    ...(navigator.clipboard ? [element("button", { type: "button", class: "quiet", onclick: copy }, "Copy as curl")] : []),
     status,
   ];
   const optional = schema && Object.keys(schema.properties ?? {}).filter((name) => !(schema.required ?? []).includes(name));
   const more = optional?.length ? [element("p", { class: "status" }, `Also taken: ${optional.join(", ")}.`)] : [];
   const parts = [...fields.map(({ row }) => row), ...(body ? [body, ...more] : [])];
-  return element("div", { class: "inside" }, element("p", {}, operation.description ?? ""), ...parts,
+  return element("div", { class: "inside" }, element("p", {}, ...prose(operation.description)), ...parts,
     element("div", { class: "buttons" }, ...buttons), out);
 }
 

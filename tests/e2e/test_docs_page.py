@@ -1,0 +1,205 @@
+"""The page at /docs, in a real browser: every operation with a form that asks it."""
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from recollect.surfaces.http._openapi import document
+from tests.conftest import Person
+from tests.http_server import HttpServer
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+TOKEN = "a-token-that-nobody-would-guess"
+OPERATIONS = [
+    (method.upper(), path, operation["summary"])
+    for path, methods in json.loads(document())["paths"].items()
+    for method, operation in methods.items()
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("the docs page is looked at with chromium, which is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with HttpServer(Person(tmp_path_factory.mktemp("person"))) as server:
+        yield server
+
+
+class Docs:
+    """The page, as somebody sees it, and what the browser had to complain about."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(f"{url}/docs")
+        expect(page.locator("details")).to_have_count(len(OPERATIONS))
+
+    def shown(self) -> list[tuple[str, ...]]:
+        """The operations that are to be seen: method, path and summary."""
+        entries = self.page.locator("details:visible summary")
+        return [tuple(words.split("\n")) for words in entries.all_inner_texts()]
+
+    def opened(self, method: str, path: str) -> Locator:
+        """The form of an operation."""
+        entry = self.page.locator("details").filter(
+            has=self.page.locator("summary b", has_text=re.compile(f"^{method}$"))
+        ).filter(has=self.page.locator("summary code", has_text=re.compile(f"^{re.escape(path)}$")))  # fmt: skip
+        expect(entry).to_have_count(1)
+        entry.locator("summary").click()
+        return entry
+
+
+@pytest.fixture
+def docs(browser: Browser, server: HttpServer) -> Iterator[Docs]:
+    with browser.new_context() as context:
+        yield Docs(context.new_page(), server.url)
+
+
+def send(form: Locator, status: int) -> str:
+    """Ask, and what came back."""
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_role("status")).to_have_text(re.compile(rf"^{status} in \d+ ms$"))
+    expect(form.locator("pre")).not_to_be_empty()
+    return form.locator("pre").inner_text()
+
+
+def test_every_operation_is_listed_under_its_family(docs: Docs) -> None:
+    assert sorted(docs.shown()) == sorted(OPERATIONS)
+    families = [name.lower() for name in docs.page.locator("h2").all_inner_texts()]
+    assert families == ["history", "journeys", "sessions", "tools", "server"]
+
+
+def test_nothing_is_loaded_from_elsewhere_and_nothing_complained_of(docs: Docs) -> None:
+    for method, path in (
+        ("GET", "/search"),
+        ("POST", "/sessions"),
+        ("PATCH", "/config"),
+        ("GET", "/sessions/{session_id}/events"),
+    ):
+        docs.opened(method, path)
+    docs.page.wait_for_load_state("networkidle")
+    assert docs.complaints == []
+    assert {url.removeprefix(docs.url) for url in docs.requests} == {
+        "/docs",
+        "/docs.css",
+        "/docs.js",
+        "/docs.svg",
+        "/openapi.json",
+    }
+
+
+def test_what_is_not_looked_for_is_hidden(docs: Docs) -> None:
+    docs.page.get_by_label("Filter operations").fill("POST journeys")
+    assert docs.shown()
+    assert all(method == "POST" and "journey" in path for method, path, _ in docs.shown())
+    assert docs.page.locator("h2:visible").all_inner_texts() == ["JOURNEYS"]
+    docs.page.get_by_label("Filter operations").fill("no such thing")
+    assert docs.shown() == []
+    docs.page.get_by_label("Filter operations").fill("")
+    assert len(docs.shown()) == len(OPERATIONS)
+
+
+def test_a_session_is_made_by_its_form(docs: Docs) -> None:
+    form = docs.opened("POST", "/sessions")
+    form.get_by_label("Body").fill('{"prompt": "hello", "command": ["cat"]}')
+    answer = json.loads(send(form, 200))
+    assert answer["text"] == "hello"
+    listed = docs.opened("GET", "/sessions")
+    listed.get_by_label("limit").fill("1")
+    assert json.loads(send(listed, 200))["sessions"][0]["session_id"] == answer["session_id"]
+    assert docs.complaints == []
+
+
+def test_an_object_is_given_as_key_and_value(docs: Docs, server: HttpServer) -> None:
+    made = server.ask("POST", "/sessions", {"initial_turn": "deferred", "labels": {"team": "core"}})[1]
+    form = docs.opened("GET", "/sessions")
+    form.get_by_label("labels").fill("team=core")
+    assert [row["session_id"] for row in json.loads(send(form, 200))["sessions"]] == [made["session_id"]]
+
+
+def test_events_are_shown_while_they_come(docs: Docs, server: HttpServer) -> None:
+    session = server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
+    form = docs.opened("GET", "/sessions/{session_id}/events")
+    form.get_by_label("session_id").fill(session)
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_role("status")).to_have_text(re.compile("^200 "))
+    server.ask("POST", f"/sessions/{session}/messages", {"prompt": "hello", "command": ["cat"]})
+    expect(form.locator("pre")).to_contain_text('"type":"text_delta","delta":"hello"')
+    expect(form.locator("pre")).to_contain_text("turn_completed")
+    form.get_by_role("button", name="Stop").click()
+    expect(form.get_by_role("status")).to_have_text("stopped")
+    assert docs.complaints == []
+
+
+def test_an_error_shows_its_status_and_its_words(docs: Docs) -> None:
+    form = docs.opened("GET", "/sessions/{session_id}")
+    form.get_by_label("session_id").fill("nonsense ? & # %2F more")
+    assert json.loads(send(form, 400))["code"] == "INVALID_PARAMS"
+    expect(form.get_by_role("status")).to_have_class(re.compile("bad"))
+    form.get_by_label("session_id").fill("00000000-0000-4000-8000-000000000000")
+    assert json.loads(send(form, 404))["code"] == "SESSION_NOT_FOUND"
+
+
+def test_what_must_be_given_is_asked_for_before_anything_is_sent(docs: Docs) -> None:
+    form = docs.opened("GET", "/sessions/{session_id}")
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_label("session_id")).to_be_focused()
+    expect(form.locator("pre")).to_be_hidden()
+    assert not [url for url in docs.requests if "/sessions" in url]
+
+
+def test_every_form_begins_with_a_body_that_fits(docs: Docs) -> None:
+    for method, path, _ in OPERATIONS:
+        form = docs.opened(method, path)
+        if form.get_by_label("Body").count():
+            body = json.loads(form.get_by_label("Body").input_value())
+            schema = json.loads(document())["paths"][path][method.lower()]["requestBody"]["content"]["application/json"][
+                "schema"
+            ]
+            assert set(body) == set(schema.get("required", ()))
+
+
+def test_a_request_is_copied_for_a_shell(browser: Browser, server: HttpServer) -> None:
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        docs = Docs(context.new_page(), server.url)
+        form = docs.opened("POST", "/sessions")
+        form.get_by_label("Body").fill('{"prompt": "it\'s so"}')
+        docs.page.get_by_label("Token").fill(TOKEN)
+        form.get_by_role("button", name="Copy as curl").click()
+        expect(form.get_by_role("status")).to_have_text("copied")
+        copied = docs.page.evaluate("() => navigator.clipboard.readText()")
+    json_header = "content-type: application/json"
+    words = ["curl", "-X", "POST", f"{server.url}/sessions", "-H", json_header, "-d", '{"prompt": "it\'s so"}']
+    assert shlex.split(copied) == words
+
+
+def test_with_its_token_a_server_is_asked_and_without_it_not(browser: Browser, tmp_path: Path) -> None:
+    with HttpServer(Person(tmp_path), RECOLLECT_TOKEN=TOKEN) as server, browser.new_context() as context:
+        docs = Docs(context.new_page(), server.url)
+        form = docs.opened("GET", "/realms")
+        assert json.loads(send(form, 401))["code"] == "UNAUTHORIZED"
+        docs.page.get_by_label("Token").fill(TOKEN)
+        assert json.loads(send(form, 200))["realms"]
+        assert TOKEN not in docs.page.content()
+        assert not [url for url in docs.requests if TOKEN in url]

@@ -1,0 +1,252 @@
+"""REST and its OpenAPI document agree, for requests that make sense and for those that do not.
+
+Requests say that a proxy passed them on, so that the server takes no command from any of them: nothing is ever run.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import Phase, settings
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from schemathesis.core import NOT_SET
+
+from recollect.operations import OPERATIONS, TOOLSETS, offer_of
+from recollect.surfaces.http._openapi import document
+from tests.conftest import Person
+from tests.http_server import HttpServer
+
+API = schemathesis.openapi.from_dict(json.loads(document()))
+EXAMPLES = 8  # of requests that make sense and of ones that do not, besides those at the edges of every schema
+PASSED_ON = {"Via": "1.1 test"}
+NOBODY = "00000000-0000-4000-8000-000000000000"
+UNSET = (
+    "command",
+    "runner",
+    "cursor",
+    "within_id",
+    "provider",
+    "startLine",
+)  # whose values mean something that no schema can say
+OBEYED = ("deadline_ms", "runner", "runners", "turn_timeout_ms")  # in a config
+OF_NOTHING = {f"POST /v1/tools/{name}" for name in ("get_observations", "read", "record_observation")}
+OF_NOTHING.add("GET /sessions/{session_id}/events")  # would go on for as long as the session does, so nobody's is asked for
+BESIDE_DOORS = {"GET /sessions/{session_id}/events", "GET /health"}
+NEEDED = {"/sessions": "prompt", "/v1/tools/meerkat_create_session": "prompt", "/v1/tools/search_events": "query"}
+GROUP = re.compile(r"{(\w+)}")
+
+
+class Known:
+    """What there is in the realm to ask for."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self.journey = self._made("/journeys")["journey_id"]
+        self.session = self._made("/sessions", prompt="tie the boat")["session_id"]
+        self.document = self.new_document()
+        self._made(f"/journeys/{self.journey}/sessions", session_id=self.session)
+
+    def new_journey(self) -> str:
+        return str(self._made("/journeys")["journey_id"])
+
+    def new_session(self) -> str:
+        return str(self._made("/sessions", initial_turn="deferred")["session_id"])
+
+    def new_document(self) -> str:
+        return str(self._made(f"/journeys/{self.journey}/documents", document_type="note")["document_id"])
+
+    def _made(self, path: str, **body: Any) -> Any:
+        status, answer = self._server.ask("POST", path, body)
+        assert status == 200, answer
+        return answer
+
+
+Sense = Callable[[Any, Known, bool], Any]  # of a value, what there is, and whether the request is the last to ask for it
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with HttpServer(Person(tmp_path_factory.mktemp("schema")), "--realm", "schema") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def known(server: HttpServer) -> Known:
+    return Known(server)
+
+
+# ---- the document
+
+
+def test_the_document_is_openapi_3_1() -> None:
+    whole = json.loads(document())
+    assert whole["openapi"].startswith("3.1.")
+    OpenAPIV31SpecValidator(whole).validate()
+
+
+def test_every_schema_of_the_document_is_json_schema_2020_12() -> None:
+    found = list(_schemas(json.loads(document())))
+    assert len(found) > 100
+    for schema in found:
+        Draft202012Validator.check_schema(schema)
+
+
+def _schemas(part: Any) -> Iterator[Any]:
+    match part:
+        case dict():
+            if isinstance(part.get("schema"), dict):
+                yield part["schema"]
+            for inner in part.values():
+                yield from _schemas(inner)
+        case list():
+            for inner in part:
+                yield from _schemas(inner)
+
+
+def test_the_document_is_served_as_it_is(server: HttpServer) -> None:
+    with server.response("GET", "/openapi.json") as response:
+        assert response.read() == document()
+        assert response.headers["content-type"] == "application/json"
+
+
+def test_every_door_is_in_the_document_and_nothing_else_is() -> None:
+    told = {f"{method.upper()} {path}" for path, methods in json.loads(document())["paths"].items() for method in methods}
+    doors = {door.http for operation in OPERATIONS.values() for door in operation.doors if door.http}
+    tools = {f"POST /v1/tools/{name}" for name in offer_of(tuple(TOOLSETS)).operations}
+    assert told == doors | tools | BESIDE_DOORS
+
+
+def test_every_path_of_the_document_answers_by_both_its_names(server: HttpServer) -> None:
+    for path, methods in json.loads(document())["paths"].items():
+        for prefix in ("", "/v1") if not path.startswith(("/v1", "/health")) else ("",):
+            for method in methods:
+                _, answer = server.ask(method.upper(), prefix + GROUP.sub(NOBODY, path), {} if method != "get" else None)
+                assert answer.get("code") not in ("NOT_FOUND", "METHOD_NOT_ALLOWED"), (method, prefix + path)
+
+
+# ---- requests that are made up
+
+
+@pytest.mark.parametrize("label", [operation.ok().label for operation in API.get_all_operations()])
+def test_who_asks_for_what_there_is_gets_it_as_the_document_says(label: str, server: HttpServer, known: Known) -> None:
+    operation = API.find_operation_by_label(label)
+    given = operation.definition.raw
+    named = {place: {one["name"]: "" for one in given.get("parameters", ()) if one["in"] == place and one.get("required")}
+             for place in ("path", "query")}  # fmt: skip
+    body = given.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    case = operation.Case(
+        path_parameters=named["path"],
+        query=named["query"],
+        body=dict.fromkeys(body.get("required", ()), "") if body else NOT_SET,
+        media_type="application/json" if body else None,
+    )
+    make_sense(case, known)
+    response = case.call_and_validate(base_url=server.url, headers=PASSED_ON, timeout=30)
+    assert response.status_code == (404 if label in OF_NOTHING else 200), response.text
+
+
+@API.parametrize()
+@settings(derandomize=True, max_examples=EXAMPLES, deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
+def test_what_the_document_says_holds_for_any_request(case: schemathesis.Case, server: HttpServer, known: Known) -> None:
+    is_positive = case.meta is not None and case.meta.generation.mode.is_positive
+    if is_positive:
+        make_sense(case, known)
+    elif isinstance(case.body, dict) and isinstance(case.body.get("command"), list):
+        return  # should the server ever take it, after all
+    case.call_and_validate(base_url=server.url, headers=PASSED_ON, timeout=30)
+
+
+def test_nothing_was_run_but_what_is_built_in(server: HttpServer) -> None:
+    status, answer = server.ask("GET", "/sessions?limit=1000")
+    assert status == 200
+    assert {row["runner"] for row in answer["sessions"]} <= {"recall"}
+
+
+def make_sense(case: schemathesis.Case, known: Known) -> None:
+    """Let a request that fits the schema ask for something that there is, in words that say something."""
+    doomed = GROUP.findall(case.path)[-1] if case.method == "DELETE" else "session_id" if "archive" in case.path else ""
+    for place in (case.path_parameters, case.query, case.body):
+        if not isinstance(place, dict):
+            continue
+        for name, value in list(place.items()):
+            if name in UNSET:
+                del place[name]
+            elif name in SENSE and value is not None:
+                place[name] = SENSE[name](value, known, name == doomed)
+            elif isinstance(value, float) and value.is_integer():
+                place[name] = int(value)  # to a schema 1.0 is an integer, and to most programs it is not
+    _go_together(case)
+
+
+def _go_together(case: schemathesis.Case) -> None:
+    """Arguments of which one says what the other may be."""
+    if case.path.endswith("/events"):
+        case.path_parameters["session_id"] = NOBODY
+    needed = NEEDED.get(case.path)
+    if needed is not None and not isinstance(case.body, dict):
+        case.body = {}
+    body = case.body
+    if not isinstance(body, dict):
+        return
+    if needed is not None and body.get(needed) is None:
+        body[needed] = "say it"
+    if isinstance(body.get("query"), list):
+        for name in ("types", "concepts", "files"):
+            body.pop(name, None)
+    if case.path.endswith("meerkat_config"):
+        named = {"set": "config", "patch": "patch"}.get(body["action"])
+        case.body = {"action": body["action"], **({named: body.get(named) or {}} if named else {})}
+
+
+def text(value: Any, known: Known, is_last: bool) -> str:
+    return f"say {value}"[:100]
+
+
+def texts(value: Any, known: Known, is_last: bool) -> Any:
+    return [f"say {one}"[:60] for one in value] if isinstance(value, list) else text(value, known, is_last)
+
+
+def obeyed_by_nobody(value: Any, known: Known, is_last: bool) -> Any:
+    return {name: inner for name, inner in dict(value).items() if name not in OBEYED}
+
+
+def session(value: Any, known: Known, is_last: bool) -> str:
+    return known.new_session() if is_last else known.session
+
+
+def journey(value: Any, known: Known, is_last: bool) -> str:
+    return known.new_journey() if is_last else known.journey
+
+
+def constant(value: Any) -> Sense:
+    return lambda *_: value
+
+
+SENSE: dict[str, Sense] = {
+    **dict.fromkeys(("prompt", "query", "title", "subtitle", "narrative"), text),
+    **dict.fromkeys(("types", "projects", "concepts", "files", "facts", "files_read", "files_modified"), texts),
+    "query": texts,
+    "config": obeyed_by_nobody,
+    "patch": obeyed_by_nobody,
+    "session_id": session,
+    "journey_id": journey,
+    "document_id": lambda value, known, is_last: known.new_document() if is_last else known.document,
+    "realm_id": constant("schema"),
+    "id": lambda value, known, is_last: f"session:{known.session.replace('-', '')}",
+    "ids": constant(["obs-0123456789abcdef"]),
+    "evidence_ids": constant([f"event:{'0' * 32}"]),
+    "event_index": constant(0),
+    "document_type": constant("note"),
+    "action": lambda value, known, is_last: value or "get",
+    "offset": lambda value, known, is_last: min(int(value), 1 << 40),
+    "path": constant("/no/such.jsonl"),
+    "type": constant("decision"),
+    **dict.fromkeys(("start_datetime", "from_date"), constant("2026-01-01T00:00:00Z")),
+    **dict.fromkeys(("end_datetime", "to_date"), constant("2026-02-01T00:00:00+01:00")),
+    "after": constant("2026-01-01"),
+    "before": constant("2026-02-01"),
+}
