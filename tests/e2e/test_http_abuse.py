@@ -4,8 +4,11 @@ import asyncio
 import http.client
 import json
 import re
+import resource
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,9 +16,10 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from recollect.surfaces._rpc_lines import LONGEST
+from recollect.surfaces._lines import LONGEST
 from recollect.surfaces.http._body import Unreadable, json_of
 from tests.conftest import Person
+from tests.e2e.processes import until
 from tests.http_server import HttpServer
 
 TOKEN = "a-token-that-nobody-would-guess"
@@ -108,28 +112,33 @@ def test_who_asks_before_sending_something_is_told_to_go_on(server: HttpServer) 
         assert response.status == 200
 
 
-def test_too_large_bodies_leave_nothing_behind(server: HttpServer) -> None:
-    """Nor does one that is refused unread: what refuses it must not keep what it saw."""
-    asking = head(server, "POST /sessions", f"Content-Length: {100 * MB}", "Expect: 100-continue")
-    for _ in range(20):
-        server.raw(asking)
-    before = peak_mb(server)
-    for _ in range(400):
-        server.raw(asking)
-    assert peak_mb(server) - before < 4
+def refusal(*headers: tuple[bytes, bytes]) -> Unreadable:
+    """Why a body that never comes is not taken."""
 
-
-def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     async def nothing() -> Message:
         return await asyncio.Event().wait() and {}
 
     async def wait() -> None:
-        await json_of(Request({"type": "http", "headers": []}, nothing), within_s=0.05)
+        await json_of(Request({"type": "http", "headers": [*headers]}, nothing), within_s=0.05)
 
     with pytest.raises(Unreadable) as refused:
         asyncio.run(wait())
-    assert refused.value.status == 408
-    assert "0.05 s" in str(refused.value)
+    return refused.value
+
+
+def test_a_refusal_keeps_nothing_of_those_before_it() -> None:
+    """An exception that is raised again and again would keep all that was there each time."""
+    refusals = [refusal((b"content-length", b"999999999"), (b"expect", b"100-continue")) for _ in range(3)]
+    assert {one.status for one in refusals} == {413}
+    assert len(set(map(id, refusals))) == 3
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    began = time.monotonic()
+    refused = refusal()
+    assert refused.status == 408
+    assert "0.05 s" in str(refused)
+    assert time.monotonic() - began < 2
 
 
 def test_a_body_that_trickles_in_time_is_heard(server: HttpServer) -> None:
@@ -280,3 +289,16 @@ def test_what_follows_a_request_is_another_one(server: HttpServer) -> None:
     smuggled = b"0\r\n\r\nGET /sessions HTTP/1.1\r\nHost: localhost\r\nX: "
     lines = (f"Content-Length: {len(smuggled)}", "Transfer-Encoding: chunked", "Connection: close")
     assert server.raw(head(server, "POST /sessions", *lines) + smuggled).count(b"HTTP/1.1 ") == 1
+
+
+def test_more_connections_than_can_be_had_are_a_word_in_the_log_and_no_end(tmp_path: Path) -> None:
+    with HttpServer(Person(tmp_path), RECOLLECT_TOKEN=TOKEN) as server, ExitStack() as stack:
+        assert is_well(server)
+        files = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files + 20, files + 20))
+        for _ in range(60):
+            stack.enter_context(connected(server))
+        until(server.complaints)
+        stack.close()
+        assert until(lambda: is_well(server))
+        assert len(server.complaints().splitlines()) == 1

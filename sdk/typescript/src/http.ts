@@ -166,12 +166,19 @@ function queryOf(params: Map<string, unknown>): string {
   const query = new URLSearchParams();
   for (const [name, value] of params) {
     const entries = asObject(value);
-    if (Array.isArray(value)) value.forEach((item) => query.append(name, String(item)));
-    else if (entries !== undefined) Object.entries(entries).forEach(([key, one]) => query.append(`${name}[${key}]`, String(one)));
+    if (entries !== undefined) appendEntries(query, name, entries);
+    else if (Array.isArray(value)) value.forEach((item) => query.append(name, String(item)));
     else if (value !== undefined && value !== null) query.append(name, String(value));
   }
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
+}
+
+/** Where a key has brackets of its own, all of the object is one JSON text. */
+function appendEntries(query: URLSearchParams, name: string, entries: JsonObject): void {
+  const isPlain = Object.keys(entries).every((key) => /^[^[\]]+$/.test(key));
+  if (!isPlain) query.append(name, encoded(entries));
+  else for (const [key, value] of Object.entries(entries)) query.append(`${name}[${key}]`, String(value));
 }
 
 // ---- what is answered

@@ -81,14 +81,16 @@ test("every method has its route: names in the path, the rest where it belongs",
 
 test("objects and arrays have their form in a query, and paths are escaped", LIMIT, async (t) => {
   const { client, asked } = await scripted(t, says(200, { sessions: [], content: [] }), { token: "a-secret" });
-  await client.request("session/list", { labels: { a: "1", "b&[]": "ü" }, offset: 0, many: ["x", "y"], none: null });
+  await client.request("session/list", { labels: { a: "1", "b&=": "ü" }, offset: 0, many: ["x", "y"], none: null });
   const query = [...new URLSearchParams(asked[0].url.split("?")[1])];
-  assert.deepEqual(query, [["labels[a]", "1"], ["labels[b&[]]", "ü"], ["offset", "0"], ["many", "x"], ["many", "y"]]);
+  assert.deepEqual(query, [["labels[a]", "1"], ["labels[b&=]", "ü"], ["offset", "0"], ["many", "x"], ["many", "y"]]);
   assert.equal(asked[0].headers.authorization, "Bearer a-secret");
   await client.session("main:ü?#").read();
   assert.equal(asked[1].url, "/sessions/main%3A%C3%BC%3F%23");
+  await client.listSessions({ labels: { "[odd]": "x", plain: "y" } });
+  assert.deepEqual([...new URLSearchParams(asked[2].url.split("?")[1])], [["labels", '{"[odd]":"x","plain":"y"}']]);
   await client.callTool("open", { id: "x", name: "not the tool's" });
-  assert.deepEqual([asked[2].url, asked[2].body], ["/v1/tools/open", '{"id":"x","name":"not the tool\'s"}']);
+  assert.deepEqual([asked[3].url, asked[3].body], ["/v1/tools/open", '{"id":"x","name":"not the tool\'s"}']);
 });
 
 test("a server may live below a path", LIMIT, async (t) => {

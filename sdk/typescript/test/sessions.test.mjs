@@ -161,11 +161,13 @@ const PROMISES = {
 
   async "M21, M23: a list hides what is archived, and takes labels"({ client }) {
     const team = randomUUID();
-    const kept = await client.createDeferredSession({ labels: { team, "odd [key]&=": "ü/?" } });
+    const kept = await client.createDeferredSession({ labels: { team, "odd [key]&=": "ü/?", "a&b=c": "{1}" } });
     const gone = await client.createSession({ prompt: "x", ...ECHO, labels: { team } });
     const listed = async (labels) => (await client.listSessions({ labels })).map(({ session_id }) => session_id);
     assert.deepEqual(new Set(await listed({ team })), new Set([kept.id, gone.id]));
     assert.deepEqual(await listed({ team, "odd [key]&=": "ü/?" }), [kept.id]);
+    assert.deepEqual(await listed({ team, "a&b=c": "{1}" }), [kept.id]);
+    assert.deepEqual(await listed({ team, "a&b=c": "{2}" }), []);
     assert.deepEqual(await gone.archive(), { session_id: gone.id, archived: true });
     assert.deepEqual(await listed({ team }), [kept.id]);
     assert.equal((await client.listSessions({ labels: { team }, limit: 1, offset: 1 })).length, 0);

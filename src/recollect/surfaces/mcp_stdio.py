@@ -8,8 +8,9 @@ from typing import BinaryIO
 from recollect.operations import Clock, Offer
 from recollect.realms import Realm
 from recollect.surfaces._json import decoded
+from recollect.surfaces._lines import TOO_LONG, heard, lines
 from recollect.surfaces._work import Work
-from recollect.surfaces.mcp import PARSE_ERROR, Job, McpServer, Message, encode
+from recollect.surfaces.mcp import INVALID_REQUEST, PARSE_ERROR, Job, McpServer, Message, encode
 
 LAST_S = 2.0  # seconds that turns have left when the client closes its end; then they are interrupted
 GONE_S = 8.0  # seconds that their agents may take to end
@@ -36,16 +37,17 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
         return work.take(lambda: _try(job), is_long=is_long)
 
     try:
-        for line in stdin:
+        for line in lines(lambda: heard(stdin.fileno())):
             clock = Clock.now()
-            if not line.strip():
-                continue
-            try:
-                message = decoded(line)
-            except (ValueError, RecursionError):
-                send({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
-                continue
-            server.receive(message, clock, run)
+            if line is None:
+                send(_refusal(INVALID_REQUEST, TOO_LONG))
+            elif line.strip():
+                try:
+                    message = decoded(line)
+                except (ValueError, RecursionError):
+                    send(_refusal(PARSE_ERROR, "not JSON"))
+                    continue
+                server.receive(message, clock, run)
     except (BrokenPipeError, KeyboardInterrupt):
         pass
     finally:
@@ -54,6 +56,11 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
         if not work.rests(LAST_S):
             server.cancel_all()
             work.rests(GONE_S)
+
+
+def _refusal(code: int, message: str) -> Message:
+    """What is answered to a line that is no message, and so has no id."""
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
 
 
 def _try(job: Job) -> None:

@@ -19,6 +19,7 @@ from recollect.errors import BadRequest
 from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
 from recollect.realms import Realm
 from recollect.surfaces._json import decoded
+from recollect.surfaces._lines import TOO_LONG
 from recollect.surfaces._numbers import FAILED, numbers
 from recollect.surfaces._rpc_outbox import Outbox, encoded
 from recollect.surfaces._work import Job, Work
@@ -200,7 +201,7 @@ class _Refused(Exception):
 
 def _request(line: bytes | None) -> Request:
     if line is None:
-        raise _Refused(INVALID_REQUEST, "a message must be at most 32 MB")
+        raise _Refused(INVALID_REQUEST, TOO_LONG)
     try:
         message = decoded(line)
     except (ValueError, RecursionError):

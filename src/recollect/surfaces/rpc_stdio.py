@@ -4,12 +4,10 @@ import os
 from typing import BinaryIO
 
 from recollect.realms import Realm
-from recollect.surfaces._rpc_lines import lines
+from recollect.surfaces._lines import heard, lines
 from recollect.surfaces._rpc_outbox import Outbox
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import RpcConnection
-
-CHUNK = 1 << 16  # bytes that are read at once
 
 
 def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
@@ -17,7 +15,7 @@ def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
     work, outbox = Work(), Outbox(lambda line: _write(stdout.fileno(), line))
     connection = RpcConnection(realm, work, outbox)
     try:
-        for line in lines(lambda: os.read(stdin.fileno(), CHUNK)):
+        for line in lines(lambda: heard(stdin.fileno())):
             connection.receive(line)
     finally:
         work.finish()

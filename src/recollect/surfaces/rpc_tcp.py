@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 
 from recollect.errors import BadSettings
 from recollect.realms import Realm
+from recollect.surfaces._lines import lines
 from recollect.surfaces._port import address_of, bound, is_loopback, token
-from recollect.surfaces._rpc_lines import lines
 from recollect.surfaces._rpc_outbox import DRAIN_S, Outbox
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import RpcConnection

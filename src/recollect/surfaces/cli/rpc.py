@@ -5,13 +5,12 @@ import time
 import click
 
 from recollect.realms import Realm
+from recollect.surfaces._lines import HEED_S
 from recollect.surfaces.cli._ending import ending_well
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
 from recollect.surfaces.mcp_stdio import standard_streams
 from recollect.surfaces.rpc_stdio import serve
 from recollect.surfaces.rpc_tcp import listen
-
-HEED_S = 0.5  # seconds: a signal that the kernel gives to another thread does not wake this one, which must act on it
 
 
 @click.command("rpc")

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from recollect.surfaces._json import decoded
-from recollect.surfaces._rpc_lines import LONGEST
+from recollect.surfaces._lines import LONGEST
 
 WITHIN_S = 30.0  # seconds for all of a body: a caller that trickles would hold a connection for ever
 

@@ -1,11 +1,16 @@
 """The process that serves HTTP: a port, the application, and an end in good order."""
 
 import asyncio
+import errno
+import logging
+import resource
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -21,6 +26,12 @@ from recollect.surfaces.rpc_tcp import listen
 IDLE_S = 75  # seconds that a connection may be silent between two requests
 ENDED_WITHIN_S = 5  # seconds that answers under way have when the server ends
 MOST_AT_ONCE = 2_048  # connections and requests; who comes then is told to come again
+MOST_FILES = 4 * MOST_AT_ONCE  # open at once: connections, databases, and what is between us and agents
+FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+LISTENING_AGAIN = "_start_serving"  # which asyncio does a second later, to a port that may be closed by then
+AGAIN_S = 60.0  # seconds before we say again that no more connections can be had
+
+log = logging.getLogger(__name__)
 
 
 def check(host: str) -> None:
@@ -69,10 +80,15 @@ class HttpServer:
 
     def run(self) -> None:
         """Serve until a signal comes. Then readers of events are let go, and turns are interrupted."""
+        _make_room()
         try:
-            asyncio.run(self._server.serve(sockets=[self._listening]))
+            asyncio.run(self._serve())
         finally:
             self._work.finish()
+
+    async def _serve(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(_Complaints())
+        await self._server.serve(sockets=[self._listening])
 
 
 class _Server(uvicorn.Server):
@@ -88,3 +104,31 @@ class _Server(uvicorn.Server):
     def _wind_up(self) -> None:
         self._desk.work.finish()
         self._desk.close()
+
+
+def _make_room() -> None:
+    """As many open files as we may need, where the system lets us have them: some begin with 256."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class _Complaints:
+    """What goes wrong beside all requests. That no more connections can be had is said once in a while: asyncio would say it
+    with all its frames, a thousand times a second."""
+
+    def __init__(self) -> None:
+        self._again_at = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        fault = context.get("exception")
+        if isinstance(fault, OSError) and fault.errno in FULL:
+            self._say(fault)
+        elif LISTENING_AGAIN not in context.get("message", ""):
+            loop.default_exception_handler(context)
+
+    def _say(self, fault: OSError) -> None:
+        if time.monotonic() >= self._again_at:
+            self._again_at = time.monotonic() + AGAIN_S
+            log.warning("No more connections can be had for now: %s.", fault.strerror)
