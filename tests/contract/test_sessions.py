@@ -175,8 +175,9 @@ def test_an_interrupt_ends_the_turn_and_the_session_goes_on(surface: Surface, ag
     until(lambda: not is_alive(program))
     assert time.monotonic() - began < 10
     messages = surface.ask(HISTORY, session_id=session)["messages"]
-    assert [message["role"] for message in messages[2:]] == ["user", "assistant", "system_notice"]
-    assert messages[-1]["kind"] == "interrupt"
+    first, *said, last = messages[2:]
+    assert (first["role"], last["role"], last["kind"]) == ("user", "system_notice", "interrupt")
+    assert [message["content"] for message in said] in ([], ["started\n"]), "whatever was heard of it by then"
     opened = surface.person.json("open", f"turn:{uuid.UUID(session).hex}-2", "--realm", "harbour")["data"]
     assert opened["turn"]["completed"] is True
     assert opened["summary"]["final_response"] is None

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +78,14 @@ def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner:
             server = await _pid(client, place)
             streamed, awaited = [await client.create_deferred_session(command=HANGS) for _ in range(2)]
             turn = streamed.stream("x")
-            agent = int(await said(turn))
-            waiting = asyncio.ensure_future(awaited.start_turn("x"))
-            while not (await awaited.read()).is_active:
+            agents = [int(await said(turn))]
+            note = tmp_path / "agent"
+            waiting = asyncio.ensure_future(
+                awaited.start_turn("x", command=["sh", "-c", f"echo $$ > {note}; exec sleep 1000"])
+            )
+            while not note.exists() or not note.read_text().strip():
                 await asyncio.sleep(0.01)
+            agents.append(int(note.read_text()))
             os.kill(server, signal.SIGKILL)
             for broken in (turn.wait(), waiting):
                 with pytest.raises(ConnectionLost) as caught:
@@ -92,7 +95,7 @@ def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner:
                     assert (caught.value.details["signal"], caught.value.details["exit_code"]) == (signal.SIGKILL, None)
             with pytest.raises(ConnectionLost):
                 await streamed.read()
-            with suppress(ProcessLookupError):
+            for agent in agents:  # nobody looks after them any more
                 os.killpg(agent, signal.SIGKILL)
 
     with served(Person(tmp_path)) as (place, _):
@@ -294,6 +297,27 @@ def test_a_task_that_is_cancelled_only_stops_waiting(wire: str, place: Place) ->
             for one in many[::2]:
                 one.cancel()
             assert len({config.generation for config in await asyncio.gather(*many[1::2])}) == 1
+
+    asyncio.run(case())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_who_was_cancelled_hears_no_more(wire: str, place: Place) -> None:
+    """Nor is anything kept for who will never look."""
+
+    async def case() -> None:
+        async with place.opened(wire, "async") as client:
+            session = await client.create_deferred_session(command=HANGS)
+            heard: list[Any] = []
+            given = {"session_id": session.id, "prompt": "x"}
+            waiting = asyncio.ensure_future(client._wire.request("turn/start", given, heard.append))
+            while len(heard) < 2:
+                await asyncio.sleep(0.01)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert (await session.interrupt()).interrupted
+            assert (await session.start_turn("on", command=CAT)).text == "on"
+            assert [event.type for event in heard] == ["turn_started", "text_delta"]
 
     asyncio.run(case())
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.e2e.processes import until
+from tests.e2e.processes import rests, until
 from tests.live_processes import REALM, Agent, begun, deferred, messages
 from tests.rpc_server import RawRpc
 
@@ -34,6 +34,14 @@ def folder(person: Person) -> Path:
 def lines(person: Person) -> Iterator[RawRpc]:
     """A server in a realm of lines."""
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as server:
+        server.request("ping")
+        yield server
+
+
+@pytest.fixture
+def other(person: Person, lines: RawRpc) -> Iterator[RawRpc]:
+    """Another process in the same realm."""
+    with RawRpc(person, "--realm", REALM) as server:
         server.request("ping")
         yield server
 
@@ -61,8 +69,10 @@ def is_found(rpc: RawRpc, word: str, session: str) -> bool:
     return session.replace("-", "") in found(rpc, word)
 
 
-def lose(folder: Path) -> None:
-    """Delete all that SQLite keeps."""
+def lose(folder: Path, *servers: RawRpc) -> None:
+    """Delete all that SQLite keeps, once nobody is at work."""
+    for server in servers:
+        until(lambda server=server: rests(server.process))
     gone = [path for pattern in SQLITE for path in folder.rglob(pattern)]
     assert folder / "live" / "live.db" in gone
     for path in gone:
@@ -97,7 +107,7 @@ def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: Raw
     before = lines.result("session/list")["sessions"]
     assert is_found(lines, "wombat", kept)
     for ask_first in ("session/list", "search"):
-        lose(folder)
+        lose(folder, lines)
         with RawRpc(person, "--realm", REALM) as later:
             if ask_first == "search":
                 assert is_found(later, "wombat", kept) and is_found(later, "wombat", gone)
@@ -115,29 +125,35 @@ def test_what_is_said_after_a_loss_is_found_too(lines: RawRpc, folder: Path) -> 
     for number in range(3):
         echo(lines, session, f"before {number}")
         assert is_found(lines, "before", session)
-    lose(folder)
+    lose(folder, lines)
     for word in ("numbat", "quokka", "bilby"):
         echo(lines, session, word)
         assert is_found(lines, word, session)
     assert is_found(lines, "before", session)
 
 
-def test_a_server_whose_database_was_deleted_still_holds_its_turns(person: Person, lines: RawRpc, folder: Path) -> None:
-    """A turn that takes longer than two looks of its heart is not taken for unwanted, here nor elsewhere."""
+def test_a_server_whose_database_was_deleted_still_holds_its_turns(
+    lines: RawRpc, other: RawRpc, folder: Path, agent: Agent
+) -> None:
+    """A turn that takes longer than a few looks of its heart is not taken for unwanted, here nor elsewhere."""
     session = deferred(lines)
+    slow = ["sh", "-c", 'echo begun; sleep 1; cat "$0"', agent.command[-1]]
     for lost in (lambda: lose(folder), lambda: shutil.rmtree(folder / "live")):
+        for server in (lines, other):
+            until(lambda server=server: rests(server.process))
         lost()
-        first = begun(lines, session, command=["sh", "-c", "echo begun; sleep 1; echo done"])
-        with RawRpc(person, "--realm", REALM) as other:
-            assert other.result("session/read", session_id=session)["is_active"] is True
-            assert lines.answer(first)["result"]["text"] == "begun\ndone\n"
-            assert other.result("session/read", session_id=session)["is_active"] is False
+        first = begun(lines, session, command=slow)
+        assert other.result("session/read", session_id=session)["is_active"] is True
+        agent.answer("done")
+        assert lines.answer(first)["result"]["text"] == "begun\ndone"
+        assert other.result("session/read", session_id=session)["is_active"] is False
 
 
 def test_an_archive_that_was_deleted_comes_back(lines: RawRpc, folder: Path) -> None:
     session = deferred(lines)
     echo(lines, session, "the wombat")
     assert is_found(lines, "wombat", session)
+    until(lambda: rests(lines.process))
     for path in folder.glob("archive.db*"):
         path.unlink()
     assert is_found(lines, "wombat", session)
@@ -164,12 +180,12 @@ def test_nothing_committed_is_lost_to_rubbish(
     path = file_of(folder, session)
     path.write_bytes(damage(path.read_bytes()))
     if is_lost:
-        lose(folder)
+        lose(folder, lines)
     with RawRpc(person, "--realm", REALM) as later:
         assert said(later, session) == ["first", "first", "second", "second"]
         assert echo(later, session, "third")["turns"] == 3
         assert said(later, session) == ["first", "first", "second", "second", "third", "third"]
-        lose(folder)
+        lose(folder, lines, later)
         assert said(later, session) == ["first", "first", "second", "second", "third", "third"]
         assert is_found(later, "third", session)
 
@@ -202,7 +218,7 @@ def test_a_message_that_became_rubbish_costs_itself_only(person: Person, lines: 
     path = file_of(folder, session)
     rows = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([rows[0], b"rubbish\n", *rows[2:]]))
-    lose(folder)
+    lose(folder, lines)
     with RawRpc(person, "--realm", REALM) as later:
         assert said(later, session) == ["wombat", "numbat", "numbat"]
         echo(later, session, "quokka")
@@ -217,7 +233,7 @@ def test_a_file_that_says_nothing_any_more_is_written_anew(lines: RawRpc, folder
     echo(lines, session, "first")
     file_of(folder, session).write_bytes(content)
     assert echo(lines, session, "second")["turns"] == 2
-    lose(folder)
+    lose(folder, lines)
     assert said(lines, session) == ["first", "first", "second", "second"]
 
 

@@ -172,6 +172,7 @@ def test_who_runs_a_turn_and_leaves_interrupts_it(person: Person, rpc: RawRpc, t
     """By a signal, by closing the terminal, or by hearing no more of it: its program does not outlive it."""
     script = tmp_path / "agent"
     script.write_text(f"echo $$ > '{tmp_path}/pid'; while :; do echo tick; sleep 0.02; done")
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs these tests may have said `nohup`, which would be obeyed
     with running(person, "run", "go", "--command", f"sh {script}", "--realm", REALM, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"tick\n"

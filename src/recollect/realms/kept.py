@@ -26,7 +26,7 @@ class Kept:
         self._redact = redact
         self._local = threading.local()
         self._leveling = threading.Lock()
-        self._leveled: tuple[int, int] | None = None  # the database that was last compared with the files
+        self._leveled: Live | None = None  # compared with the files last; kept open, so that no other file is taken for it
 
     @contextmanager
     def opened(self) -> Iterator[Live]:
@@ -45,12 +45,12 @@ class Kept:
 
     def _level(self, live: Live) -> None:
         """Where files are the truth, a database that is new here says what they do."""
-        if self._files is None or self._leveled == live.file:
+        if self._files is None or (self._leveled is not None and self._leveled.file == live.file):
             return
         with self._leveling:
             with live.transaction():
                 self._files.level(live)
-            self._leveled = live.file
+            self._leveled = live
 
     def changes(self) -> int:
         """Grows with whatever is committed here; 0 where nothing ever was."""

@@ -129,31 +129,39 @@ class Lease(threading.Thread):
         beat_at = time.monotonic() + BEAT_S
         live: Live | None = None
         while self._wait(beat_at):
+            is_due = time.monotonic() >= beat_at
+            beat_at = time.monotonic() + BEAT_S if is_due else beat_at
             try:
                 live = self._following(live)
-                if time.monotonic() >= beat_at:
-                    beat_at = time.monotonic() + BEAT_S
-                    live.beat(self.beaten())
-                self._look(live)
-                self._end_left(live)
+                if live is not None:
+                    self._tend(live, is_due=is_due)
             except StoreFault as fault:  # a full disk may have room again at the next beat
                 log.warning("The lease could not be renewed: %s", fault)
         try:
             live = self._following(live)
-            self._end_left(live)
-            live.release(self.holder)
+            if live is not None:
+                self._end_left(live)
+                live.release(self.holder)
         except StoreFault as fault:
             log.warning("The lease could not be given back: %s", fault)
         if live is not None:
             live.close()
 
-    def _following(self, live: Live | None) -> Live:
-        """The database of the realm. One that was deleted takes no beats that anybody would hear."""
-        if live is not None and live.file == file_at(live.path):
+    def _following(self, live: Live | None) -> Live | None:
+        """The database of the realm; None where it was deleted, and nobody has needed a new one yet."""
+        file = file_at(live_of(self._realm))
+        if live is not None and live.file == file:
             return live
         if live is not None:
             live.close()
-        return Live(self._realm)
+        return Live(self._realm) if file is not None else None
+
+    def _tend(self, live: Live, *, is_due: bool) -> None:
+        """What a heart does at every look, and at some of them."""
+        if is_due:
+            live.beat(self.beaten())
+        self._look(live)
+        self._end_left(live)
 
     def _wait(self, beat_at: float) -> bool:
         """Until there is something to do: soon while turns run, else at the next beat. False: nothing any more."""

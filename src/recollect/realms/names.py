@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import threading
 import time
 import uuid
 
@@ -31,7 +32,14 @@ def new_instance_name() -> str:
     return f"instance-{uuid7()}"
 
 
+_giving = threading.Lock()
+_given = 0
+
+
 def uuid7() -> uuid.UUID:
-    """A UUID that begins with the time in milliseconds, so that later ones are greater (RFC 9562)."""
+    """A UUID that begins with the time in milliseconds (RFC 9562). Of one process, later ones are greater."""
+    global _given
     bits = time.time_ns() // 1_000_000 << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
-    return uuid.UUID(int=bits)
+    with _giving:
+        _given = max(bits, _given + 1)  # the same millisecond, or a clock that was set back
+        return uuid.UUID(int=_given)

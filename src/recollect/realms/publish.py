@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recollect.errors import Busy, StoreFault
 from recollect.settings import Settings
-from recollect.store import archive_of, file_at
+from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
 
 WITHIN_S = 1.0  # seconds that a reader waits for what was committed before it asked; another process may be busy for long
@@ -90,8 +90,10 @@ class Publishing:
                 known = publish(self._folder, self._settings)
             except Busy:
                 known = level_of(self._folder)
+        archive = archive_of(self._folder)
         is_ours = known <= self._changes()  # more than there are were counted by another database
-        self._known = file_at(archive_of(self._folder)), known if is_ours else -1
+        is_ours = is_ours and is_database(archive)  # which keeps it open: no other file can be taken for it
+        self._known = file_at(archive), known if is_ours else -1
 
     def close(self) -> None:
         """Publish what is left, and stop."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from recollect.realms.streams import WAITING, Event, truncated
 
 MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
+AT_ONCE = 1 << 16  # bytes, or so: a write for each event would be slower than an agent that talks fast
 DRAIN_S = 5.0  # seconds that a connection's reader has for what is left when it is closed
 
 log = logging.getLogger(__name__)
@@ -86,28 +87,36 @@ class Outbox:
 
     def _run(self) -> None:
         try:
-            while (line := self._next()) is not None:
-                self._write(line)
+            while waiting := self._next():
+                self._write(b"".join(map(_line, waiting)))
         except OSError as reason:
             log.info("The other end is gone: %s", reason)
         self.drop()
 
-    def _next(self) -> bytes | None:
+    def _next(self) -> list[bytes | Event]:
+        """Some of what waits, oldest first: as much as is worth writing at once. Nothing, at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closing or self._gone)
-            if not self._queue:
-                return None
-            item = self._queue.popleft()
-            if isinstance(item, bytes):
-                self._answers -= len(item)
-                self._changed.notify_all()
-                return item
-            if isinstance(item, _Missing):
-                del self._missing[item.session]
-                item = truncated(item.session, item.events)
-            else:
-                self._events -= 1
-        return encoded({"jsonrpc": "2.0", "method": "session/event", "params": item})
+            taken: list[bytes | Event] = []
+            size = 0
+            while self._queue and size < AT_ONCE:
+                item = self._queue.popleft()
+                if isinstance(item, bytes):
+                    self._answers -= len(item)
+                    size += len(item)
+                elif isinstance(item, _Missing):
+                    del self._missing[item.session]
+                    item = truncated(item.session, item.events)
+                else:
+                    self._events -= 1
+                    size += len(item.get("delta", ""))
+                taken.append(item)
+            self._changed.notify_all()
+        return taken
+
+
+def _line(item: bytes | Event) -> bytes:
+    return item if isinstance(item, bytes) else encoded({"jsonrpc": "2.0", "method": "session/event", "params": item})
 
 
 def encoded(message: dict[str, Any]) -> bytes:
