@@ -16,6 +16,7 @@ from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
 
 WITHIN_S = 1.0  # seconds that a reader waits for what was committed before it asked; another process may be busy for long
+OURS_S = 10.0  # the same where we do it ourselves: a moment, but for a machine that is very busy
 STEP_S = 0.01
 REST_S = 5.0  # seconds in which no reader waits again after one has waited in vain
 SHARE = 2  # times as long as publishing took, it rests: many turns are published together, and cost a third of a core
@@ -61,7 +62,7 @@ class Publishing:
     def _level(self, wanted: int, within_s: float) -> bool:
         until = time.monotonic() + (within_s if time.monotonic() > self._rest_until else 0)
         while not self._is_level(wanted):
-            if self._publishing.acquire(timeout=max(0.0, until - time.monotonic())):  # one of our threads does it for all
+            if self._publishing.acquire(timeout=OURS_S):  # one of our threads does it for all, and is about to be done
                 try:
                     if not self._is_level(wanted):
                         self._publish(wanted)
