@@ -4,9 +4,10 @@ A database of its own: any process may begin and commit a turn at any time, also
 archive for minutes. Every question of who may do what is decided inside one transaction.
 """
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ class LeaseRow(Struct, frozen=True):
 
 
 CACHE_KB = 1_024  # of pages kept in memory: every turn that runs has a connection of its own
+_IN_TURN = threading.Lock()  # of this process: SQLite has those who wait sleep, ever longer, and the last may starve
 FIELDS = LiveRow.__struct_fields__
 JSON = ("labels", "command", "kept", "usage")
 COLUMNS = ", ".join(FIELDS)
@@ -86,10 +88,13 @@ class Live(Database):
         super().__init__(live_of(realm), writable=True, schema="live_schema", cache_kb=CACHE_KB)
         self.file = file_at(self.path)
 
-    def transaction(self, *, durable: bool = False) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[None]:
         """All or nothing. A durable one also outlives a machine that loses its power right after it."""
-        self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-        return transaction(self.db, self.path)
+        with _IN_TURN:
+            self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            with transaction(self.db, self.path):
+                yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
