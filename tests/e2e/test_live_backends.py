@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from recollect.store.lock import exclusive
 from tests.conftest import Person
 from tests.e2e.processes import rests, until
 from tests.live_processes import REALM, Agent, begun, deferred, messages
@@ -106,8 +107,10 @@ def test_everything_but_the_files_may_be_lost_at_rest(person: Person, lines: Raw
     lines.result("session/archive", session_id=gone)
     before = lines.result("session/list")["sessions"]
     assert is_found(lines, "wombat", kept)
-    for ask_first in ("session/list", "search"):
+    for ask_first in ("session/list", "search", "by the command line"):
         lose(folder, lines)
+        if ask_first == "by the command line":
+            assert kept.replace("-", "") in person.run("search", "wombat", "--realm", REALM, "--json").stdout
         with RawRpc(person, "--realm", REALM) as later:
             if ask_first == "search":
                 assert is_found(later, "wombat", kept) and is_found(later, "wombat", gone)
@@ -132,6 +135,19 @@ def test_what_is_said_after_a_loss_is_found_too(lines: RawRpc, folder: Path) -> 
     assert is_found(lines, "before", session)
 
 
+def test_nothing_is_missed_when_a_new_database_overtakes_the_old_count(lines: RawRpc, folder: Path) -> None:
+    """While another process writes the archive, more is committed than ever was before the loss."""
+    words = [f"animal{number}" for number in range(8)]
+    for word in words[:2]:
+        assert is_found(lines, word, lines.result("session/create", prompt=word, command=["cat"])["session_id"])
+    until(lambda: rests(lines.process))
+    for path in (folder / "live").glob("live.db*"):
+        path.unlink()
+    with exclusive(folder):
+        sessions = [lines.result("session/create", prompt=word, command=["cat"])["session_id"] for word in words[2:]]
+    assert [word for word, session in zip(words[2:], sessions, strict=True) if not is_found(lines, word, session)] == []
+
+
 def test_a_server_whose_database_was_deleted_still_holds_its_turns(
     lines: RawRpc, other: RawRpc, folder: Path, agent: Agent
 ) -> None:
@@ -147,6 +163,14 @@ def test_a_server_whose_database_was_deleted_still_holds_its_turns(
         agent.answer("done")
         assert lines.answer(first)["result"]["text"] == "begun\ndone"
         assert other.result("session/read", session_id=session)["is_active"] is False
+
+
+def test_what_one_process_commits_another_finds_at_once(lines: RawRpc, other: RawRpc) -> None:
+    """Also while the one that committed it is still bringing it into the index."""
+    session = deferred(lines)
+    for number in range(25):
+        echo(lines, session, f"animal{number}")
+        assert is_found(other, f"animal{number}", session)
 
 
 def test_an_archive_that_was_deleted_comes_back(lines: RawRpc, folder: Path) -> None:

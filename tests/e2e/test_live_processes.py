@@ -276,14 +276,21 @@ def test_a_kill_between_verdict_and_retiring_never_resurrects(
 
 
 @pytest.mark.parametrize("backend", ["jsonl"], indirect=True)
-def test_a_verdict_in_a_file_is_never_written_over(person: Person, rpc: RawRpc, backend: str, agent: Agent) -> None:
-    """Killed after the file has the verdict and before the database has: a turn that ends then does not undo it."""
+@pytest.mark.parametrize("end", ["by itself", "because somebody looked"])
+def test_a_verdict_in_a_file_is_never_written_over(
+    person: Person, rpc: RawRpc, other: RawRpc, backend: str, agent: Agent, end: str
+) -> None:
+    """Killed after the file has the verdict and before the database has: however the turn ends then, it does not undo it."""
     session = deferred(rpc)
     first = begun(rpc, session, command=agent.command)
     archived_by_one_that_dies(person, backend, session, "Live.append")
-    agent.answer("too late")
+    if end == "by itself":
+        agent.answer("too late")
+    else:
+        assert other.error("turn/interrupt", session_id=session)["code"] == NOT_FOUND
     assert rpc.answer(first)["error"]["code"] == CANCELLED
-    assert rpc.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
+    assert other.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
+    assert other.result("session/list")["sessions"] == []
     with RawRpc(person, "--realm", REALM) as later:
         assert later.result("session/list")["sessions"] == []
         assert roles(later, session) == ["user", "system_notice"]
@@ -390,7 +397,8 @@ def clock(person: Person, tmp_path: Path) -> Path:
     (tmp_path / "clock" / "sitecustomize.py").write_text(CLOCK)
     shift = tmp_path / "shift"
     shift.write_text("0")
-    person.env |= {"PYTHONPATH": str(tmp_path / "clock"), "CLOCK_SHIFT": str(shift)}
+    found = os.pathsep.join([str(tmp_path / "clock"), *filter(None, [person.env.get("PYTHONPATH")])])
+    person.env |= {"PYTHONPATH": found, "CLOCK_SHIFT": str(shift)}
     return shift
 
 

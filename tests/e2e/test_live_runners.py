@@ -129,8 +129,10 @@ def test_a_child_that_holds_the_output_open_holds_up_nobody(rpc: RawRpc, session
             os.kill(int(left.read_text()), signal.SIGKILL)
 
 
-def test_what_a_finished_program_left_in_its_group_is_ended(rpc: RawRpc, session: str, tmp_path: Path) -> None:
-    ran(rpc, session, f"sleep 600 & echo $! > '{tmp_path}/pid'")
+@pytest.mark.parametrize("deaf", ["", "trap '' TERM; "], ids=["as asked", "by force"])
+def test_what_a_finished_program_left_in_its_group_is_ended(rpc: RawRpc, session: str, tmp_path: Path, deaf: str) -> None:
+    (tmp_path / "left").write_text(f"{deaf}echo $$ > pid; while :; do sleep 600; done")
+    ran(rpc, session, f"cd '{tmp_path}'; sh left &\ncd '{tmp_path}'; while [ ! -s pid ]; do :; done")
     until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 

@@ -282,7 +282,7 @@ class InMemory(Lifecycle):
     backend = Backend.MEMORY
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 70), (OfLines, 70), (InMemory, 25)])
+@pytest.mark.parametrize(("machine", "examples"), [(Lifecycle, 55), (OfLines, 55), (InMemory, 20)])
 def test_a_session_is_what_was_done_to_it(machine: type[Lifecycle], examples: int) -> None:
     """M5..M11, M14..M17, M19..M25."""
     run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))

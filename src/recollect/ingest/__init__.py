@@ -126,8 +126,9 @@ class Intake:
         with Grouped(self.archive, self.indexer) as transaction:
             for row in live.changed_after(known if known < newest else 0):  # more: another database took its place
                 LiveReader(self.archive, self.indexer, self.settings, live, row).read(transaction, report)
-            self.archive.put_meta(PUBLISHED, str(newest))
         self.indexer.commit(force=True)
+        with self.archive.transaction():  # last: whoever reads that we are level finds everything, too
+            self.archive.put_meta(PUBLISHED, str(newest))
         report.seconds = time.perf_counter() - began
         return report
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.errors import StoreFault
+from recollect.errors import NoSession, StoreFault
 from recollect.realms.lease import is_alive
 from recollect.realms.manifest import Backend
 from recollect.realms.turn import asked, bodies_of, notice, now_ms
@@ -58,6 +58,24 @@ class Kept:
             return 0
         with self.opened() as live:
             return live.changes()
+
+    @contextmanager
+    def settled(self, live: Live, session: bytes, *, durable: bool = False) -> Iterator[LiveRow]:
+        """A transaction over a session that is here, with no crashed turn in it. Raises `NoSession` where there is none.
+
+        What was learned on the way stays learned either way: that it is archived, say.
+        """
+        absent: NoSession | None = None
+        with live.transaction(durable=durable):
+            self.settle(live, session)
+            try:
+                row = live.present(session)
+            except NoSession as reason:
+                absent = reason
+            else:
+                yield row
+        if absent is not None:
+            raise absent
 
     # ---- inside a transaction
 

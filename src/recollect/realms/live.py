@@ -178,9 +178,7 @@ class LiveSessions:
 
     def _begin(self, session: bytes, order: Order, lease: Lease) -> tuple[LiveRow, RunningRow]:
         prompt = redact(order.prompt) if self._redact else order.prompt
-        with self._kept.opened() as live, live.transaction():
-            self._kept.settle(live, session)
-            row = live.present(session)
+        with self._kept.opened() as live, self._kept.settled(live, session) as row:
             running = RunningRow(session, uuid7().bytes, lease.holder, row.turns + 1, now_ms(), prompt)
             live.begin(running)
             live.beat(lease.beaten())  # nobody may see a turn whose holder seems to be gone
@@ -311,9 +309,7 @@ class LiveSessions:
     def interrupt(self, session: bytes) -> bool:
         """End the running turn, and wait until it has; False where none runs."""
         with self._kept.opened() as live:
-            with live.transaction():
-                self._kept.settle(live, session)
-                live.present(session)
+            with self._kept.settled(live, session):
                 running = live.running(session)
                 if running is None or not live.cancel(session):
                     return False
@@ -326,9 +322,7 @@ class LiveSessions:
     def archive(self, session: bytes) -> LiveRow:
         """Commit the verdict, with the end of a turn that runs; only then let go of what runs."""
         with self._kept.opened() as live:
-            with live.transaction(durable=True):
-                self._kept.settle(live, session)
-                row = live.present(session)
+            with self._kept.settled(live, session, durable=True) as row:
                 running = live.running(session)
                 last: list[bytes] = []
                 if running is not None:
