@@ -4,6 +4,7 @@ Session > Turn > Event. No I/O here.
 """
 
 import re
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
@@ -80,6 +81,16 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
     def total(self) -> int:
         """All tokens that went in or came out. What was reasoned is part of what came out."""
         return self.input + self.output + self.cache_read + self.cache_write
+
+    def counts(self) -> dict[str, int]:
+        """By the names that everybody is told them by."""
+        return {
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+            "cache_read_tokens": self.cache_read,
+            "cache_write_tokens": self.cache_write,
+            "reasoning_tokens": self.reasoning,
+        }
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -252,6 +263,12 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 LIVE = "recollect"  # the source of sessions that were run here
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def timestamp(at: int) -> str:
+    """RFC 3339, UTC, milliseconds."""
+    moment = datetime.fromtimestamp(at // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"
 
 
 def path_text(path: Path) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Raw
 
+from recollect.model import timestamp
 from recollect.operations._ids import uuid_text
-from recollect.operations._views import timestamp
 from recollect.search.recall import PRESENT, score_of
 from recollect.store.journeys import Document, DocumentHead, JourneyRow, Member
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from recollect.errors import BadRequest
+from recollect.model import timestamp
 from recollect.operations._arguments import Arguments, one_of, only
 from recollect.operations._operation import Clock
 from recollect.operations._sessions_envelope import Answer
@@ -12,7 +13,6 @@ from recollect.realms import config as configs
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
 from recollect.realms.shelf import Shelved, delete, one, shelved, unused
-from recollect.realms.turn import dated
 
 # ---- config
 
@@ -121,7 +121,7 @@ def _row(found: Shelved) -> Answer:
 def _whole(found: Shelved) -> Answer:
     generation = configs.read(found.folder).generation
     instances = [
-        {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": dated(lease.began_at)}
+        {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": timestamp(lease.began_at)}
         for lease in found.instances()
     ]
     return {

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.errors import BadRequest, ProviderFault
+from recollect.errors import BadRequest
 from recollect.operations._operation import Clock
 from recollect.realms import Realm
 from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
@@ -66,10 +66,8 @@ def _runner(realm: Realm, kind: str) -> Runner:
         return partial(recall, realm)
     if kind == COMMAND:
         return commands.run
-    try:
-        from recollect.runners import acp  # an extra: not everybody drives other agents
-    except ImportError as reason:
-        raise ProviderFault('The acp runner needs one more package: pip install "recollect[acp]".') from reason
+    from recollect.runners import acp  # not everybody drives other agents, and asyncio is not loaded otherwise
+
     return acp.run
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import Kind, Usage
+from recollect.model import Kind, Usage, timestamp
 from recollect.operations import _trace_views as views
 from recollect.operations._budget import Fitted, fitted
 from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Step, key_actions, outcome, results_of, steps_of
 from recollect.operations._trace_envelope import Answer
-from recollect.operations._views import timestamp
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 KB = 1_024
@@ -85,7 +84,7 @@ class SessionTrace:
             "total_tool_calls": len(tools),
             "failed_tool_calls": sum(step.failed() for steps in self.steps for step in steps),
             "duration_ms": self.session.updated_at - self.session.started_at,
-            "tokens": views.tokens(msgspec.json.decode(self.session.usage, type=Usage)),
+            "tokens": msgspec.json.decode(self.session.usage, type=Usage).counts(),
         }
 
 

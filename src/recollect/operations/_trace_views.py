@@ -8,10 +8,10 @@ import msgspec
 from recollect.assemble import label
 from recollect.index.kinds import USAGE
 from recollect.index.pieces import folded
-from recollect.model import KIND_CODE, Kind, Usage
+from recollect.model import KIND_CODE, Kind, Usage, timestamp
 from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Status, Step, ToolUse
-from recollect.operations._views import telling_of, timestamp
+from recollect.operations._views import telling_of
 from recollect.store import EventRow, SessionRow
 
 PREVIEW = 300  # characters, the contract's
@@ -56,7 +56,7 @@ def payload(event: EventRow) -> dict[str, Any]:
             exit_code = {"exit_code": event.exit_code} if event.exit_code is not None else {}
             return {"output": event.text(), "is_error": event.has_failed(), **exit_code, "call_index": event.answers}
         case Kind.RUNTIME if event.usage is not None:
-            return {**tokens(event.tokens() or Usage()), "text": event.text(), **model}
+            return {**(event.tokens() or Usage()).counts(), "text": event.text(), **model}
         case Kind.COMPACTION | Kind.SYSTEM | Kind.RUNTIME | Kind.UNKNOWN:
             return {"text": event.text(), "kind": event.kind}
         case _:
@@ -85,16 +85,6 @@ def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
             del shown[name]
             break
     return shown
-
-
-def tokens(usage: Usage) -> dict[str, int]:
-    return {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-    }
 
 
 def preview(event: EventRow, wanted: str) -> str:

@@ -1,11 +1,10 @@
 """Stored things in the history family's shapes."""
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from recollect.assemble import call_text
-from recollect.model import Kind
+from recollect.model import Kind, timestamp
 from recollect.operations._ids import event_ref, session_ref, turn_ref
 from recollect.search import Asked, Found, shown_text
 from recollect.snippet import snippet
@@ -24,12 +23,6 @@ TELLING = (
 def telling_of(arguments: dict[str, Any]) -> str | None:
     """The argument that sums up a call, if it has one."""
     return next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
-
-
-def timestamp(at: int) -> str:
-    """RFC 3339, UTC, milliseconds."""
-    moment = datetime.fromtimestamp(at // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"
 
 
 def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from recollect.errors import Absent, BadEventType, BadRequest
 from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope, TextIndex
-from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode
+from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode, timestamp
 from recollect.operations import _cursors, _views
 from recollect.operations._arguments import Arguments, moment, one_of, only, whole_number
 from recollect.operations._envelope import Answer, enveloped
@@ -316,7 +316,7 @@ def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> Reply:
         sort = one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")
         filters = {"start": start, "end": end, "mode": mode, "sort": sort}
         after = _place(given.get("cursor"), filters)
-        window = {"start_datetime": _views.timestamp(start), "end_datetime": _views.timestamp(end)}
+        window = {"start_datetime": timestamp(start), "end_datetime": timestamp(end)}
         request = {**window, "limit": limit, "cursor": given.get("cursor"), "mode": mode, "sort": sort}
         with reading_within(realm, clock, LIST_MS) as reader:
             is_broad = reader.breadth(start, end, BROAD + 1) > BROAD

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession
+from recollect.model import timestamp
 from recollect.operations import _realms, _runners
 from recollect.operations import _sessions_words as said
 from recollect.operations._arguments import Arguments, one_of, only, whole_number
@@ -19,7 +20,6 @@ from recollect.realms import Realm
 from recollect.realms import config as configs
 from recollect.realms.live import New, Order, Ran
 from recollect.realms.streams import Listener
-from recollect.realms.turn import dated
 from recollect.store.live import LiveRow
 
 WITHIN_MS = 5_000  # the deadline of what only reads
@@ -233,15 +233,15 @@ def _view(realm: Realm, row: LiveRow, is_active: bool) -> Answer:
         "instance_id": row.instance,
         "backend": realm.backend,
         "config_generation": row.generation,
-        "created_at": dated(row.created_at),
-        "updated_at": dated(row.updated_at),
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp(row.updated_at),
         "message_count": row.messages,
         "is_active": is_active,
         "labels": row.labels,
         "usage": row.usage,
         "turns": row.turns,
         "runner": row.runner,
-        **({"archived_at": dated(row.archived_at)} if row.archived_at is not None else {}),
+        **({"archived_at": timestamp(row.archived_at)} if row.archived_at is not None else {}),
     }
 
 

@@ -159,9 +159,7 @@ class LiveSessions:
             try:
                 fault = self._work(row, running, order, cancel, turn)
                 if fault is not None and time.monotonic() > end:
-                    fault = AgentFault(
-                        f"The turn took longer than the {order.timeout_s:g} s that the realm's config allows."
-                    )
+                    fault = AgentFault(TOO_LONG.format(seconds=order.timeout_s))
             finally:
                 row, fault = self._commit(row, running, order, turn, fault)
         if fault is not None:

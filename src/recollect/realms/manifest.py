@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from datetime import UTC, datetime
+import time
 from enum import StrEnum
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadSettings, StoreFault
+from recollect.model import timestamp
 
 FILE = "realm_manifest.json"
 FORMAT = 1  # of the manifest; a newer one is another program's to understand
@@ -58,7 +59,7 @@ def read(folder: Path) -> Manifest | None:
 def pin(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
     """The manifest of a realm, made now if there is none. A backend that is asked for must be the one it has."""
     known = read(folder) or _create(folder, Manifest(
-        realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=_now()
+        realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(time.time_ns() // 1_000_000)
     ))  # fmt: skip
     if backend is not None and backend is not known.backend:
         raise BadSettings(f"realm backend mismatch for '{name}': requested '{backend}', existing '{known.backend}'")
@@ -79,7 +80,3 @@ def _create(folder: Path, manifest: Manifest) -> Manifest:
     except OSError as reason:
         raise StoreFault(f"The realm folder {folder} cannot be written: {reason.strerror}.") from reason
     return manifest
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

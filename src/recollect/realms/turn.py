@@ -3,13 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from recollect.errors import AgentFault
-from recollect.model import Usage
+from recollect.model import Usage, timestamp
 from recollect.redact import redact_all
 from recollect.runners import Called, Ended, Kept, Output, Returned, Said, Spent, Thought
 from recollect.store.live import Message
@@ -24,18 +23,13 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def dated(ms: int) -> str:
-    """A time as people and programs read it."""
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def asked(prompt: str, at: int) -> Message:
-    return {"role": "user", "content": prompt, "created_at": dated(at)}
+    return {"role": "user", "content": prompt, "created_at": timestamp(at)}
 
 
 def notice(kind: str, text: str, at: int) -> Message:
     """What was not said by anybody: how a turn ended that did not end with an answer."""
-    return {"role": "system_notice", "content": text, "kind": kind, "created_at": dated(at)}
+    return {"role": "system_notice", "content": text, "kind": kind, "created_at": timestamp(at)}
 
 
 def bodies_of(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
@@ -144,14 +138,14 @@ class Turn:
         """The blocks of the assistant's message under way; a new one begins after the results of tools."""
         if self._messages[-1]["role"] != "assistant":
             self._settle()
-            self._messages.append({"role": "assistant", "content": "", "blocks": [], "created_at": dated(now_ms())})
+            self._messages.append({"role": "assistant", "content": "", "blocks": [], "created_at": timestamp(now_ms())})
         blocks: list[dict[str, Any]] = self._messages[-1]["blocks"]
         return blocks
 
     def _results(self) -> list[dict[str, Any]]:
         self._settle()
         if self._messages[-1]["role"] != "tool_results":
-            self._messages.append({"role": "tool_results", "content": "", "results": [], "created_at": dated(now_ms())})
+            self._messages.append({"role": "tool_results", "content": "", "results": [], "created_at": timestamp(now_ms())})
         results: list[dict[str, Any]] = self._messages[-1]["results"]
         return results
 
@@ -168,14 +162,7 @@ class Turn:
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    return {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-        "total_tokens": usage.total(),
-    }
+    return {**usage.counts(), "total_tokens": usage.total()}
 
 
 def added(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

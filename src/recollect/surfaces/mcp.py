@@ -156,7 +156,7 @@ class McpServer:
             case "ping" if not stateless:
                 result: Message = {}
             case "tools/list":
-                result = {"tools": [_tool(operation) for operation in self.offer.operations.values()]}
+                result = {"tools": [tool_of(operation) for operation in self.offer.operations.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "tools/call":
@@ -253,7 +253,7 @@ def tool_result(reply: Reply) -> Message:
     return result if reply.structured is None else {**result, "structuredContent": Raw(reply.structured)}
 
 
-def _tool(operation: Operation) -> Message:
+def tool_of(operation: Operation) -> Message:
     shape = {"outputSchema": operation.output_schema} if operation.output_schema else {}
     return {
         "name": operation.name,

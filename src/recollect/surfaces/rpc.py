@@ -31,7 +31,7 @@ from recollect.surfaces.mcp import (
     PARSE_ERROR,
     Message,
     RpcError,
-    _tool,
+    tool_of,
     tool_result,
 )
 
@@ -166,7 +166,7 @@ class RpcConnection:
                 where = {"realm_id": self._realm.name, "instance_id": self._realm.instance, "backend": self._realm.backend}
                 return {"name": "recollect", "version": __version__, **where, "methods": sorted([*OWN, *methods()])}
             case "tools/list":
-                return {"tools": [_tool(operation) for operation in _tools().values()]}
+                return {"tools": [tool_of(operation) for operation in _tools().values()]}
             case _:
                 return {}
 
