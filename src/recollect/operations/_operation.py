@@ -26,11 +26,6 @@ def _never() -> bool:
     return False
 
 
-def now_ms() -> int:
-    """The time of day, from which "yesterday" is counted."""
-    return time.time_ns() // 1_000_000
-
-
 class Clock(Struct, frozen=True):
     """A request under way: when it was received, from where everything it costs is measured; whether it is still wanted;
     whether somebody on this machine asks; and who wants to hear of the events of a turn that it runs."""

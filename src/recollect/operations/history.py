@@ -16,8 +16,9 @@ from recollect.operations._arguments import Arguments, moment, one_of, only, who
 from recollect.operations._envelope import Answer, enveloped
 from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
-from recollect.operations._operation import Clock, Family, Operation, Reply, now_ms, reading_within
+from recollect.operations._operation import Clock, Family, Operation, Reply, reading_within
 from recollect.realms import Realm
+from recollect.realms.turn import now_ms
 from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
 from recollect.store import EventRow, Reader, SessionRow, TurnRow

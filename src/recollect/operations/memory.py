@@ -19,10 +19,11 @@ from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
 from recollect.operations._ids import Id, Noun, parse_id
 from recollect.operations._memory_words import GET_OBSERVATIONS, READ, RECORD, SEARCH
-from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered, now_ms, reading_within
+from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered, reading_within
 from recollect.operations._transcript import transcript
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
+from recollect.realms.turn import now_ms
 from recollect.redact import redact_all
 from recollect.search import Meaning, Mode, deadline_check, parse
 from recollect.search.recall import Recalled, conversations, recall
