@@ -54,7 +54,9 @@ class Person:
     def run(self, *arguments: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
         """The command line in a process of its own."""
         command = [sys.executable, "-m", "recollect", *arguments]
-        return subprocess.run(command, env=self.env, capture_output=True, text=True, check=check, timeout=120, **more)
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=120, **more)
+        assert not (check and done.returncode), f"{' '.join(arguments)}: exit {done.returncode}\n{done.stderr}"
+        return done
 
     def json(self, *arguments: str) -> Any:
         """What a command prints with --json, also when it fails."""

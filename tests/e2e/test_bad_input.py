@@ -643,6 +643,16 @@ def test_doctor_names_a_damaged_index_and_mends_it(index_damaged: Person) -> Non
     assert [path.name for path in index_damaged.realm.glob("text-*")] == [TEXT.folder(index_damaged.realm).name]
 
 
+def test_an_index_that_readers_can_open_and_writers_cannot_is_made_anew_from_everything(person: Person) -> None:
+    fill(person)
+    person.sync()
+    (TEXT.folder(person.realm) / "nobody.knows.del").touch()
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("something new")])
+    person.sync()
+    assert finds_everything(person)
+
+
 def test_an_index_deleted_under_a_running_server_comes_back(person: Person) -> None:
     fill(person)
     person.sync()

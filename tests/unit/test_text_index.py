@@ -1,8 +1,9 @@
 """The text index: what is removed is gone from it, not only from answers."""
 
+import shutil
 from pathlib import Path
 
-from recollect.index.text import Entry, TextIndex, TextWriter, best, term
+from recollect.index.text import TEXT, Entry, TextIndex, TextWriter, best, term
 
 ARCHIVE = "an archive"
 
@@ -28,3 +29,30 @@ def test_an_event_that_is_removed_is_no_longer_in_the_index(tmp_path: Path) -> N
     writer.close()
     assert documents(tmp_path, "anchor") == [1, 3]
     assert TextIndex(tmp_path, ARCHIVE).searcher().num_docs == 2
+
+
+def test_a_commit_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+    """The engine has written which documents go, and was killed before it could say that they are gone."""
+    writer = TextWriter(tmp_path, ARCHIVE)
+    writer.add([entry(key, "anchor") for key in range(1, 6)])
+    writer.commit()
+    writer.close()
+    before = tmp_path / "before"
+    shutil.copytree(TEXT.folder(tmp_path), before)
+    rewrite_above(tmp_path, 3)
+    (left,) = TEXT.folder(tmp_path).glob("*.del")
+    shutil.copy(left, before)
+    shutil.rmtree(TEXT.folder(tmp_path))
+    before.rename(TEXT.folder(tmp_path))
+    rewrite_above(tmp_path, 3)
+    assert documents(tmp_path, "anchor") == [1, 2, 3]
+    assert documents(tmp_path, "again") == [4, 5]
+
+
+def rewrite_above(realm: Path, key: int) -> None:
+    """What catching up with an archive does. An index that had to be made anew would have no anchor."""
+    writer = TextWriter(realm, ARCHIVE)
+    writer.remove_above(key)
+    writer.add([entry(number, "again") for number in range(key + 1, 6)])
+    writer.commit()
+    writer.close()

@@ -3,6 +3,7 @@
 An index is never repaired. Whatever cannot be opened, or was made from another archive, is thrown away and made anew.
 """
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from recollect.index.faults import unwritable
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 REMOVED_TOGETHER = 1_000  # documents by one question to the engine
 COMMITTED = "meta.json"  # the engine's own: replaced by every commit
+REMOVALS = "*.del"  # the engine's own: which documents of a segment are removed, named by segment and number of the commit
 
 
 class Unusable(Exception):
@@ -80,29 +82,31 @@ class Layout(Struct, frozen=True):
         index.config_reader("manual")
         return index
 
-    def is_usable(self, realm: Path, archive: str) -> bool:
-        """Whether there is an index of this archive that can be opened."""
-        try:
-            self.open(realm, archive)
-        except Unusable:
-            return False
-        return True
-
 
 class EngineWriter:
     """Adds and removes documents; nobody sees them before `commit`. One at a time, under a lock of the realm's."""
 
-    def __init__(self, layout: Layout, realm: Path, archive: str) -> None:
+    def __init__(self, layout: Layout, realm: Path, archive: str, before_making: Callable[[], None] = lambda: None) -> None:
         self.layout = layout
         self.folder = layout.folder(realm)
         try:
-            self.index = layout.open(realm, archive)
-            self.fresh = False
-            self.writer = self.index.writer(layout.heap, 1)
-        except (Unusable, ValueError):
+            with sound():
+                self.index = layout.open(realm, archive)
+                self._sweep()
+                self.writer = self.index.writer(layout.heap, 1)
+                self.fresh = False
+        except Unusable:
+            before_making()
             self.index = layout.make(realm, archive)
-            self.fresh = True
             self.writer = self.index.writer(layout.heap, 1)
+            self.fresh = True
+
+    def _sweep(self) -> None:
+        """Delete what a commit that was cut off left behind: the next one has its number, and would not write over it."""
+        committed = json.loads((self.folder / COMMITTED).read_bytes())["opstamp"]
+        for path in self.folder.glob(REMOVALS):
+            if int(path.suffixes[0][1:]) > committed:
+                path.unlink()
 
     def remove(self, field: str, numbers: Sequence[int]) -> None:
         """Remove the documents with one of these numbers. The engine's own removal by a term finds no numbers."""

@@ -86,8 +86,8 @@ TEXT = Layout("text", VERSION, SCHEMA, "words", analyzer, HEAP)
 class TextWriter(EngineWriter):
     """Adds and removes events, under the realm's lock for writing."""
 
-    def __init__(self, realm: Path, archive: str) -> None:
-        super().__init__(TEXT, realm, archive)
+    def __init__(self, realm: Path, archive: str, before_making: Callable[[], None] = lambda: None) -> None:
+        super().__init__(TEXT, realm, archive, before_making)
 
     def add(self, entries: Iterable[Entry]) -> None:
         try:

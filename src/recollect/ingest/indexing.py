@@ -32,10 +32,7 @@ class Indexer:
     def open(self) -> TextWriter:
         """The writer, after it has caught up with all that the archive committed without it."""
         if self._writer is None:
-            identity = self.archive.identity()
-            if not TEXT.is_usable(self.realm, identity):
-                self._admit_empty()
-            self._writer = TextWriter(self.realm, identity)
+            self._writer = TextWriter(self.realm, self.archive.identity(), self._admit_empty)
             self._catch_up(self._writer)
         return self._writer
 
