@@ -20,7 +20,7 @@ FAILURES = {
     "401": "The server wants its token.",
     "403": "The request comes from another site's page, or by a name that is not this machine's.",
     "404": "There is no such thing in this realm.",
-    "408": "The body took too long.",
+    "408": "The request took too long to come.",
     "409": "Somebody else is at it: a turn is running, or the config was written in between.",
     "410": "What the cursor pointed at is no longer so.",
     "413": "The body is too large.",

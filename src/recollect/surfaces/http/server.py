@@ -19,13 +19,13 @@ from recollect.operations import TOOLSETS, offer_of
 from recollect.realms import Realm
 from recollect.surfaces._port import TOKEN, address_of, bound, is_loopback, token
 from recollect.surfaces._work import Work
+from recollect.surfaces.http._connection import MOST_AT_ONCE, Connection
 from recollect.surfaces.http._desk import Desk
 from recollect.surfaces.http.app import made
 from recollect.surfaces.rpc_tcp import listen
 
 IDLE_S = 75  # seconds that a connection may be silent between two requests
 ENDED_WITHIN_S = 5  # seconds that answers under way have when the server ends
-MOST_AT_ONCE = 2_048  # connections and requests; who comes then is told to come again
 MOST_FILES = 4 * MOST_AT_ONCE  # open at once: connections, databases, and what is between us and agents
 FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 LISTENING_AGAIN = "_start_serving"  # which asyncio does a second later, to a port that may be closed by then
@@ -73,7 +73,7 @@ class HttpServer:
                 proxy_headers=False,  # who asks is who is connected; the guard looks at what proxies say
                 timeout_keep_alive=IDLE_S,
                 timeout_graceful_shutdown=ENDED_WITHIN_S,
-                limit_concurrency=MOST_AT_ONCE,
+                http=Connection,
             ),
             self._desk,
         )
