@@ -5,4 +5,7 @@ keeps them, `index` makes them findable, `search` finds them, `operations` are e
 speak them: MCP and the command line.
 """
 
+import sys
+
 __version__ = "0.1.0"
+OURS = (sys.executable, "-P", "-m", "recollect")  # ourselves as a process; -P: the folder we stand in may be anybody's

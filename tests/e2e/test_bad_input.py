@@ -18,6 +18,7 @@ from recollect.index.text import TEXT
 from recollect.ingest import Report, sync
 from recollect.sources import all_sources
 from recollect.store import archive_of
+from recollect.store.lock import is_held
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import answer, archived, found, sessions, texts, undisturbed
 from tests.e2e.processes import PATIENCE_S, inside, is_writer, running, until, watching
@@ -685,3 +686,19 @@ def test_doctor_calls_an_empty_realm_no_damage(person: Person) -> None:
     done = person.run("doctor", check=False)
     assert "--repair" not in done.stdout
     assert answer(person, "anything")["data"]["results"] == []
+
+
+def test_nothing_that_lies_in_the_folder_we_stand_in_is_run(person: Person, tmp_path: Path) -> None:
+    """Agents start us in whatever project is open, and anybody may have written that."""
+    planted = tmp_path / "project" / "recollect.py"
+    planted.parent.mkdir()
+    planted.write_text("open('was-run', 'w')")
+    command = [Path(sys.executable).with_name("recollect"), "mcp"]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, env=person.env, cwd=planted.parent, stdin=pipe, stdout=nowhere) as server:
+        assert server.stdin is not None
+        try:
+            until(lambda: is_held(person.realm))  # by the process that reads logs beside it
+        finally:
+            server.stdin.close()
+    assert not (planted.parent / "was-run").exists()

@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recollect import OURS
 from recollect.client._rpc import CHUNK, cut, put
 from recollect.client.errors import ConnectionLost, lost
 
@@ -17,7 +17,6 @@ COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what we
 DRAIN_S = 1.0  # seconds for what a dead server left in its pipes; a child of its may hold them open for ever
 LEAVE_S = 25.0  # seconds to leave in: a server first ends its turns and writes its answers, 20 seconds at most
 OBEY_S = 2.0  # seconds after being told to end, before it is made to
-OURS = (sys.executable, "-P", "-m", "recollect")  # -P: the folder that we happen to stand in may be anybody's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

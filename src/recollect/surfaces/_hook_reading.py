@@ -7,11 +7,11 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from recollect import OURS
 from recollect.errors import ErrorKind
 from recollect.store.lock import is_held
 from recollect.surfaces.hook import QUEUE
@@ -29,7 +29,7 @@ def read(realm: Path, name: str, transcripts: list[str]) -> None:
         fcntl.flock(turn, fcntl.LOCK_EX)
         waiting = queued(realm)
         paths = _with_sub_agents({*transcripts, *waiting}) if transcripts else []
-        command = [sys.executable, "-P", "-m", "recollect", "sync", "--json", "--realm", name, "--", *paths]
+        command = [*OURS, "sync", "--json", "--realm", name, "--", *paths]
         while _is_free(realm, until):
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
             if not _was_busy(done.stdout):

@@ -14,6 +14,7 @@ import select
 import sys
 import time
 
+from recollect import OURS
 from recollect.surfaces._hook_json import parsed, quoted
 
 QUEUE = "hooks.queue"
@@ -175,7 +176,7 @@ def stop(said: dict[str, object], cwd: str, options: dict[str, str]) -> None:
     transcript = text_of(said, "transcript_path")
     paths = [os.path.abspath(os.path.expanduser(transcript))] if transcript else []
     # -P: a project may hold files with the names of our modules, and it is where we were started
-    command = [sys.executable, "-P", "-m", "recollect", "hook", "read", "--realm", options["realm"], "--", *paths]
+    command = [*OURS, "hook", "read", "--realm", options["realm"], "--", *paths]
     nowhere = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
     os.closerange(3, 256)
     os.posix_spawn(sys.executable, command, os.environ, file_actions=nowhere, setsid=True)

@@ -1,10 +1,10 @@
 """Reading logs while a server answers is another process's work, so that answers never wait for it. It ends when we do."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from recollect import OURS
 from recollect.realms import Realm
 from recollect.realms.manifest import Backend
 
@@ -15,7 +15,7 @@ def watching(realm: Realm, *, is_wanted: bool) -> Iterator[None]:
     if not is_wanted or realm.backend is Backend.MEMORY:
         yield
         return
-    command = [sys.executable, "-m", "recollect", "watch", "--quiet", "--while-open", "--realm", realm.name]
+    command = [*OURS, "watch", "--quiet", "--while-open", "--realm", realm.name]
     nowhere = subprocess.DEVNULL
     watcher = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
     try:

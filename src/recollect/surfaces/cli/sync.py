@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from recollect import OURS
 from recollect.distil import distil
 from recollect.errors import StoreFault
 from recollect.ingest import Report, sync
@@ -71,7 +72,7 @@ def remember(realm: Realm, seconds: float) -> None:
         return
     if not done:
         nowhere = subprocess.DEVNULL
-        command = [sys.executable, "-m", "recollect", "distil", "--quiet", "--realm", realm.name]
+        command = [*OURS, "distil", "--quiet", "--realm", realm.name]
         subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
 
 
