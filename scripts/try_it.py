@@ -32,7 +32,7 @@ def _show(env: dict[str, str]) -> None:
     for words in map(str.split, FIRST_STEPS):
         print(f"\n$ recollect {' '.join(words)}", flush=True)
         subprocess.run([sys.executable, "-m", "recollect", *words], env=env, check=True)
-    print("\nConnect an agent:  claude mcp add recollect -- recollect mcp")
+    print(f'\nConnect an agent:  claude mcp add recollect -- "{Path(sys.executable).with_name("recollect")}" mcp')
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import AgentFault, RecollectError
-from recollect.realms.live import LiveSessions, New, Order, Ran
+from recollect.realms.live import LiveSessions, New
+from recollect.realms.run import Order, Ran
 from recollect.realms.manifest import Backend
 from recollect.runners import Assignment, Output, Runner, Said
 from tests.conftest import Person

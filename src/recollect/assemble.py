@@ -189,7 +189,7 @@ def _append(state: State, record: Record, made: Folded) -> None:
 def _event(state: State, record: Record) -> Event:
     turn = state.turn
     assert turn is not None and record.at is not None
-    tool, own, answers = record.tool, False, None
+    tool, own, answers = record.tool, record.own, None
     if record.kind is Kind.TOOL_CALL:
         own = is_own(record.tool, record.arguments)
         if record.call:

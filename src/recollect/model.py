@@ -133,6 +133,7 @@ class Record(Struct, kw_only=True):
     arguments: dict[str, Any] | None = None
     exit_code: int | None = None
     failed: bool = False
+    own: bool = False  # an answer of Recollect's, made of what was said elsewhere
     usage: Usage | None = None
     cwd: str | None = None
     branch: str | None = None
@@ -274,6 +275,11 @@ def timestamp(at: int) -> str:
 def path_text(path: Path) -> str:
     """A path as text that can be stored and sent, also where its name is not UTF-8."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def whole(text: str) -> str:
+    """Text without halves of surrogate pairs, which can be neither stored nor sent: bytes that were no UTF-8, most often."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def derived_id(*parts: str) -> bytes:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from recollect.errors import BadSettings
 
 FILE = "settings.toml"
+TOKEN = "RECOLLECT_TOKEN"  # the variable with what callers of a server must bring: a list of processes does not show it
 
 
 class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

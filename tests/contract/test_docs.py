@@ -2,14 +2,19 @@
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
 from recollect.operations import TOOLSETS, Operation
-from recollect.operations._sessions_envelope import CODES, INTERNAL
+from recollect.operations._sessions_envelope import CODES
+from recollect.operations._sessions_words import LONGEST_PROMPT
+from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
+from recollect.realms.turn import MOST_TEXT
 from recollect.settings import Settings
 from recollect.surfaces.cli import COMMANDS
 from tests.source_table import PAGE, README, page, readme
@@ -45,6 +50,18 @@ def test_every_make_target_in_the_docs_exists(page: Path) -> None:
     assert named - targets == set()
 
 
+def test_the_readme_names_every_command_that_prints_no_json() -> None:
+    without = {name for name, module in COMMANDS.items() if not takes_json(import_module(module).command)}
+    named = re.search(r"Every command takes `--json` but ([^.]*)\.", (ROOT / "README.md").read_text())
+    assert named and set(re.findall(r"`([a-z]+)`", named[1])) == without
+
+
+def takes_json(command: click.Command) -> bool:
+    if isinstance(command, click.Group):
+        return all(map(takes_json, command.commands.values()))
+    return any("--json" in option.opts for option in command.params)
+
+
 def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs" / "settings.md").read_text()
     parts = [field for field in fields(Settings) if isinstance(field.default, Struct)]
@@ -70,7 +87,14 @@ def test_every_name_of_an_operation_on_sessions_is_documented(operation: Operati
 
 def test_every_code_of_an_error_on_sessions_is_documented() -> None:
     page = (ROOT / "docs" / "sessions.md").read_text()
-    assert {code for code in {*CODES.values(), INTERNAL} if f"`{code}`" not in page} == set()
+    assert {code for code in CODES.values() if f"`{code}`" not in page} == set()
+
+
+def test_the_limits_of_sessions_are_documented() -> None:
+    page = (ROOT / "docs" / "sessions.md").read_text()
+    assert f"{LONGEST_PROMPT:,} characters" in page
+    assert f"{MOST_LABELS} labels of at most {LONGEST_LABEL} characters" in page
+    assert f"{MOST_TEXT >> 20} million characters" in page
 
 
 def test_every_dependency_is_justified() -> None:

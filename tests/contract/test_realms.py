@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,11 @@ from uuid import UUID
 import pytest
 
 from recollect.errors import BadSettings
-from recollect.realms.config import merged
+from recollect.realms.config import LONGEST_MS, merged
 from recollect.realms.manifest import Backend, Origin, pin
 from recollect.realms.names import new_realm_name, uuid7
 from tests.conftest import Person
+from tests.http_server import HttpServer
 from tests.logs import Claude, write
 
 RACERS = 8
@@ -136,6 +138,14 @@ def test_a_hint_is_compared_with_what_another_process_has_just_made(person: Pers
 # ---- config
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, HttpServer]]:
+    """Somebody whose realm is served."""
+    person = Person(tmp_path_factory.mktemp("served"))
+    with HttpServer(person) as server:
+        yield person, server
+
+
 def test_the_generation_counts_writes(person: Person) -> None:
     """M40."""
     first = person.json("config", "get")
@@ -223,6 +233,70 @@ def test_what_could_not_be_obeyed_is_refused(person: Person) -> None:
     assert person.run("config", "set", "{", check=False).returncode == 2
     assert person.json("config", "set", "{}", "--expected-generation", "-1")["code"] == "INVALID_PARAMS"
     assert person.json("config", "get")["generation"] == 0
+
+
+HUGE = 10**400  # which no float can hold
+
+
+def told(server: HttpServer) -> str:
+    """What is said of a config that cannot be obeyed, wherever it would have to be."""
+    status, answer = server.ask("GET", "/config")
+    assert (status, answer["code"]) == (500, "INTERNAL_ERROR")
+    for refused in (
+        server.ask("POST", "/sessions", {"prompt": "x", "command": ["cat"]})[1],
+        server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1],
+    ):
+        assert refused["message"] == answer["message"]
+    assert server.ask("GET", "/sessions") == (200, {"sessions": []}), "nothing was registered, and reading goes on"
+    assert server.ask("GET", "/search?query=x")[0] == 200
+    return str(answer["message"])
+
+
+def test_a_number_that_is_too_large_is_refused(served: tuple[Person, HttpServer]) -> None:
+    _, server = served
+    for name in ("deadline_ms", "turn_timeout_ms"):
+        for number in (HUGE, 2**63, LONGEST_MS + 1):
+            status, answer = server.ask("PATCH", "/config", {"patch": {name: number}})
+            assert (status, answer["code"], answer["details"]["field"]) == (400, "INVALID_PARAMS", name)
+            assert f"at most {LONGEST_MS}" in answer["message"]
+        assert server.ask("PATCH", "/config", {"patch": {name: LONGEST_MS}})[0] == 200
+        assert server.ask("GET", "/sessions")[0] == 200
+        assert server.ask("PATCH", "/config", {"patch": {name: None}})[0] == 200
+
+
+UNUSABLE = [
+    f'{{"deadline_ms": {HUGE}}}',
+    f'{{"turn_timeout_ms": {HUGE}}}',
+    '{"turn_timeout_ms": "long"}',
+    '{"runners": [1]}',
+    f'{{"config": {{}}, "generation": {HUGE}}}',
+    '{"config": {}, "generation": -1}',
+    '{"a": ' * 5_000 + "1" + "}" * 5_000,
+    '{"a": 1e999}',
+    '{"a": "\xff"}',
+]
+
+
+@pytest.mark.parametrize("content", UNUSABLE, ids=[content[:22] for content in UNUSABLE])
+def test_a_config_that_cannot_be_obeyed_is_named_and_stops_no_other_answer(
+    served: tuple[Person, HttpServer], content: str
+) -> None:
+    person, server = served
+    path = person.realm / "config.json"
+    path.write_text(content, "latin-1")
+    try:
+        assert told(server).startswith(f"The config {path} ")
+    finally:
+        path.unlink()
+
+
+def test_what_a_person_wrote_wrongly_can_be_mended_by_a_command(served: tuple[Person, HttpServer]) -> None:
+    person, server = served
+    path = person.realm / "config.json"
+    path.write_text(f'{{"config": {{"turn_timeout_ms": {HUGE}, "note": 1}}, "generation": 7}}')
+    status, answer = server.ask("PATCH", "/config", {"patch": {"turn_timeout_ms": None}})
+    assert (status, answer["config"], answer["generation"]) == (200, {"note": 1}, 8)
+    path.unlink()
 
 
 def test_a_config_that_a_person_wrote_is_of_generation_0(person: Person) -> None:

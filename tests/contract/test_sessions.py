@@ -117,7 +117,8 @@ BAD = [
 WRONG = [
     {"prompt": 5}, {"prompt": "x", "labels": {"a": 1}}, {"prompt": "x", "labels": ["a"]}, {"prompt": "x", "unknown": 1},
     {"prompt": "x", "initial_turn": "later"}, {"prompt": "x", "command": "cat"}, {"prompt": "x", "command": [1]},
-    {"prompt": "x", "runner": 1},
+    {"prompt": "x", "runner": 1}, {"prompt": "x", "command": ["a\0b"]}, {"prompt": "x", "labels": {" ": "b"}},
+    {"prompt": "x", "labels": {"a\0": "b"}}, {"prompt": "x", "labels": {"a": "\0"}},
 ]  # fmt: skip
 
 
@@ -277,7 +278,7 @@ def test_archiving_ends_a_turn_that_runs(surface: Surface, agent: Agent) -> None
     assert refused.value.code == "REQUEST_CANCELLED"
     until(lambda: not is_alive(program))
     assert surface.refusal(READ, session_id=session).code == "SESSION_NOT_FOUND"
-    assert roles(surface, session)[2:] == ["user", "system_notice"]
+    assert roles(surface, session)[2:] == ["user", "assistant", "system_notice"]
 
 
 # ---- the realm

@@ -151,12 +151,38 @@ def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -
 
 @pytest.mark.parametrize(("manner", "session"), [("forgetful", KNOWN), ("", "one that is gone")])
 def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, manner: str, session: str) -> None:
-    history = [{"role": "user", "content": "early " * 4_000}, {"role": "assistant", "content": "late"}]
-    outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=lambda: history)
+    def history() -> Iterator[dict[str, str]]:
+        yield {"role": "assistant", "content": "late"}
+        yield {"role": "user", "content": "early " * 4_000}
+        raise AssertionError("more was read than an agent is told")
+
+    outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=history)
     assert outputs[0] == Kept({"acp_session": NEW})
     assert said(outputs).startswith("Earlier in this conversation:\n\n[...] ")
     assert said(outputs).endswith("early \n\nAssistant: late\n\nNow:\n\nrepeat")
     assert len(said(outputs)) < 20_100
+
+
+def test_a_short_history_is_told_whole_and_in_order(turn: Turn) -> None:
+    history = [{"role": "assistant", "content": "two"}, {"role": "user", "content": "one"}]
+    told = turn.text("repeat", history=lambda: history)
+    assert told == "Earlier in this conversation:\n\nUser: one\n\nAssistant: two\n\nNow:\n\nrepeat"
+
+
+@pytest.mark.parametrize(
+    ("told", "spent"),
+    [
+        ((10, 5), [Spent(Usage(input=10, output=5))]),
+        ((2**70, 5), [Spent(Usage(output=5))]),
+        ((-1, 5), []),
+        ((1.5, 5), []),
+        (("many", 5), []),
+    ],
+)
+def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, Any], spent: list[Spent]) -> None:
+    usage = {"inputTokens": told[0], "outputTokens": told[1], "totalTokens": told[1]}
+    code = f"say(id=greet(), result={{'stopReason': 'end_turn', 'usage': {usage}}})"
+    assert [output for output in turn.outputs(command=bare(code)) if isinstance(output, Spent)] == spent
 
 
 @pytest.mark.parametrize(

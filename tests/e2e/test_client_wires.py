@@ -165,6 +165,15 @@ def test_a_spawned_server_is_named_stored_and_placed_as_asked(person: Person, tm
         assert client.realm("r1").folder == str(home / "realms" / "r1")
 
 
+def test_a_spawned_server_has_our_environment_but_for_what_was_said(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FROM_US", "ours")
+    monkeypatch.setenv("TAKEN_AWAY", "secret")
+    said = {**person.env, "ADDED": "more", "TAKEN_AWAY": None}
+    with Client.spawn(env=said) as client:
+        tells = ["sh", "-c", 'echo "$FROM_US, $ADDED, ${TAKEN_AWAY-none}"']
+        assert client.create_session("x", command=tells).result.text == "ours, more, none\n"
+
+
 def test_a_server_is_not_made_of_what_lies_where_it_works(person: Person, tmp_path: Path) -> None:
     """The folder that an agent works in may be anybody's."""
     for name in ("recollect", "msgspec"):

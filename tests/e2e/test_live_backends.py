@@ -411,7 +411,7 @@ def test_of_an_archived_session_in_memory_a_frozen_view_is_left(person: Person, 
         first = begun(rpc, session, command=agent.command)
         rpc.result("session/archive", session_id=session)
         view = rpc.result("session/read", session_id=session)
-        assert (view["is_active"], view["turns"], view["message_count"], view["labels"]) == (False, 2, 4, {"a": "1"})
+        assert (view["is_active"], view["turns"], view["message_count"], view["labels"]) == (False, 2, 5, {"a": "1"})
         refused = rpc.error("session/history", session_id=session)
         assert (refused["code"], refused["data"]["code"]) == (NOT_KEPT, "SESSION_PERSISTENCE_DISABLED")
         assert rpc.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND

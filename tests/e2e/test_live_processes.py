@@ -224,7 +224,7 @@ def test_an_archive_during_a_turn_is_a_verdict_at_once(rpc: RawRpc, other: RawRp
     refused = next((message for message in rpc.heard if message.get("id") == first), None) or rpc.answer(first)
     assert refused["error"]["code"] == CANCELLED
     assert rpc.events()[-1]["type"] == "turn_interrupted"
-    assert roles(other, session) == ["user", "system_notice"]
+    assert roles(other, session) == ["user", "assistant", "system_notice"]
 
 
 def test_of_eight_processes_one_archives(person: Person, rpc: RawRpc) -> None:
@@ -265,14 +265,14 @@ def test_a_kill_between_verdict_and_retiring_never_resurrects(
     """M27, M28: the turn that ran is cancelled by the process that runs it; history stays, for those who come later too."""
     session = deferred(rpc)
     first = begun(rpc, session, command=agent.command)
-    archived_by_one_that_dies(person, backend, session, "LiveSessions._retire")
+    archived_by_one_that_dies(person, backend, session, "LiveSessions._end")
     assert rpc.answer(first)["error"]["code"] == CANCELLED
     assert rpc.error("session/read", session_id=session)["code"] == NOT_FOUND
     assert rpc.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
     with RawRpc(person, "--realm", REALM) as later:
         assert later.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
         assert later.result("session/list")["sessions"] == []
-        assert roles(later, session) == ["user", "system_notice"]
+        assert roles(later, session) == ["user", "assistant", "system_notice"]
 
 
 @pytest.mark.parametrize("backend", ["jsonl"], indirect=True)
@@ -293,7 +293,7 @@ def test_a_verdict_in_a_file_is_never_written_over(
     assert other.result("session/list")["sessions"] == []
     with RawRpc(person, "--realm", REALM) as later:
         assert later.result("session/list")["sessions"] == []
-        assert roles(later, session) == ["user", "system_notice"]
+        assert roles(later, session) == ["user", "assistant", "system_notice"]
 
 
 # ---- crashes

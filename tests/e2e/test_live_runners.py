@@ -150,3 +150,11 @@ def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, comman
     error = refused(rpc, session, command)
     assert error["code"] == code
     assert words in error["message"]
+
+
+def test_a_program_is_not_given_what_opens_the_server(person: Person) -> None:
+    person.env["RECOLLECT_TOKEN"] = "a token of many characters"
+    with RawRpc(person, "--realm", REALM) as rpc:
+        given = ran(rpc, deferred(rpc), "env")["text"]
+    assert "RECOLLECT_TURN=" in given
+    assert "RECOLLECT_TOKEN" not in given

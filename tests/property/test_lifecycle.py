@@ -177,7 +177,7 @@ class Lifecycle(RuleBasedStateMachine):
             turn.over()
             assert isinstance(turn.error, Cancelled)
             self._told(expected, turn, "turn_interrupted")
-            expected.ended(("system_notice", "The session was archived while this turn ran."))
+            expected.broken_off("The session was archived while this turn ran.")
 
     @precondition(lambda self: len(self._present()) < len(self.expected))
     @rule(by=PROCESSES)
@@ -200,6 +200,7 @@ class Lifecycle(RuleBasedStateMachine):
         for session, expected in self.expected.items():
             if (turn := expected.running) is not None and turn.sessions is process:
                 self.zombies.append((session, turn))
+                expected.events += len(turn.events)  # what was told of it is not told again
                 expected.ended(("system_notice", "The process that ran this turn ended without finishing it."))
 
     @precondition(lambda self: self.zombies)

@@ -1,6 +1,7 @@
 /** A server of our own: `recollect rpc` as a child process, spoken to over its pipes. */
 
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { resolve } from "node:path";
 
 import { ConnectionLost } from "./errors.js";
 import { readLines, type Lines } from "./lines.js";
@@ -12,12 +13,14 @@ export interface SpawnOptions {
   /** The realm to work in. Without one the server makes a fresh realm, which nobody else sees. */
   realm?: string;
   /** How a new realm keeps what is in it. Default `sqlite`. */
-  realmBackend?: "sqlite" | "jsonl" | "memory";
+  backend?: "sqlite" | "jsonl" | "memory";
+  /** Make a fresh realm, as without `realm`. */
+  isolated?: boolean;
   /** What this server calls itself in the sessions it runs. */
   instance?: string;
-  /** More arguments for `recollect rpc`. */
-  args?: readonly string[];
-  /** The server's environment. Default: ours. */
+  /** The folder of its state. Default: as the environment says. */
+  home?: string;
+  /** What is another than in our environment; undefined takes a name away. */
   env?: Readonly<Record<string, string | undefined>>;
   /** Where the server, and the agents that it runs, work. Default: where we do. */
   cwd?: string;
@@ -32,20 +35,28 @@ const OBEY_MS = 5_000; // after being told to end, before it is made to
 export function startServer(options: SpawnOptions = {}): Lines {
   const { command = "recollect" } = options;
   const [program = "", ...first] = typeof command === "string" ? [command] : command;
-  const child = spawn(program, [...first, "rpc", ...argumentsOf(options)], {
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: process.platform !== "win32", // Ctrl-C means us; what becomes of our server is for us to say
-    windowsHide: true,
-    ...(options.env === undefined ? {} : { env: options.env }),
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-  });
-  return new ChildLines(child, program);
+  try {
+    const child = spawn(program, [...first, "rpc", ...argumentsOf(options)], {
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: process.platform !== "win32", // Ctrl-C means us; what becomes of our server is for us to say
+      windowsHide: true,
+      env: environmentOf(options),
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    });
+    return new ChildLines(child, program);
+  } catch (error) {
+    throw new ConnectionLost(`${program} cannot be started: ${(error as Error).message}`);
+  }
 }
 
-function argumentsOf(options: SpawnOptions): string[] {
-  const named = { realm: options.realm, "realm-backend": options.realmBackend, instance: options.instance };
+function argumentsOf({ realm, backend, instance, isolated }: SpawnOptions): string[] {
+  const named = { realm, "realm-backend": backend, instance };
   const given = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-  return [...given, ...(options.args ?? [])];
+  return isolated ? [...given, "--isolated"] : given;
+}
+
+function environmentOf({ env, home }: SpawnOptions): Record<string, string | undefined> {
+  return { ...process.env, ...env, ...(home === undefined ? {} : { RECOLLECT_HOME: resolve(home) }) };
 }
 
 class ChildLines implements Lines {

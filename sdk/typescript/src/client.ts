@@ -1,10 +1,11 @@
 /** Where everything begins: a connection to a server, which works in one realm. */
 
+import { ask, callTool, shaped } from "./ask.js";
 import { startServer, type SpawnOptions } from "./child.js";
 import { HttpWire, type HttpOptions } from "./http.js";
 import { Journey } from "./journey.js";
-import type { JsonObject, Method, RealmGetAnswer, ToolName, Tools } from "./operations.js";
-import { RpcWire, type ServerInfo } from "./rpc.js";
+import type { JsonObject, MeerkatArchiveAnswer, Method, RealmGetAnswer, ToolName, Tools } from "./operations.js";
+import { RpcWire } from "./rpc.js";
 import { DeferredSession, Session, type StartedSession } from "./session.js";
 import { connectTo, type ConnectOptions } from "./socket.js";
 import type {
@@ -16,16 +17,17 @@ import type {
   PageOptions,
   RealmConfig,
   RealmRow,
+  ServerInfo,
   SessionState,
 } from "./types.js";
 import type { Answer, Request, ToolResult, Wire } from "./wire.js";
 
 export class Client implements AsyncDisposable {
-  /** What the server told of itself, such as its realm; over HTTP there is no such greeting. */
-  readonly server: ServerInfo | undefined;
+  /** What the server tells of itself, such as its realm. */
+  readonly server: ServerInfo;
   readonly #wire: Wire;
 
-  private constructor(wire: Wire, server?: ServerInfo) {
+  private constructor(wire: Wire, server: ServerInfo) {
     this.#wire = wire;
     this.server = server;
   }
@@ -37,17 +39,17 @@ export class Client implements AsyncDisposable {
 
   /** Use a server that runs already, over TCP. */
   static async connect({ token, ...where }: ConnectOptions): Promise<Client> {
-    return Client.#greeted(new RpcWire(connectTo(where)), token);
+    return Client.#greeted(new RpcWire(connectTo(where), token));
   }
 
-  /** Use a server that runs already, over HTTP. Nothing is sent yet. */
-  static http(options: HttpOptions): Client {
-    return new Client(new HttpWire(options));
+  /** Use a server that runs already, over HTTP. */
+  static async http(options: HttpOptions): Promise<Client> {
+    return Client.#greeted(new HttpWire(options));
   }
 
-  static async #greeted(wire: RpcWire, token?: string): Promise<Client> {
+  static async #greeted(wire: Wire): Promise<Client> {
     try {
-      return new Client(wire, await wire.initialize(token));
+      return new Client(wire, await wire.greet());
     } catch (error) {
       await wire.close();
       throw error;
@@ -67,15 +69,14 @@ export class Client implements AsyncDisposable {
 
   /** Make a session and run its first turn. Where that fails the session is there; the error has its `sessionId`. */
   async createSession(options: CreateOptions): Promise<StartedSession> {
-    const result = await this.request("session/create", { ...creation(options), prompt: options.prompt });
-    if (!("text" in result)) throw new TypeError("session/create answered without a turn");
-    return new Session(this.#wire, result.session_id, result) as StartedSession;
+    const result = await ask(this.#wire, "session/create", { ...creation(options), prompt: options.prompt });
+    return new Session(this.#wire, result.session_id, shaped("turn/start", result)) as StartedSession;
   }
 
   /** Make a session and run nothing yet. */
   async createDeferredSession(options: DeferredOptions = {}): Promise<DeferredSession> {
     const given = { ...creation(options), initial_turn: "deferred" } as const;
-    return new DeferredSession(this.#wire, (await this.request("session/create", given)).session_id);
+    return new DeferredSession(this.#wire, (await ask(this.#wire, "session/create", given)).session_id);
   }
 
   /** A session that exists already. Nothing is asked yet. */
@@ -86,7 +87,12 @@ export class Client implements AsyncDisposable {
   /** Sessions of the realm, last used first, without archived ones. */
   async listSessions(options: ListOptions = {}): Promise<SessionState[]> {
     const { labels, offset, limit } = options;
-    return (await this.request("session/list", { labels, offset, limit })).sessions;
+    return (await ask(this.#wire, "session/list", { labels, offset, limit })).sessions;
+  }
+
+  /** State and usage of a session. */
+  readSession(sessionId: string): Promise<SessionState> {
+    return this.session(sessionId).read();
   }
 
   /** Some of the committed messages of a session, oldest first; also of an archived one. */
@@ -94,37 +100,42 @@ export class Client implements AsyncDisposable {
     return this.session(sessionId).history(options);
   }
 
+  /** End a session for good: hidden from lists, no more turns. Its history stays. */
+  archiveSession(sessionId: string): Promise<MeerkatArchiveAnswer> {
+    return this.session(sessionId).archive();
+  }
+
   // ---- the realm
 
   configGet(): Promise<RealmConfig> {
-    return this.request("config/get", {});
+    return ask(this.#wire, "config/get", {});
   }
 
   /** Replace the realm's config. */
   configSet(config: JsonObject, { expectedGeneration }: ConfigOptions = {}): Promise<RealmConfig> {
-    return this.request("config/set", { config, expected_generation: expectedGeneration });
+    return ask(this.#wire, "config/set", { config, expected_generation: expectedGeneration });
   }
 
   /** Change the realm's config by a merge patch (RFC 7396): null takes a key away. */
   configPatch(patch: JsonObject, { expectedGeneration }: ConfigOptions = {}): Promise<RealmConfig> {
-    return this.request("config/patch", { patch, expected_generation: expectedGeneration });
+    return ask(this.#wire, "config/patch", { patch, expected_generation: expectedGeneration });
   }
 
   /** All realms here. */
   async realms(): Promise<RealmRow[]> {
-    return (await this.request("realm/list", {})).realms;
+    return (await ask(this.#wire, "realm/list", {})).realms;
   }
 
   /** What a realm is and holds. */
   realm(realmId: string): Promise<RealmGetAnswer> {
-    return this.request("realm/get", { realm_id: realmId });
+    return ask(this.#wire, "realm/get", { realm_id: realmId });
   }
 
   // ---- everything else
 
   /** A person's journey, made when it is first asked for; without a person, a new one. */
   async journey({ userId }: { userId?: string } = {}): Promise<Journey> {
-    return new Journey(this.#wire, await this.request("journey/get_or_create", { user_id: userId }));
+    return new Journey(this.#wire, await ask(this.#wire, "journey/get_or_create", { user_id: userId }));
   }
 
   /**
@@ -134,7 +145,7 @@ export class Client implements AsyncDisposable {
   callTool<Name extends ToolName>(name: Name, given: Tools[Name][0]): Promise<ToolResult<Tools[Name][1]>>;
   callTool<Name extends string>(name: Name extends ToolName ? never : Name, given?: object): Promise<ToolResult>;
   callTool(name: string, given: object = {}): Promise<ToolResult> {
-    return this.#wire.tool(name, given);
+    return callTool(this.#wire, name, given);
   }
 
   /** Any method of the server, by its name on the wire. */

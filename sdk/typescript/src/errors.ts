@@ -5,14 +5,14 @@
  *     ├── SessionNotFound             no such session in this realm, or it is archived
  *     ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
  *     ├── SessionNotRunning           what was asked needs a running turn
- *     ├── RequestCancelled            the turn was interrupted, or the time was up
+ *     ├── RequestCancelled            the turn was interrupted, or reading took longer than it may
  *     ├── ProviderError               what the agent needs cannot be had
- *     ├── AgentError                  the agent failed
+ *     ├── AgentError                  the agent failed, or its turn took longer than it may
  *     ├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
  *     ├── StaleCursor                 a cursor of what has changed since
  *     ├── GenerationConflict          somebody else has written the config in between
  *     ├── InvalidParams               the request is not a proper one
- *     ├── InternalError               the server failed
+ *     ├── InternalError               the server failed, or answered what nobody can read
  *     ├── Unauthorized                the server does not let us in
  *     └── ConnectionLost              the server is gone, or was never there
  *
@@ -57,8 +57,8 @@ export class Unauthorized extends RecollectError {}
  * Of a server that we started, `details` has `exit_code`, `signal` and the end of its `stderr`.
  */
 export class ConnectionLost extends RecollectError {
-  constructor(message: string, details: JsonObject = {}) {
-    super("CONNECTION_LOST", message, details);
+  constructor(message: string, details: JsonObject = {}, sessionId?: string) {
+    super("CONNECTION_LOST", message, details, sessionId);
   }
 }
 
@@ -81,6 +81,7 @@ const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
 
 /** What a status says by itself: of journeys, which have no other codes, and of an answer without a body of ours. */
 const BY_STATUS: ReadonlyMap<number, string> = new Map([
+  [200, "INTERNAL_ERROR"],
   [400, "INVALID_PARAMS"],
   [401, "UNAUTHORIZED"],
   [403, "UNAUTHORIZED"],
@@ -105,4 +106,9 @@ export function errorOf(
   }
   const Kind = BY_CODE.get(code) ?? RecollectError;
   return new Kind(code, message, details, sessionId);
+}
+
+/** A lost connection, as somebody is told who had asked for something of this session. */
+export function lostFor(sessionId: string | undefined, { message, details }: ConnectionLost): ConnectionLost {
+  return new ConnectionLost(message, details, sessionId);
 }

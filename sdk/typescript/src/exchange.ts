@@ -77,7 +77,7 @@ export class Exchange {
       return await next();
     } catch (error) {
       this.#underWay.delete(this);
-      throw this.#reason ?? this.#lost(`cannot be reached: ${causeOf(error)}`);
+      throw this.#reason ?? this.#lost(whatBefell(error));
     } finally {
       clearTimeout(patience);
     }
@@ -89,8 +89,11 @@ export class Exchange {
 }
 
 /** `fetch` says only that it failed; why is in the cause, which for a name with several addresses has causes of its own. */
-function causeOf(error: unknown): string {
+function whatBefell(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const inner = cause instanceof AggregateError ? cause.errors[0] : cause;
-  return inner instanceof Error ? inner.message || inner.name : String(inner);
+  const why = inner instanceof Error ? inner.message || inner.name : String(inner);
+  const { syscall, code } = Object(inner) as { syscall?: unknown; code?: unknown };
+  const isUnreached = ["connect", "getaddrinfo"].includes(String(syscall)) || code === "UND_ERR_CONNECT_TIMEOUT";
+  return isUnreached ? `cannot be reached: ${why}` : `was there, and the connection was lost: ${why}`;
 }

@@ -1,11 +1,13 @@
 /** HTTP: a request for every call; turns and events come as Server-Sent Events. */
 
-import { ConnectionLost, errorOf, SessionNotFound, type RecollectError } from "./errors.js";
+import { ConnectionLost, errorOf, lostFor, SessionNotFound, type RecollectError } from "./errors.js";
 import type { SessionEvent } from "./events.js";
 import { Exchange, type Asked } from "./exchange.js";
 import { asObject, encoded, objectOf, shown } from "./json.js";
 import { ROUTES, type JsonObject, type Method } from "./operations.js";
-import { sessionOf, type Answer, type EventsOptions, type Listener, type Request, type ToolResult, type Wire } from "./wire.js";
+import type { ServerInfo } from "./types.js";
+import { sessionOf, UNHEARD } from "./wire.js";
+import type { Answer, EventsOptions, Listener, Request, ToolResult, Wire } from "./wire.js";
 
 /** Where a server is. */
 export interface HttpOptions {
@@ -22,6 +24,7 @@ const PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200]; // before events are asked
 const SSE = "text/event-stream";
 const JSON_TYPE = "application/json";
 const IN_QUERY = ["GET", "DELETE"];
+const HEALTH = "GET /health";
 const EVENTS = "GET /sessions/{session_id}/events";
 const TOOL = "POST /v1/tools/{name}";
 const NO_SEGMENT = /^\.{0,2}$|\//; // what would lead to another path, however it is escaped
@@ -35,19 +38,30 @@ export class HttpWire implements Wire {
   #lost: ConnectionLost | undefined;
 
   constructor({ url, token, silenceMs = SILENCE_MS }: HttpOptions) {
-    const { origin, pathname } = new URL(url);
+    const { protocol, origin, pathname, search, hash } = new URL(url);
+    if (!["http:", "https:"].includes(protocol) || search || hash) {
+      throw new TypeError(`${url} is no address such as http://127.0.0.1:7377`);
+    }
     this.#base = origin + pathname.replace(/\/+$/, "");
     if (token && !/^[\x21-\x7e]+$/.test(token)) throw new TypeError("a token is made of printable ASCII characters");
     this.#headers = token ? { authorization: `Bearer ${token}` } : {};
     this.#silenceMs = silenceMs;
   }
 
+  async greet(): Promise<ServerInfo> {
+    const exchange = this.#exchange(this.#asked(HEALTH, {}, JSON_TYPE));
+    await exchange.begin();
+    const told = objectOf(await exchange.text());
+    if (typeof told?.["realm_id"] !== "string") throw new ConnectionLost(`${this.#base} is no server of Recollect`);
+    return { name: "recollect", ...told, methods: Object.keys(ROUTES).sort() } as ServerInfo;
+  }
+
   call<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>> {
     return this.#ask(method, params, () => {});
   }
 
-  turn(params: Request<"turn/start">, listener: Listener): Promise<Answer<"turn/start">> {
-    return this.#ask("turn/start", params, listener);
+  turn(params: Request<"turn/start">, listener: Listener, letGo?: AbortSignal): Promise<Answer<"turn/start">> {
+    return this.#ask("turn/start", params, listener, letGo);
   }
 
   async tool(name: string, given: object): Promise<ToolResult> {
@@ -81,14 +95,34 @@ export class HttpWire implements Wire {
 
   // ---- a request
 
-  async #ask<M extends Method>(method: M, params: Request<M>, listener: Listener): Promise<Answer<M>> {
+  async #ask<M extends Method>(
+    method: M,
+    params: Request<M>,
+    listener: Listener,
+    letGo?: AbortSignal,
+  ): Promise<Answer<M>> {
+    if (!Object.hasOwn(ROUTES, method)) throw errorOf("METHOD_NOT_FOUND", `Method not found: ${method}`);
+    let sessionId = sessionOf(params);
+    const hear = (event: SessionEvent) => {
+      sessionId ??= event.session_id; // of a session that is being made, events are the first to tell
+      listener(event);
+    };
+    try {
+      return (await this.#answer(ROUTES[method], params as JsonObject, hear, letGo)) as unknown as Answer<M>;
+    } catch (error) {
+      throw error instanceof ConnectionLost ? lostFor(sessionId, error) : error;
+    }
+  }
+
+  async #answer(route: string, params: JsonObject, listener: Listener, letGo?: AbortSignal): Promise<JsonObject> {
     // what runs a turn answers with its events, so that no answer is so long in coming that `fetch` gives up
-    const exchange = this.#exchange(this.#asked(ROUTES[method], params as JsonObject, `${JSON_TYPE}, ${SSE}`));
+    const exchange = this.#exchange(this.#asked(route, params, `${JSON_TYPE}, ${SSE}`));
+    letGo?.addEventListener("abort", () => exchange.stop(new ConnectionLost(UNHEARD)));
     const response = await exchange.begin();
-    if (isStream(response)) return (await ranTurn(exchange, params, listener)) as unknown as Answer<M>;
+    if (isStream(response)) return ranTurn(exchange, params, listener);
     const text = await exchange.text();
-    if (!response.ok) throw refusal(response.status, text, sessionOf(params));
-    return parsed(text) as unknown as Answer<M>;
+    if (response.status !== 200) throw refusal(response.status, text, sessionOf(params));
+    return parsed(text);
   }
 
   async #listen(sessionId: string, heard: number | undefined): Promise<Exchange> {
@@ -213,7 +247,7 @@ async function* eventsOf(exchange: Exchange, signal?: AbortSignal): AsyncGenerat
 
 function parsed(text: string): JsonObject {
   const body = objectOf(text);
-  if (body === undefined) throw new ConnectionLost(`the server said what is no JSON object: ${shown(text)}`);
+  if (body === undefined) throw errorOf("INTERNAL_ERROR", `the server said what is no JSON object: ${shown(text)}`);
   return body;
 }
 
@@ -223,7 +257,6 @@ function refusal(status: number, text: string, sessionId: string | undefined): R
   const told = asObject(body?.["error"]) ?? body;
   const code = told?.["code"];
   if (typeof code !== "string" && typeof code !== "number") {
-    if (status < 400) return new ConnectionLost(`this is no server of Recollect: ${shown(text)}`);
     return errorOf(status, `the server answered with status ${status}${text ? `: ${shown(text)}` : ""}`, {}, sessionId);
   }
   return errorOf(code, String(told?.["message"]), asObject(told?.["details"]), sessionId);

@@ -32,7 +32,6 @@ export type {
   TimelineEntry,
 } from "./journey.js";
 export type * from "./operations.js";
-export type { ServerInfo } from "./rpc.js";
 export { DeferredSession, Session, type StartedSession } from "./session.js";
 export type { ConnectOptions } from "./socket.js";
 export { TurnStream } from "./stream.js";

@@ -1,5 +1,6 @@
 /** A journey: one person's sessions and documents over time. */
 
+import { ask } from "./ask.js";
 import type {
   AddDocumentToJourneyAnswer,
   AddDocumentToJourneyRequest,
@@ -45,7 +46,7 @@ export interface QueryOptions {
 }
 
 export interface NewDocument {
-  type: DocumentType;
+  documentType: DocumentType;
   title?: string;
   /** A text, or a path, which is never opened. */
   content?: string;
@@ -75,7 +76,7 @@ export class Journey {
 
   /** Its sessions, by words of their summaries, by date, or the newest. */
   async query(options: QueryOptions = {}): Promise<JourneyHistory> {
-    const found = await this.#wire.call("journey/query", {
+    const found = await ask(this.#wire, "journey/query", {
       journey_id: this.id,
       query: options.query,
       from_date: options.fromDate,
@@ -89,38 +90,38 @@ export class Journey {
   /** Put a session into this journey, out of any other one. */
   link(session: Session | string, { summary, diagnosis }: LinkOptions = {}): Promise<LinkSessionToJourneyAnswer> {
     const session_id = typeof session === "string" ? session : session.id;
-    return this.#wire.call("journey/link", { journey_id: this.id, session_id, summary, diagnosis });
+    return ask(this.#wire, "journey/link", { journey_id: this.id, session_id, summary, diagnosis });
   }
 
   /** Sessions and documents, oldest first. */
   async timeline({ limit }: { limit?: number } = {}): Promise<TimelineEntry[]> {
-    const { entries } = await this.#wire.call("journey/timeline", { journey_id: this.id, limit });
+    const { entries } = await ask(this.#wire, "journey/timeline", { journey_id: this.id, limit });
     return entries as TimelineEntry[];
   }
 
-  addDocument({ type, title, content, metadata }: NewDocument): Promise<AddDocumentToJourneyAnswer> {
-    const given = { journey_id: this.id, document_type: type, title, content, metadata };
-    return this.#wire.call("document/add", given);
+  addDocument({ documentType, title, content, metadata }: NewDocument): Promise<AddDocumentToJourneyAnswer> {
+    const given = { journey_id: this.id, document_type: documentType, title, content, metadata };
+    return ask(this.#wire, "document/add", given);
   }
 
   /** Its documents, newest first. */
   async documents(): Promise<DocumentRow[]> {
-    const { documents } = await this.#wire.call("document/list", { journey_id: this.id });
+    const { documents } = await ask(this.#wire, "document/list", { journey_id: this.id });
     return documents as DocumentRow[];
   }
 
   /** One document, whole. */
   document(documentId: string): Promise<GetDocumentAnswer> {
-    return this.#wire.call("document/get", { journey_id: this.id, document_id: documentId });
+    return ask(this.#wire, "document/get", { journey_id: this.id, document_id: documentId });
   }
 
   /** Remove a document; the answer is what it was. */
   deleteDocument(documentId: string): Promise<GetDocumentAnswer> {
-    return this.#wire.call("document/delete", { journey_id: this.id, document_id: documentId });
+    return ask(this.#wire, "document/delete", { journey_id: this.id, document_id: documentId });
   }
 
   /** Delete the journey with its documents; its sessions stay, in no journey. */
   delete(): Promise<DeleteJourneyAnswer> {
-    return this.#wire.call("journey/delete", { journey_id: this.id });
+    return ask(this.#wire, "journey/delete", { journey_id: this.id });
   }
 }

@@ -778,6 +778,10 @@ export interface RealmPruneAnswer {
       since: string;
     }[];
   }[];
+  failed: {
+    realm_id: string;
+    message: string;
+  }[];
 }
 
 /** JSON-RPC methods: what each takes and answers. */

@@ -1,5 +1,6 @@
 /** A live session: run turn by turn, read, and archived. */
 
+import { ask, shaped } from "./ask.js";
 import { errorOf } from "./errors.js";
 import type { SessionEvent } from "./events.js";
 import type { MeerkatArchiveAnswer, MeerkatInterruptAnswer } from "./operations.js";
@@ -34,22 +35,22 @@ export class Session {
 
   /** Run one more turn, and see what happens as it happens. */
   stream(prompt: string, options: TurnOptions = {}): TurnStream {
-    return new TurnStream((listener) => this.#run(prompt, options, listener));
+    return new TurnStream((listener, letGo) => this.#run(prompt, options, listener, letGo));
   }
 
   /** Cancel the running turn, whoever runs it, and wait until it has ended; `interrupted` is false where none ran. */
   interrupt(): Promise<MeerkatInterruptAnswer> {
-    return this.#wire.call("turn/interrupt", { session_id: this.id });
+    return ask(this.#wire, "turn/interrupt", { session_id: this.id });
   }
 
   /** State and usage. Never waits for a running turn. */
   read(): Promise<SessionState> {
-    return this.#wire.call("session/read", { session_id: this.id });
+    return ask(this.#wire, "session/read", { session_id: this.id });
   }
 
   /** Some of the committed messages, oldest first; nothing of a turn that is still running. */
   history({ offset, limit }: PageOptions = {}): Promise<HistoryPage> {
-    return this.#wire.call("session/history", { session_id: this.id, offset, limit });
+    return ask(this.#wire, "session/history", { session_id: this.id, offset, limit });
   }
 
   /** All committed messages, oldest first, fetched page by page. */
@@ -73,16 +74,21 @@ export class Session {
 
   /** End the session for good: hidden from lists, no more turns. Its history stays. */
   archive(): Promise<MeerkatArchiveAnswer> {
-    return this.#wire.call("session/archive", { session_id: this.id });
+    return ask(this.#wire, "session/archive", { session_id: this.id });
   }
 
-  async #run(prompt: string, { runner, command, signal }: TurnOptions, listener: Listener): Promise<TurnResult> {
+  async #run(
+    prompt: string,
+    { runner, command, signal }: TurnOptions,
+    listener: Listener,
+    letGo?: AbortSignal,
+  ): Promise<TurnResult> {
     if (signal?.aborted) throw errorOf("REQUEST_CANCELLED", "the turn was aborted before it began", {}, this.id);
     const turn = new Interruptible(this, listener);
     signal?.addEventListener("abort", turn.abort);
     try {
       const params = { session_id: this.id, prompt, runner, command: command?.slice() };
-      this.#result = await this.#wire.turn(params, turn.hear);
+      this.#result = shaped("turn/start", await this.#wire.turn(params, turn.hear, letGo));
       return this.#result;
     } finally {
       signal?.removeEventListener("abort", turn.abort);

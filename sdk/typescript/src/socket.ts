@@ -16,7 +16,12 @@ export interface ConnectOptions {
 
 /** Connect to a server. That there is none is told as the end of its lines. */
 export function connectTo({ host = "127.0.0.1", port }: Omit<ConnectOptions, "token">): Lines {
-  return new SocketLines(connect({ host, port, noDelay: true }), `${host}:${port}`);
+  const name = `${host}:${port}`;
+  try {
+    return new SocketLines(connect({ host, port, noDelay: true }), name);
+  } catch (error) {
+    throw new ConnectionLost(`${name}: ${(error as Error).message}`); // there is no such port
+  }
 }
 
 class SocketLines implements Lines {

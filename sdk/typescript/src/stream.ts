@@ -15,20 +15,24 @@ import type { Listener } from "./wire.js";
  * It runs whether or not anybody looks: to leave the loop early does not end it, `session.interrupt()` does. What was not
  * looked at yet is kept; a turn says 32 million characters at most.
  */
-export class TurnStream implements AsyncIterable<SessionEvent> {
+export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable {
   /** What the turn came to. */
   readonly result: Promise<TurnResult>;
   #events: SessionEvent[] = []; // those before #next have been looked at
   #next = 0;
   #isOver = false;
+  #isClosed = false;
+  readonly #letGo = new AbortController();
   #waiting: (() => void)[] = [];
 
-  /** `start` runs the turn; its promise settles after the last event. */
-  constructor(start: (listener: Listener) => Promise<TurnResult>) {
-    this.result = start((event) => {
+  /** @internal `start` runs the turn; its promise settles after the last event, or when it is let go of. */
+  constructor(start: (listener: Listener, letGo: AbortSignal) => Promise<TurnResult>) {
+    const hear = (event: SessionEvent) => {
+      if (this.#isClosed) return;
       this.#events.push(event);
       this.#wake();
-    }).finally(() => {
+    };
+    this.result = start(hear, this.#letGo.signal).finally(() => {
       this.#isOver = true;
       this.#wake();
     });
@@ -42,7 +46,19 @@ export class TurnStream implements AsyncIterable<SessionEvent> {
       else if (this.#isOver) break;
       else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    await this.result;
+    if (!this.#isClosed) await this.result;
+  }
+
+  /** Stop listening. The turn goes on; its `result` is `ConnectionLost` here, and the loop ends. */
+  async close(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isClosed = true;
+    this.#letGo.abort();
+    await this.result.catch(() => {});
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #take(): SessionEvent | undefined {

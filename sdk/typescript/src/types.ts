@@ -23,6 +23,18 @@ export type RealmConfig = MeerkatConfigAnswer;
 /** A realm, as a list of them shows it. */
 export type RealmRow = RealmListAnswer["realms"][number];
 
+/** What a server tells of itself. */
+export interface ServerInfo {
+  name: string;
+  version: string;
+  /** The realm it works in; a fresh one where none was asked for. */
+  realm_id: string;
+  instance_id: string;
+  backend: string;
+  /** Every method that it knows. */
+  methods: string[];
+}
+
 /** Which part of a long list. */
 export interface PageOptions {
   /** How many to pass over. Default 0. */

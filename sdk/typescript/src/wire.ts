@@ -2,6 +2,7 @@
 
 import type { SessionEvent } from "./events.js";
 import type { JsonObject, Method, Methods } from "./operations.js";
+import type { ServerInfo } from "./types.js";
 
 /** What a method takes. */
 export type Request<M extends Method> = Methods[M][0];
@@ -26,11 +27,17 @@ export interface EventsOptions {
 }
 
 export interface Wire {
-  /** Ask, and get the answer. Rejects with a `RecollectError` and nothing else. */
+  /** Make sure that there is a server, and one that lets us in; what it tells of itself. */
+  greet(): Promise<ServerInfo>;
+
+  /** Ask, and get the answer, of any shape. Rejects with a `RecollectError` and nothing else. */
   call<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>>;
 
-  /** Run a turn of a session; `listener` has heard all of its events when the promise settles. */
-  turn(params: Request<"turn/start">, listener: Listener): Promise<Answer<"turn/start">>;
+  /**
+   * Run a turn of a session; `listener` has heard all of its events when the promise settles. To abort `letGo` is to stop
+   * listening: the turn goes on, and the promise rejects with `ConnectionLost`.
+   */
+  turn(params: Request<"turn/start">, listener: Listener, letGo?: AbortSignal): Promise<Answer<"turn/start">>;
 
   /** Call a tool. */
   tool(name: string, given: object): Promise<ToolResult>;
@@ -46,6 +53,9 @@ export interface Wire {
 export function bare(locator: string): string {
   return locator.slice(locator.lastIndexOf(":") + 1).toLowerCase();
 }
+
+/** Why a turn is not heard any more. */
+export const UNHEARD = "nobody listens to this turn any more";
 
 /** The session that a request is about, if it is about one. */
 export function sessionOf(params: object): string | undefined {

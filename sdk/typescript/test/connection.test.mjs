@@ -8,9 +8,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Client, ConnectionLost, RecollectError, Unauthorized } from "recollect-client";
+import { Client, ConnectionLost, InternalError, InvalidParams, RecollectError, Unauthorized } from "recollect-client";
 
-import { COMMAND, folder, heard, held, isAlive, later, overHttp, overTcp, TOKEN, until, WIRES } from "./servers.mjs";
+import { COMMAND, CONFIG, folder, heard, held, HELLO, isAlive, later, overHttp, overTcp, RAN, TOKEN, until, WIRES } from "./servers.mjs";
 
 const LIMIT = { timeout: 60_000 };
 
@@ -27,9 +27,12 @@ for (const [name, open] of Object.entries(WIRES)) {
     const { error } = await loop;
     assert.ok(error instanceof ConnectionLost, String(error));
     assert.equal(error.code, "CONNECTION_LOST");
+    assert.doesNotMatch(error.message, /cannot be reached/);
     assert.ok((await create) instanceof ConnectionLost);
-    await assert.rejects(turn.result, ConnectionLost);
-    await assert.rejects(session.read(), ConnectionLost);
+    if (name === "http") assert.match((await create).sessionId, /^[0-9a-f-]{36}$/); // its events have told
+    const isLost = (reason) => reason instanceof ConnectionLost && reason.sessionId === session.id;
+    await assert.rejects(turn.result, isLost);
+    await assert.rejects(session.read(), isLost);
   });
 
   test(`a closed client lets go of what was under way, over ${name}`, LIMIT, async (t) => {
@@ -106,11 +109,24 @@ test("a server that refuses to start says why", LIMIT, async (t) => {
 
 test("the realm, the instance and the backend are as asked for", LIMIT, async (t) => {
   const env = { ...process.env, RECOLLECT_HOME: folder(t) };
-  const options = { command: COMMAND, env, realm: "north", realmBackend: "jsonl", instance: "helm", cwd: folder(t) };
+  const options = { command: COMMAND, env, realm: "north", backend: "jsonl", instance: "helm", cwd: folder(t) };
   const client = await Client.spawn(options);
   later(t, () => client.close());
   const { realm_id, instance_id, backend } = await (await client.createDeferredSession()).read();
   assert.deepEqual([realm_id, instance_id, backend], ["north", "helm", "jsonl"]);
+  await assert.rejects(Client.spawn({ ...options, isolated: true }), /exclude each other/);
+});
+
+test("a server has our environment, but for what was said, and its state where it was told to", LIMIT, async (t) => {
+  Object.assign(process.env, { FROM_US: "ours", TAKEN_AWAY: "secret" });
+  later(t, () => ["FROM_US", "TAKEN_AWAY"].forEach((name) => delete process.env[name]));
+  const home = folder(t);
+  const env = { ADDED: "more", TAKEN_AWAY: undefined };
+  const client = await Client.spawn({ command: COMMAND, home, env, isolated: true });
+  later(t, () => client.close());
+  const command = ["sh", "-c", 'echo "$FROM_US, $ADDED, ${TAKEN_AWAY-none}"'];
+  assert.equal((await client.createSession({ prompt: "x", command })).result.text, "ours, more, none\n");
+  assert.equal((await client.realm(client.server.realm_id)).folder, join(home, "realms", client.server.realm_id));
 });
 
 test("there is no server", LIMIT, async (t) => {
@@ -121,12 +137,16 @@ test("there is no server", LIMIT, async (t) => {
     });
   });
   await assert.rejects(Client.spawn({ command: join(folder(t), "nothing") }), /cannot be started/);
-  await assert.rejects(Client.spawn({ command: [] }));
+  const isLost = (error) => error instanceof ConnectionLost;
+  await assert.rejects(Client.spawn({ command: [] }), isLost);
+  await assert.rejects(Client.spawn({ command: "a\0b" }), isLost);
+  await assert.rejects(Client.connect({ port: 99_999 }), isLost);
   await assert.rejects(Client.connect({ port }), (error) => error instanceof ConnectionLost && /ECONNREFUSED/.test(error.message));
-  const client = Client.http({ url: `http://127.0.0.1:${port}` });
-  await assert.rejects(client.configGet(), (error) => error instanceof ConnectionLost && /ECONNREFUSED/.test(error.message));
-  assert.throws(() => Client.http({ url: "nonsense" }), TypeError);
-  assert.throws(() => Client.http({ url: "http://localhost", token: "two words" }), TypeError);
+  await assert.rejects(Client.http({ url: `http://127.0.0.1:${port}` }), (error) => {
+    return isLost(error) && /cannot be reached: .*ECONNREFUSED/.test(error.message);
+  });
+  for (const url of ["nonsense", "ftp://127.0.0.1", "http://127.0.0.1?a=b"]) await assert.rejects(Client.http({ url }), TypeError, url);
+  await assert.rejects(Client.http({ url: "http://localhost", token: "two words" }), TypeError);
 });
 
 // ---- tokens
@@ -142,7 +162,8 @@ test("a token opens a server over HTTP", LIMIT, async (t) => {
   const { client, where } = await overHttp(t, TOKEN);
   assert.deepEqual(await client.listSessions(), []);
   assert.equal((await client.createSession({ prompt: "x", command: ["cat"] })).result.text, "x");
-  const others = [Client.http({ url: where.url }), Client.http({ url: where.url, token: "another" })];
+  assert.equal(client.server.realm_id, (await client.configGet()).realm_id);
+  const others = [await Client.http({ url: where.url }), await Client.http({ url: where.url, token: "another" })];
   for (const other of others) {
     await assert.rejects(other.configGet(), Unauthorized);
     await assert.rejects(other.callTool("meerkat_list", {}), Unauthorized);
@@ -170,13 +191,20 @@ async function talker(t, answer) {
   return { port: server.address().port };
 }
 
-const HELLO = { name: "recollect", version: "0", realm_id: "r", instance_id: "i", backend: "sqlite", methods: [] };
-
 function line(message) {
   return `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 }
 
-const NONSENSE = ["nonsense\n", "null\n", "[]\n", "7\n", '{"torn":\n', line({ id: null, error: { code: -32700, message: "no" } })];
+const NONSENSE = [
+  "nonsense\n",
+  "null\n",
+  "[]\n",
+  "7\n",
+  '{"torn":\n',
+  line({ id: null, error: { code: -32700, message: "no" } }),
+  line({ id: 2, error: "boom" }),
+  line({ id: 2, error: { code: "BOOM" } }),
+];
 
 for (const nonsense of NONSENSE) {
   test(`a server that says ${nonsense.trim()} is none`, LIMIT, async (t) => {
@@ -204,7 +232,7 @@ test("a program that closes its output is let go", LIMIT, async () => {
 
 test("what nobody asked for is passed over, and lines come in any pieces", LIMIT, async (t) => {
   const where = await talker(t, async ({ id, method }, socket) => {
-    const answer = line({ id, result: method === "initialize" ? HELLO : { sessions: ["ü"] } });
+    const answer = line({ id, error: null, result: method === "initialize" ? HELLO : { ...CONFIG, config: { a: "ü" } } });
     const odd = [line({ id: 999, result: 1 }), line({ method: "session/event" }), line({ method: "other/thing" }), "\n"];
     for (const byte of Buffer.from(odd.join("") + answer)) {
       socket.write(Buffer.from([byte]));
@@ -213,7 +241,29 @@ test("what nobody asked for is passed over, and lines come in any pieces", LIMIT
   });
   const client = await Client.connect(where);
   later(t, () => client.close());
-  assert.deepEqual(await client.listSessions(), ["ü"]);
+  assert.deepEqual((await client.configGet()).config, { a: "ü" });
+});
+
+test("an answer of another shape is the server's fault, and the client goes on", LIMIT, async (t) => {
+  const odd = [
+    [(client) => client.listSessions(), { result: { sessions: 5 } }],
+    [(client) => client.listSessions(), { result: { sessions: [{ session_id: "s" }] } }],
+    [(client) => client.configGet(), {}],
+    [(client) => client.configGet(), { result: null }],
+    [(client) => client.request("config/get", {}), {}],
+    [(client) => client.createSession({ prompt: "x" }), { result: { session_id: "s" } }],
+    [(client) => client.session("s").startTurn("x"), { result: { ...RAN, usage: 7 } }],
+    [(client) => client.callTool("open", { id: "x" }), { result: { content: "x" } }],
+  ];
+  const answers = odd.map(([, answer]) => answer);
+  const where = await talker(t, ({ id, method }, socket) => {
+    socket.write(line({ id, ...(method === "initialize" ? { result: HELLO } : (answers.shift() ?? { result: CONFIG })) }));
+  });
+  const client = await Client.connect(where);
+  later(t, () => client.close());
+  for (const [ask, answer] of odd) await assert.rejects(ask(client), InternalError, JSON.stringify(answer));
+  assert.equal((await client.configGet()).generation, 3);
+  for (const limit of [NaN, Infinity]) await assert.rejects(client.session("s").history({ limit }), InvalidParams);
 });
 
 test("an error without words of ours is an error all the same", LIMIT, async (t) => {
@@ -238,7 +288,7 @@ test("events wait until it is known whose they are", LIMIT, async (t) => {
     const event = (sequence, type) => line({ method: "session/event", params: { session_id: params.session_id, sequence, type } });
     const busy = { code: -32002, message: "busy", data: { code: "SESSION_BUSY" } };
     const told = [event(1, "turn_started"), line({ id: asked[0], error: busy }), event(2, "turn_completed")];
-    return socket.write([...told, line({ id: asked[1], result: { text: "second" } })].join(""));
+    return socket.write([...told, line({ id: asked[1], result: { ...RAN, text: "second" } })].join(""));
   });
   const client = await Client.connect(where);
   later(t, () => client.close());

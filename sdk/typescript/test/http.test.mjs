@@ -20,29 +20,30 @@ import {
 } from "recollect-client";
 
 import { ROUTES } from "../dist/operations.js";
-import { heard, held, later, overHttp, until } from "./servers.mjs";
+import { CONFIG, heard, held, HELLO, later, overHttp, RAN, until } from "./servers.mjs";
 
 const LIMIT = { timeout: 60_000 };
 const JSON_TYPE = { "content-type": "application/json" };
 const SSE = { "content-type": "text/event-stream; charset=utf-8" };
 
-/** A server that answers as it is told, remembers what it was asked, and a client of it. */
+/** A server that greets, then answers as it is told and remembers what it was asked; and a client of it. */
 async function scripted(t, answer, options = {}) {
   const asked = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const piece of request) body += piece;
     const { method, url, headers } = request;
+    if (url.endsWith("/health")) return says(200, HELLO)(response);
     asked.push({ method, url, headers, body });
     response.on("error", () => {});
-    await answer(response, asked.length, asked.at(-1));
+    return answer(response, asked.length, asked.at(-1));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   later(t, () => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
-  const client = Client.http({ url: `http://127.0.0.1:${server.address().port}/`, ...options });
+  const client = await Client.http({ url: `http://127.0.0.1:${server.address().port}/`, ...options });
   later(t, () => client.close());
   return { client, asked, server };
 }
@@ -85,7 +86,7 @@ test("objects and arrays have their form in a query, and paths are escaped", LIM
   const query = [...new URLSearchParams(asked[0].url.split("?")[1])];
   assert.deepEqual(query, [["labels[a]", "1"], ["labels[b&=]", "ü"], ["offset", "0"], ["many", "x"], ["many", "y"]]);
   assert.equal(asked[0].headers.authorization, "Bearer a-secret");
-  await client.session("main:ü?#").read();
+  await client.request("session/read", { session_id: "main:ü?#" });
   assert.equal(asked[1].url, "/sessions/main%3A%C3%BC%3F%23");
   await client.listSessions({ labels: { "[odd]": "x", plain: "y" } });
   assert.deepEqual([...new URLSearchParams(asked[2].url.split("?")[1])], [["labels", '{"[odd]":"x","plain":"y"}']]);
@@ -95,7 +96,7 @@ test("objects and arrays have their form in a query, and paths are escaped", LIM
 
 test("a server may live below a path", LIMIT, async (t) => {
   const { asked, server } = await scripted(t, says(200, { realms: [] }));
-  const client = Client.http({ url: `http://127.0.0.1:${server.address().port}/deep/er/?x=1` });
+  const client = await Client.http({ url: `http://127.0.0.1:${server.address().port}/deep/er/` });
   await client.realms();
   assert.equal(asked[0].url, "/deep/er/realms");
 });
@@ -150,11 +151,44 @@ for (const [status, body, Kind, code] of REFUSALS) {
 for (const body of ["", "<html>welcome</html>", "[1]", "null", "{"]) {
   test(`an answer that is ${JSON.stringify(body)} is none`, LIMIT, async (t) => {
     const { client } = await scripted(t, says(200, body, {}));
-    await assert.rejects(client.configGet(), ConnectionLost);
-    await assert.rejects(client.callTool("open", {}), ConnectionLost);
-    await assert.rejects(client.session("s").events().next(), ConnectionLost);
+    await assert.rejects(client.configGet(), InternalError);
+    await assert.rejects(client.callTool("open", {}), InternalError);
+    await assert.rejects(client.session("s").events().next(), InternalError);
   });
 }
+
+test("an answer of another shape is the server's fault", LIMIT, async (t) => {
+  const { client } = await scripted(t, says(200, { sessions: 5, content: 5 }));
+  await assert.rejects(client.listSessions(), /The answer to session\/list is not one .* it.sessions/);
+  await assert.rejects(client.callTool("open", {}), InternalError);
+  await assert.rejects(client.journey(), InternalError);
+  await assert.rejects(client.createSession({ prompt: "x" }), InternalError);
+});
+
+test("a method that has no route is not found, and what is no number is refused", LIMIT, async (t) => {
+  const { client, asked } = await scripted(t, says(200, CONFIG));
+  for (const method of ["no/such", "ping", "initialize", "tools/list", "tools/call", "toString", ""]) {
+    const error = await client.request(method, {}).catch((reason) => reason);
+    assert.deepEqual([error.name, error.code], ["RecollectError", "METHOD_NOT_FOUND"], method);
+  }
+  await assert.rejects(client.configSet({ deep: [NaN] }), InvalidParams);
+  assert.deepEqual(asked, []);
+});
+
+test("a server tells of itself, and what is no server does not", LIMIT, async (t) => {
+  const { client, server } = await scripted(t, says(200, CONFIG));
+  assert.deepEqual(client.server, { ...HELLO, methods: Object.keys(ROUTES).sort() });
+  server.removeAllListeners("request").on("request", (_, response) => says(200, { status: "ok" })(response));
+  await assert.rejects(Client.http({ url: `http://127.0.0.1:${server.address().port}` }), /no server of Recollect/);
+});
+
+test("a request that arrived and was not answered is a lost connection, and names its session", LIMIT, async (t) => {
+  const { client } = await scripted(t, (response) => response.destroy());
+  const error = await client.session("s").startTurn("x").catch((reason) => reason);
+  assert.ok(error instanceof ConnectionLost, String(error));
+  assert.match(error.message, /the connection was lost/);
+  assert.equal(error.sessionId, "s");
+});
 
 test("a turn is read from bytes that come one by one", LIMIT, async (t) => {
   const events = [told(1, "turn_started"), { ...told(2, "text_delta"), delta: "grün ☃ 😀\n\n" }, told(3, "turn_completed")];
@@ -163,7 +197,7 @@ test("a turn is read from bytes that come one by one", LIMIT, async (t) => {
     ": still here\n\n",
     ...events.map(event),
     `data: ${JSON.stringify(missing)}\r\n\r\n`,
-    `event: result\ndata: ${JSON.stringify({ session_id: "s", text: "ende 😀" })}\n\n`,
+    `event: result\ndata: ${JSON.stringify({ ...RAN, text: "ende 😀" })}\n\n`,
   ].join("");
   const { client, asked } = await scripted(t, async (response) => {
     response.writeHead(200, SSE);
@@ -192,12 +226,12 @@ test("a turn that fails says so at the end of its stream", LIMIT, async (t) => {
   assert.equal(created.sessionId, "s");
 });
 
-for (const [how, end] of Object.entries({
-  "ends before its time": (response) => response.end(),
-  "breaks off": (response) => response.destroy(),
-  "is no JSON": (response) => response.end("data: nonsense\n\n"),
-})) {
-  test(`a stream that ${how} is a lost connection`, LIMIT, async (t) => {
+for (const [how, end, Kind] of [
+  ["ends before its time", (response) => response.end(), ConnectionLost],
+  ["breaks off", (response) => response.destroy(), ConnectionLost],
+  ["is no JSON", (response) => response.end("data: nonsense\n\n"), InternalError],
+]) {
+  test(`a stream that ${how} is ${Kind.name}`, LIMIT, async (t) => {
     const { client } = await scripted(t, async (response) => {
       response.writeHead(200, SSE);
       await new Promise((resolve) => response.write(event(told(1, "turn_started")), resolve));
@@ -205,7 +239,9 @@ for (const [how, end] of Object.entries({
     });
     const { events, error } = await heard(client.session("s").stream("go"));
     assert.deepEqual(events, [told(1, "turn_started")]);
-    assert.ok(error instanceof ConnectionLost, String(error));
+    assert.ok(error instanceof Kind, String(error));
+    if (Kind === ConnectionLost) assert.equal((await client.createSession({ prompt: "x" }).catch((lost) => lost)).sessionId, "s");
+    else await assert.rejects(heard(client.session("s").events()).then(({ error }) => Promise.reject(error)), InternalError);
   });
 }
 
@@ -236,7 +272,7 @@ test("signs of life keep a turn alive", LIMIT, async (t) => {
         response.write(": still here\n\n");
         await new Promise((resolve) => setTimeout(resolve, 40));
       }
-      response.end('event: result\ndata: {"text":"at last"}\n\n');
+      response.end(`event: result\ndata: ${JSON.stringify({ ...RAN, text: "at last" })}\n\n`);
     },
     { silenceMs: 300 },
   );

@@ -105,10 +105,17 @@ export async function overHttp(t, token) {
   const args = ["serve", "--host", "127.0.0.1", "--port", "0", "--no-sync", "--json"];
   const { pid, line } = await listening(t, args, token && { RECOLLECT_TOKEN: token });
   const where = { url: JSON.parse(line).url, ...(token && { token }) };
-  const client = Client.http(where);
+  const client = await Client.http(where);
   later(t, () => client.close());
   return { client, pid, where, script: { http: where } };
 }
+
+/** What a server of ours tells of itself, and how a turn of it is answered. */
+export const HELLO = { name: "recollect", version: "0", realm_id: "r", instance_id: "i", backend: "sqlite", methods: [] };
+const TOKENS = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens"];
+const usage = Object.fromEntries(TOKENS.map((name) => [name, 0]));
+export const RAN = { session_id: "s", text: "t", usage, turns: 1, tool_calls: 0, stop_reason: "end_turn" };
+export const CONFIG = { config: {}, generation: 3, realm_id: "r", instance_id: "i", backend: "sqlite" };
 
 export const WIRES = { stdio: overPipes, tcp: overTcp, http: overHttp };
 

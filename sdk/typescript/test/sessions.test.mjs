@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import {
   AgentError,
+  ConnectionLost,
   DeferredSession,
   GenerationConflict,
   InvalidParams,
@@ -154,7 +155,7 @@ const PROMISES = {
 
   async "M18: pages that cannot be are refused"({ client }) {
     const session = await client.createDeferredSession();
-    for (const page of [{ limit: 1001 }, { limit: 0 }, { offset: -1 }, { offset: 0.5 }, { limit: "many" }]) {
+    for (const page of [{ limit: 1001 }, { limit: 0 }, { offset: -1 }, { offset: 0.5 }, { limit: "many" }, { limit: NaN }]) {
       await assert.rejects(session.history(page), InvalidParams, JSON.stringify(page));
     }
   },
@@ -168,7 +169,7 @@ const PROMISES = {
     assert.deepEqual(await listed({ team, "odd [key]&=": "ü/?" }), [kept.id]);
     assert.deepEqual(await listed({ team, "a&b=c": "{1}" }), [kept.id]);
     assert.deepEqual(await listed({ team, "a&b=c": "{2}" }), []);
-    assert.deepEqual(await gone.archive(), { session_id: gone.id, archived: true });
+    assert.deepEqual(await client.archiveSession(gone.id), { session_id: gone.id, archived: true });
     assert.deepEqual(await listed({ team }), [kept.id]);
     assert.equal((await client.listSessions({ labels: { team }, limit: 1, offset: 1 })).length, 0);
     await assert.rejects(gone.read(), SessionNotFound);
@@ -214,6 +215,24 @@ const PROMISES = {
     const nothing = await heard(session.stream("", ECHO));
     assert.deepEqual(nothing.events, []);
     assert.ok(nothing.error instanceof InvalidParams, String(nothing.error));
+  },
+
+  async "to stop listening ends the loop, and not the turn"({ client }, t) {
+    const gate = held(t);
+    const session = await client.createDeferredSession(gate);
+    const turn = session.stream("wait");
+    await turn[Symbol.asyncIterator]().next();
+    const loop = heard(turn);
+    await turn.close();
+    assert.equal((await loop).error, undefined);
+    await assert.rejects(turn.result, (error) => error instanceof ConnectionLost && error.sessionId === session.id);
+    assert.equal((await client.readSession(session.id)).is_active, true);
+    gate.letGo();
+    await until(async () => !(await session.read()).is_active);
+    assert.equal((await session.history()).messages.at(-1).content, "began\nended\n");
+    const { events } = await heard(session.stream("on", ECHO));
+    assert.deepEqual(events.map(({ type }) => type), ["turn_started", "text_delta", "turn_completed"]);
+    await turn.close();
   },
 
   async "a long answer comes whole, and in a loop that looks only afterwards"({ client }) {
@@ -269,6 +288,7 @@ const PROMISES = {
     await assert.rejects(client.configSet(circle), InvalidParams);
     await assert.rejects(client.request("session/read", { session_id: ABSENT, nonsense: 1 }), InvalidParams);
     await assert.rejects(client.request("session/create", {}), InvalidParams);
+    await assert.rejects(client.request("no/such", {}), (error) => error instanceof RecollectError && error.code === "METHOD_NOT_FOUND");
     await assert.rejects(client.createSession({ prompt: "x", runner: "nobody" }), RecollectError);
     const huge = "x".repeat(33 << 20);
     await assert.rejects(client.createSession({ prompt: huge, ...ECHO }), InvalidParams);

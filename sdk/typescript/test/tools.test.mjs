@@ -51,7 +51,7 @@ const PROMISES = {
   async "documents are added, listed, read and deleted, and the journey with them"({ client }) {
     const journey = await client.journey();
     const { document_id: id } = await journey.addDocument({
-      type: "note",
+      documentType: "note",
       title: "Chart",
       content: "Reefs, 3 m",
       metadata: { sheet: 7 },
@@ -64,10 +64,10 @@ const PROMISES = {
     assert.deepEqual([entry.entry_type, entry.entry_id, entry.title], ["document", id, "Chart"]);
     assert.equal((await journey.deleteDocument(id)).document_id, id);
     assert.deepEqual(await journey.documents(), []);
-    await journey.addDocument({ type: "artifact" });
+    await journey.addDocument({ documentType: "artifact" });
     assert.deepEqual(await journey.delete(), { journey_id: journey.id, session_count: 0, document_count: 1 });
     await assert.rejects(journey.timeline(), (error) => error instanceof InvalidParams && error.details.status === 404);
-    await assert.rejects(journey.addDocument({ type: "poem" }), (error) => error.details.status === 400);
+    await assert.rejects(journey.addDocument({ documentType: "poem" }), (error) => error.details.status === 400);
   },
 
   async "a tool of every family answers, with what it knows of a live session"({ client }) {

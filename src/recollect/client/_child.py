@@ -29,7 +29,7 @@ class Spawn:
     instance: str | None = None
     home: str | os.PathLike[str] | None = None
     cwd: str | os.PathLike[str] | None = None
-    env: Mapping[str, str] | None = None
+    env: Mapping[str, str | None] | None = None
     command: Sequence[str] | None = None
     leave_s: float = LEAVE_S
 
@@ -40,10 +40,11 @@ class Spawn:
         return [*(self.command or OURS), "rpc", *options, *(["--isolated"] if self.isolated else [])]
 
     def environment(self) -> dict[str, str]:
-        env = dict(os.environ if self.env is None else self.env)
+        """Ours, with what was given; None takes a name away."""
+        env = {**os.environ, **(self.env or {})}
         if self.home is not None:
             env["RECOLLECT_HOME"] = str(Path(self.home).absolute())
-        return env
+        return {name: value for name, value in env.items() if value is not None}
 
 
 class Watched(SubprocessStreamProtocol):

@@ -44,13 +44,13 @@ class Client:
         instance: str | None = None,
         home: str | os.PathLike[str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         command: Sequence[str] | None = None,
     ) -> "Client":
         """Start a server of our own, in a fresh realm unless one is named. It ends with `close`, or with us.
 
-        `home` is the state folder, `cwd` where agents work, `env` all of its environment, and `command` a program, with
-        its first arguments, to start instead of this one.
+        `home` is the state folder, `cwd` where agents work, `env` what is another than in our environment (None takes a
+        name away), and `command` a program, with its first arguments, to start instead of this one.
         """
         opening = AsyncClient.spawn(
             realm,

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -12,9 +12,17 @@ import msgspec
 from recollect.client._doors import DOORS
 from recollect.client._http1 import Exchange, Http
 from recollect.client._json import LONGEST, decoded, encoded
-from recollect.client._sse import sent_by
+from recollect.client._sse import Sent, sent_by
 from recollect.client._wire import GREETED_WITHIN_S, Answer, Listener, Wire, session_of
-from recollect.client.errors import ConnectionLost, InvalidParams, RecollectError, SessionNotFound, error_of, lost
+from recollect.client.errors import (
+    ConnectionLost,
+    InternalError,
+    InvalidParams,
+    RecollectError,
+    SessionNotFound,
+    error_of,
+    lost,
+)
 from recollect.client.events import SessionEvent, StreamTruncated, event_of
 from recollect.client.results import ServerInfo, ToolResult
 
@@ -47,23 +55,37 @@ class HttpWire(Wire):
         if method not in DOORS:
             raise RecollectError("METHOD_NOT_FOUND", f"Method not found: {method}")
         session = session_of(params)
+
+        def hear(event: SessionEvent) -> None:
+            nonlocal session
+            session = session or event.session_id  # of a session that is being made, they are the first to tell
+            if listener is not None:
+                listener(event)
+
+        try:
+            return await self._asked(method, params, hear)
+        except ConnectionLost as reason:
+            raise lost(reason.message, reason.details, session) from reason
+
+    async def _asked(self, method: str, params: dict[str, Any], hear: Listener) -> Answer:
+        session = session_of(params)
         verb, target, body = _entered(DOORS[method], params, session)
         async with self._http.exchange(verb, VERSION + target, body, ACCEPT) as exchange:
             if _is_stream(exchange):
-                return await self._ran(exchange, listener, session)
+                return await self._ran(exchange, hear, session)
             answer = await exchange.read()
         if exchange.status != 200:
             raise _error(exchange.status, answer, session)
         return answer
 
-    async def _ran(self, exchange: Exchange, listener: Listener | None, session: str | None) -> Answer:
+    async def _ran(self, exchange: Exchange, hear: Listener, session: str | None) -> Answer:
         """Hear the events of a turn; what came of it is the last of them."""
         outcome: tuple[str, bytes] | None = None
         async for sent in sent_by(exchange.parts(self._silence_s)):
             if sent.name:
                 outcome = sent.name, sent.data
-            elif listener is not None:
-                listener(_heard(sent.data))
+            else:
+                hear(_heard(sent.data, session))
         match outcome:
             case "result", answer:
                 return answer
@@ -72,31 +94,33 @@ class HttpWire(Wire):
         raise lost(f"{self._http.url}: the events of the turn broke off")
 
     async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
-        heard, pauses, is_first = after, list(PAUSES_S), True
+        """Once they have begun, they are asked for again where they break off, for as long as a server restarts."""
+        heard, pauses, has_begun = after, list[float](), False
         while True:
             try:
-                async with aclosing(self._listen(session_id, heard)) as listened:
-                    async for event in listened:
-                        heard, pauses = _heard_after(event, heard), list(PAUSES_S)
+                async with self._listening(session_id, heard) as told:
+                    has_begun, pauses = True, list(PAUSES_S)
+                    async for sent in told:
+                        event = _heard(sent.data, session_id)
+                        heard = _heard_after(event, heard)
                         yield event
             except SessionNotFound:  # it was archived meanwhile, or there never was one
-                if is_first:
+                if not has_begun:
                     raise
                 return
             except ConnectionLost:
-                if is_first or not pauses or self._http.is_closed:
+                if not pauses or self._http.is_closed:
                     raise
-            is_first = False
-            await asyncio.sleep(pauses.pop(0) if pauses else PAUSES_S[-1])
+            await asyncio.sleep(pauses.pop(0))
 
-    async def _listen(self, session_id: str, heard: int | None) -> AsyncGenerator[SessionEvent, None]:
+    @asynccontextmanager
+    async def _listening(self, session_id: str, heard: int | None) -> AsyncIterator[AsyncIterator[Sent]]:
         _, target, _ = _entered(EVENTS, {"session_id": session_id}, session_id)
         headers = ACCEPT if heard is None else f"{ACCEPT}last-event-id: {heard}\r\n"
         async with self._http.exchange("GET", VERSION + target, None, headers) as exchange:
             if not _is_stream(exchange):
                 raise _error(exchange.status, await exchange.read(), session_id)
-            async for sent in sent_by(exchange.parts(self._silence_s)):
-                yield _heard(sent.data)
+            yield sent_by(exchange.parts(self._silence_s))
 
     async def tool(self, name: str, arguments: dict[str, Any]) -> Answer:
         target = f"{VERSION}/tools/{quote(name, safe='', errors='replace')}"
@@ -162,11 +186,12 @@ def _heard_after(event: SessionEvent, heard: int | None) -> int | None:
     return getattr(event, "sequence", heard)
 
 
-def _heard(data: bytes) -> SessionEvent:
+def _heard(data: bytes, session: str | None) -> SessionEvent:
     try:
         return event_of(data)
     except (ValueError, RecursionError):
-        raise lost(f"the server sent what is no event: {data[:200]!r}") from None
+        told = f"the server sent what is no event: {data[:200]!r}"
+        raise InternalError("INTERNAL_ERROR", told, None, session) from None
 
 
 def _is_tool_result(answer: bytes) -> bool:

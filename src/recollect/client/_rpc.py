@@ -114,12 +114,12 @@ class RpcWire(Wire):
             raise lost(f"{self._lines.name} is no server of ours") from None
 
     async def request(self, method: str, params: dict[str, Any], listener: Listener | None = None) -> Answer:
+        session = session_of(params)
         if self._lost is not None:
-            raise self._lost.with_traceback(None)
+            raise lost(self._lost.message, self._lost.details, session)
         self._last += 1
         identity = self._last
         line = encoded({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}) + b"\n"
-        session = session_of(params)
         if len(line) > LONGEST:
             raise InvalidParams("INVALID_PARAMS", f"a message may have at most {LONGEST >> 20} MB", None, session)
         turn = self._turns.ask(session, listener) if method == "turn/start" and session is not None else None
@@ -185,5 +185,5 @@ class RpcWire(Wire):
         self._lost = self._lost or reason
         for pending in self._pending.values():
             if not pending.answer.done():
-                pending.answer.set_exception(ConnectionLost(*self._lost.args))
+                pending.answer.set_exception(lost(self._lost.message, self._lost.details, pending.session))
         self._pending.clear()

@@ -4,14 +4,14 @@ RecollectError
 ├── SessionNotFound             no such session in this realm, or it is archived
 ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
 ├── SessionNotRunning           what was asked needs a running turn
-├── RequestCancelled            the turn was interrupted, or the time was up
+├── RequestCancelled            the turn was interrupted, or reading took longer than it may
 ├── ProviderError               what the agent needs cannot be had
-├── AgentError                  the agent failed
+├── AgentError                  the agent failed, or its turn took longer than it may
 ├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
 ├── StaleCursor                 a cursor of what has changed since
 ├── GenerationConflict          somebody else has written the config in between
 ├── InvalidParams               the request is not a proper one
-├── InternalError               the server failed
+├── InternalError               the server failed, or answered what nobody can read
 ├── Unauthorized                the server does not let us in
 └── ConnectionLost              the server is gone, or was never there
 
@@ -128,6 +128,7 @@ BY_CODE: dict[str, type[RecollectError]] = {
     "CONNECTION_LOST": ConnectionLost,
 }
 BY_STATUS = {  # what a status says by itself: of journeys, which have no other codes, and of an answer that is none of ours
+    200: "INTERNAL_ERROR",
     400: "INVALID_PARAMS",
     401: "UNAUTHORIZED",
     403: "UNAUTHORIZED",
@@ -151,5 +152,5 @@ def error_of(
     return kind(str(code), message, details, session_id)
 
 
-def lost(message: str, details: Mapping[str, Any] | None = None) -> ConnectionLost:
-    return ConnectionLost("CONNECTION_LOST", message, details)
+def lost(message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None) -> ConnectionLost:
+    return ConnectionLost("CONNECTION_LOST", message, details, session_id)

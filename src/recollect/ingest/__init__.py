@@ -23,7 +23,7 @@ from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import Lines, Snapshots, Source, Stamp, all_sources
+from recollect.sources import Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
@@ -225,7 +225,7 @@ def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotRea
 
 def publish(realm: Path, settings: Settings) -> int:
     """Bring the archive level with the live sessions; up to which change of them it is then. Raises `Busy`."""
-    with Intake(realm, settings, all_sources(), {}) as intake:
+    with Intake(realm, msgspec.structs.replace(settings, sources=()), (), {}) as intake:  # of logs, it reads none
         intake.sync_live()
         return int(intake.archive.meta(PUBLISHED) or 0)
 

@@ -1,6 +1,7 @@
 """Live sessions on their way into the archive: read on from a cursor, as a log of lines is."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from zlib import crc32
 
@@ -8,12 +9,13 @@ import msgspec
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out, tally_of
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, Private, leave_out, tally_of
 from recollect.ingest.logfile import Progress
 from recollect.ingest.report import Report
-from recollect.model import Entry, path_text, session_id
+from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import Stamp
+from recollect.sources import NOT_UNDERSTOOD, Stamp, not_understood
+from recollect.sources._jsonl import EXCERPT
 from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
 from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
 from recollect.store.live import Live, LiveRow
@@ -64,20 +66,32 @@ class LiveReader:
 
     def read(self, transaction: Grouped, report: Report) -> None:
         report.files_read += 1
+        is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by what was said before
         while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
             entries: list[Entry] = [about(self.name, self.row.folder)]
             for number, body in enumerate(bodies, self.cursor.line + 1):
-                entries += said(self.name, number, _message.decode(body))
+                entries += self._said(number, body)
             self.cursor.line += len(bodies)
             self.cursor.crc = crc32(bodies[-1])
             report.lines += len(bodies)
             report.bytes += sum(map(len, bodies))
             try:
+                if is_private:
+                    raise Private
                 events = self.keeper.keep(entries, self.name, report)
             except Excluded as reason:
+                is_private = isinstance(reason, Private)
                 leave_out(self.archive, self.row.id, self.cursor.path, reason)
                 events, self.keeper.states = 0, {}
             self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
             self.cursor.state = msgspec.msgpack.encode(Progress(memory=NO_MEMORY, sessions=self.keeper.states))
             self.archive.put_cursor(self.cursor)
             transaction.add(events + 1)
+
+    def _said(self, number: int, body: bytes) -> Iterable[Entry]:
+        """What a message says. One that somebody has edited into something else costs nothing but itself."""
+        try:
+            return list(said(self.name, number, _message.decode(body)))
+        except (msgspec.MsgspecError, *NOT_UNDERSTOOD) as reason:
+            excerpt = body[:EXCERPT].decode("utf-8", "replace")
+            return (Problem(self.keeper.log.path, number, not_understood(reason), excerpt),)

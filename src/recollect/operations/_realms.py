@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recollect.errors import BadRequest
+from recollect.errors import BadRequest, RecollectError
 from recollect.model import timestamp
 from recollect.operations._arguments import Arguments, one_of, only
 from recollect.operations._operation import Clock
@@ -12,7 +12,7 @@ from recollect.realms import Realm
 from recollect.realms import config as configs
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
-from recollect.realms.shelf import Shelved, delete, one, shelved, unused
+from recollect.realms.shelf import Shelved, delete, one, shelved, sweep, unused
 
 # ---- config
 
@@ -90,13 +90,21 @@ def realm_delete(realm: Realm, given: Any, clock: Clock) -> Answer:
 
 
 def realm_prune(realm: Realm, given: Any, clock: Clock) -> Answer:
-    """Take away every generated realm that nobody is at work in; not the one that is asked."""
+    """Take away every generated realm that nobody is at work in; not the one that is asked. What cannot go is named."""
     only(given, ())
-    doomed = [found for found in unused(realm.settings) if found.name != realm.name]
-    rows = [_whole(found) for found in doomed]
-    for found in doomed:
-        delete(found)
-    return {"realms": rows}
+    gone: list[Answer] = []
+    failed: list[Answer] = []
+    for found in unused(realm.settings):
+        if found.name == realm.name:
+            continue
+        try:
+            row = _whole(found)
+            delete(found)
+            gone.append(row)
+        except RecollectError as reason:
+            failed.append({"realm_id": found.name, "message": str(reason)})
+    sweep(realm.settings.home / "realms")
+    return {"realms": gone, "failed": failed}
 
 
 def _named(realm: Realm, given: Any) -> Shelved:
@@ -119,7 +127,7 @@ def _row(found: Shelved) -> Answer:
 
 
 def _whole(found: Shelved) -> Answer:
-    generation = configs.read(found.folder).generation
+    generation = configs.generation(found.folder)
     instances = [
         {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": timestamp(lease.began_at)}
         for lease in found.instances()

@@ -16,6 +16,7 @@ RECALL, COMMAND, ACP = "recall", "command", "acp"
 BUILT_IN = (RECALL, COMMAND, ACP)
 WITH_COMMAND = (COMMAND, ACP)
 TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
+NOTHING = "nothing found"
 STEP = 2_000  # characters of an answer that are told at once
 
 
@@ -77,9 +78,14 @@ def recall(realm: Realm, given: Assignment) -> Generator[Output, None, None]:
 
     call = f"recall-{given.session}"
     yield Called(call, TOOL, {"query": given.prompt})
-    found = ask.gather(realm, given.prompt, Clock.now())
+    try:
+        found = ask.gather(realm, given.prompt, Clock(Clock.now().received, cancelled=given.cancel.is_set))
+    except BadRequest as reason:  # what is no question is answered, too
+        yield Returned(call, NOTHING)
+        yield Said(str(reason))
+        return
     answered = ask.extracted(given.prompt, found)
     titles = [source.title for source in answered.sources]
-    yield Returned(call, "\n".join(titles) or "nothing found")
+    yield Returned(call, "\n".join(titles) or NOTHING)
     for start in range(0, len(answered.answer), STEP):
-        yield Said(answered.answer[start : start + STEP])
+        yield Said(answered.answer[start : start + STEP], quoted=True)

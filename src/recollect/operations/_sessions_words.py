@@ -259,7 +259,10 @@ REALM_PRUNE: dict[str, Any] = {
     "title": "Delete unused realms",
     "description": "Remove generated realms nobody is at work in.",
     "input_schema": shape([]),
-    "answer_schema": told(realms={"type": "array", "items": WHOLE_REALM}),
+    "answer_schema": told(
+        realms={"type": "array", "items": WHOLE_REALM},
+        failed={"type": "array", "items": told(realm_id=TEXT, message=TEXT)},
+    ),
     "writes": True,
     "is_tool": False,
 }

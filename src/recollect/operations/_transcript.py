@@ -43,7 +43,7 @@ def _head(reader: Reader, session: SessionRow) -> list[str]:
 
 
 def _exchange(ordinal: int, events: Sequence[EventRow]) -> str:
-    parts = [text for event in events if not event.own if (text := _spoken(event))]
+    parts = [text for event in events if (text := _spoken(event))]
     tools = _tools(events)
     if not parts and not tools:
         return ""

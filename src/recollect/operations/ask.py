@@ -88,8 +88,13 @@ def gather(realm: Realm, question: str, clock: Clock, project: str | None = None
             events, _ = realm.with_meaning(
                 "events", mode, lambda meaning: search(reader, index, meaning, asked, scope, EVENTS, check, mode)
             )
+        events = [found for found in events if not _is_same(found.event.text(), question)]  # who asks again wants an answer
         addresses = {found.session.key: reader.address(found.session) for found in events}
     return Material(observations, events, addresses, asked)
+
+
+def _is_same(text: str, question: str) -> bool:
+    return text.casefold().split() == question.casefold().split()
 
 
 def extracted(question: str, material: Material) -> Answered:

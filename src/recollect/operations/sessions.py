@@ -1,24 +1,25 @@
 """The sessions family: live sessions in a realm, on every surface. Answers are bare objects."""
 
-import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession
-from recollect.model import timestamp
+from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession, ProviderFault, RecollectError
+from recollect.model import path_text, timestamp, whole
 from recollect.operations import _realms, _runners
 from recollect.operations import _sessions_words as said
 from recollect.operations._arguments import Arguments, one_of, only, whole_number
 from recollect.operations._ids import uuid_key, uuid_text
 from recollect.operations._operation import Clock, Family, Operation, Reply
-from recollect.operations._sessions_envelope import Answer, replied
+from recollect.operations._sessions_envelope import Answer, refused, replied
 from recollect.operations.journeys import join, journey_for
 from recollect.realms import Realm
 from recollect.realms import config as configs
-from recollect.realms.live import New, Order, Ran
+from recollect.realms.live import New
+from recollect.realms.run import Order, Ran
 from recollect.realms.streams import Listener
 from recollect.store.live import LiveRow
 
@@ -50,7 +51,7 @@ def _prompt(given: Arguments) -> str:
         raise BadRequest("prompt must be a text that says something", field="prompt")
     if len(value) > said.LONGEST_PROMPT:
         raise BadRequest(f"prompt must be at most {said.LONGEST_PROMPT:,} characters", field="prompt")
-    return value
+    return whole(value)
 
 
 def _labels(value: Any) -> dict[str, str]:
@@ -58,9 +59,11 @@ def _labels(value: Any) -> dict[str, str]:
         return {}
     if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
         raise BadRequest("labels must be an object of strings", field="labels")
+    if not all(name.strip() for name in value) or any("\0" in part for label in value.items() for part in label):
+        raise BadRequest("labels must have names that say something, and no zero bytes", field="labels")
     if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
         raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
-    return value
+    return {whole(name): whole(label) for name, label in value.items()}
 
 
 def _command(given: Arguments, clock: Clock) -> list[str] | None:
@@ -69,6 +72,8 @@ def _command(given: Arguments, clock: Clock) -> list[str] | None:
         return None
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value) or not value[0]:
         raise BadRequest("command must be an array of strings: a program and its arguments", field="command")
+    if any(word != whole(word) or "\0" in word for word in value):
+        raise BadRequest("command cannot be run: all its words must be UTF-8, without zero bytes", field="command")
     if not clock.is_local:
         raise BadRequest("command is taken from callers on this machine only", field="command")
     return value
@@ -79,7 +84,7 @@ def _runner_name(given: Arguments, default: str) -> str:
     if value is None:
         return _runners.COMMAND if given.get("command") is not None and default == _runners.RECALL else default
     if not isinstance(value, str) or not value:
-        raise BadRequest("runner must be a string", field="runner")
+        raise BadRequest("runner must be a name", field="runner")
     return value
 
 
@@ -139,13 +144,14 @@ def create_session(realm: Realm, given: Any, clock: Clock) -> Answer:
     name = _runner_name(given, _default_runner(config.config))
     command = _command(given, clock)
     chosen = _runners.choose(realm, config.config, name, command)
+    folder = _folder(chosen.options)
     journey = journey_for(realm, given.get("user_id"), given.get("journey_id"))
     row = realm.live.create(
         New(
             labels=labels,
             runner=name,
             command=command,
-            folder=str(chosen.options.get("folder") or os.getcwd()),  # noqa: PTH109
+            folder=folder,
             generation=config.generation,
         )
     )
@@ -173,6 +179,14 @@ def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
 def _default_runner(config: dict[str, Any]) -> str:
     name = config.get("runner")
     return name if isinstance(name, str) else _runners.RECALL
+
+
+def _folder(options: dict[str, Any]) -> str:
+    """Where a session's agents work: as the realm's config says, else where we are."""
+    try:
+        return str(options.get("folder") or path_text(Path.cwd()))
+    except FileNotFoundError as reason:
+        raise ProviderFault("The folder that Recollect was started in is no longer there.") from reason
 
 
 def _order(chosen: _runners.Chosen, command: list[str] | None, prompt: str, config: configs.Config, clock: Clock) -> Order:
@@ -273,14 +287,18 @@ def list_sessions(realm: Realm, given: Any, clock: Clock) -> Answer:
 
 def listen(realm: Realm, session: str, heard: int | None, on_change: Callable[[], None]) -> Listener | Reply:
     """The events of a session's turns, to be read one by one; or why there are none."""
-    listeners: list[Listener] = []
+    try:
+        return realm.live.listen(session_key(realm, session), heard, on_change)
+    except RecollectError as reason:
+        return refused(reason)
 
-    def begin(realm: Realm, given: Any, clock: Clock) -> Answer:
-        listeners.append(realm.live.listen(session_key(realm, given), heard, on_change))
-        return {}
 
-    reply = replied(begin)(realm, session, Clock.now())
-    return listeners[0] if listeners else reply
+def is_present(realm: Realm, session: str) -> bool:
+    """Whether there may be turns of a session in the future."""
+    try:
+        return realm.live.is_present(session_key(realm, session))
+    except RecollectError:  # whoever reads its events is not told of that, but of the next turn
+        return True
 
 
 FAMILY = Family(

@@ -12,6 +12,8 @@ from recollect.errors import BadRequest, GenerationConflict, StoreFault
 from recollect.store.lock import CONFIGURING, in_turn
 
 FILE = "config.json"
+LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
+MOST_WRITES = 1 << 53  # which every program that reads JSON can count to
 Allowed = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
 
 
@@ -21,7 +23,25 @@ class Config(Struct, frozen=True):
 
 
 def read(folder: Path) -> Config:
-    """The config as it is. A file that is only an object of settings, as a person may write it, is of generation 0."""
+    """The config as it is. What a person wrote into the file is checked as what a caller writes."""
+    found = _written(folder)
+    try:
+        check(found.config)
+    except BadRequest as reason:
+        raise StoreFault(f"The config {folder / FILE} cannot be obeyed: {reason}.") from reason
+    return found
+
+
+def generation(folder: Path) -> int:
+    """How often the config was written; 0 where its file cannot say. A realm is shown and deleted whatever is in it."""
+    try:
+        return _written(folder).generation
+    except StoreFault:
+        return 0
+
+
+def _written(folder: Path) -> Config:
+    """What the file says. One that is only an object of settings, as a person may write it, is of generation 0."""
     path = folder / FILE
     try:
         document = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
@@ -29,12 +49,14 @@ def read(folder: Path) -> Config:
         return Config()
     except OSError as reason:
         raise StoreFault(f"The config {path} cannot be read: {reason.strerror}.") from reason
-    except msgspec.DecodeError as reason:
+    except (ValueError, RecursionError) as reason:
         raise StoreFault(f"The config {path} is no JSON object: {reason}.") from reason
-    config, generation = document.get("config"), document.get("generation", 0)
-    if document.keys() <= {"config", "generation"} and isinstance(config, dict) and type(generation) is int:
-        return Config(config, generation)
-    return Config(document)
+    config, writes = document.get("config"), document.get("generation", 0)
+    if not document.keys() <= {"config", "generation"} or not isinstance(config, dict) or type(writes) is not int:
+        return Config(document)
+    if not 0 <= writes < MOST_WRITES:
+        raise StoreFault(f"The config {path} cannot be obeyed: generation must be at least 0 and below {MOST_WRITES}.")
+    return Config(config, writes)
 
 
 def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: Allowed) -> Config:
@@ -66,8 +88,8 @@ def check(config: dict[str, Any]) -> None:
     """Refuse what could not be obeyed; what we do not know is somebody else's."""
     for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
         value = config.get(name)
-        if value is not None and (type(value) is not int or value < least):
-            raise BadRequest(f"{name} must be a number of milliseconds, {least} or more", field=name)
+        if value is not None and (type(value) is not int or not least <= value <= LONGEST_MS):
+            raise BadRequest(f"{name} must be milliseconds, at least {least} and at most {LONGEST_MS}", field=name)
     if not isinstance(config.get("runner", ""), str):
         raise BadRequest("runner must be the name of one", field="runner")
     runners = config.get("runners", {})
@@ -76,7 +98,7 @@ def check(config: dict[str, Any]) -> None:
 
 
 def _current(folder: Path, expected: int | None) -> Config:
-    current = read(folder)
+    current = _written(folder)
     if expected is not None and expected != current.generation:
         raise GenerationConflict(
             f"The config is of generation {current.generation}, not {expected}; nothing was written.",

@@ -6,14 +6,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.errors import NoSession, StoreFault
+from recollect.realms.count import counted
 from recollect.realms.lease import is_alive
 from recollect.realms.manifest import Backend
 from recollect.realms.turn import asked, bodies_of, notice, now_ms
+from recollect.redact import redact
 from recollect.runners._process import began, stop_group, stop_strays
 from recollect.store._database import file_at
-from recollect.store.live import Live, LiveRow, RunningRow, live_of
+from recollect.store.live import Live, LiveRow, Message, RunningRow, live_of
 from recollect.store.transcripts import Transcripts
 
+INTERRUPTED = "The turn was interrupted."
+ARCHIVED = "The session was archived while this turn ran."
 CRASHED = "The process that ran this turn ended without finishing it."
 
 
@@ -21,7 +25,7 @@ class Kept:
     """The database of a realm's live sessions, for all threads of a process, and the files beside it where there are any."""
 
     def __init__(self, folder: Path, backend: Backend, *, redact: bool) -> None:
-        self._folder = folder
+        self.folder = folder
         self._files = Transcripts(folder) if backend is Backend.JSONL else None
         self._redact = redact
         self._local = threading.local()
@@ -33,7 +37,7 @@ class Kept:
         """This thread's connection; a broken one is not kept."""
         live: Live | None = getattr(self._local, "live", None)
         if live is None or live.file != file_at(live.path):  # another file took its place
-            live = self._local.live = Live(self._folder)
+            live = self._local.live = Live(self.folder)
         self._level(live)
         try:
             yield live
@@ -54,7 +58,7 @@ class Kept:
 
     def changes(self) -> int:
         """Grows with whatever is committed here; 0 where nothing ever was."""
-        if not live_of(self._folder).exists() and (self._files is None or not self._files.are_there()):
+        if not live_of(self.folder).exists() and (self._files is None or not self._files.are_there()):
             return 0
         with self.opened() as live:
             return live.changes()
@@ -76,6 +80,13 @@ class Kept:
                 yield row
         if absent is not None:
             raise absent
+
+    def without_secrets(self, text: str) -> str:
+        return redact(text) if self._redact else text
+
+    def bodies(self, messages: list[Message]) -> list[bytes]:
+        """Messages as they are kept."""
+        return bodies_of(messages, redact=self._redact)
 
     # ---- inside a transaction
 
@@ -99,20 +110,36 @@ class Kept:
         running, row = live.running(session), live.session(session)
         if running is None or row is None:
             return
-        if row.archived_at is not None:  # its file has the verdict; whoever wrote it had no time left for the database
-            live.end(running)
-            return
+        if row.archived_at is not None:  # as its file says; whoever wrote that may have had no time left for the database
+            live.cancel(session)
         if is_alive(live, running.holder):
             return
-        live.end(running)
-        if row.turns < running.turn:  # else it was committed to its file, and only the database had no time left
-            row.updated_at = max(now_ms(), row.updated_at)
-            self.put(live, row, self.closed(row, running, "crash", CRASHED))
-        threading.Thread(target=_end_orphans, args=(running,)).start()  # which the process waits for before it ends
+        if row.turns >= running.turn:  # it was committed to its file, and only the database had no time left
+            live.end(running)
+        else:
+            self.close(live, row, running, "crash", CRASHED)
+        threading.Thread(target=end_orphans, args=(running,)).start()  # which the process waits for before it ends
 
-    def closed(self, row: LiveRow, running: RunningRow, kind: str, text: str) -> list[bytes]:
+    def close(self, live: Live, row: LiveRow, running: RunningRow, kind: str, text: str) -> None:
+        """Commit a turn that cannot do so itself: what was asked, and how it ended. To be called inside a transaction."""
+        live.end(running)
         row.turns += 1
-        return bodies_of([asked(running.prompt, running.began_at), notice(kind, text, now_ms())], redact=self._redact)
+        row.events = max(row.events, counted(self.folder, running.token))
+        row.updated_at = max(now_ms(), row.updated_at)
+        said = [asked(running.prompt, running.began_at), notice(kind, text, now_ms())]
+        self.put(live, row, self.bodies(said))
+
+    # ---- turns of other processes
+
+    def take_over(self, live: Live, running: RunningRow) -> None:
+        """End a turn that was cancelled and does not end."""
+        with live.transaction():
+            self.level_one(live, running.session)
+            row = live.session(running.session)
+            if row is None or not live.holds(running):
+                return
+            self.close(live, row, running, "interrupt", INTERRUPTED if row.archived_at is None else ARCHIVED)
+        end_orphans(running)
 
     def look_after(self, live: Live, session: bytes) -> None:
         """Close a turn that crashed, where there is one; a reader waits for nobody otherwise."""
@@ -122,8 +149,8 @@ class Kept:
                 self.settle(live, session)
 
 
-def _end_orphans(running: RunningRow) -> None:
-    """End what a process that crashed has left running."""
+def end_orphans(running: RunningRow) -> None:
+    """End what a process that crashed, or hangs, has left running."""
     pid, _, start = running.child.partition(":")
     if pid and start and began(int(pid)) == start:
         stop_group(int(pid))

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 from recollect.errors import StoreFault
@@ -37,12 +38,15 @@ def is_alive(live: Live, holder: str) -> bool:
     return lease.boot == boot() and steady_ms() - lease.beat < STALE_S * 1000
 
 
+@cache
 def boot() -> str:
     """Which start of the machine this is; empty where the system does not say."""
     try:
         return BOOT_ID.read_text("ascii").strip()
-    except OSError:
+    except FileNotFoundError:
         return ""
+    except OSError as reason:
+        raise StoreFault(f"Which start of the machine this is cannot be told: {reason.strerror}.") from reason
 
 
 def steady_ms() -> int:
@@ -59,12 +63,14 @@ class Lease(threading.Thread):
     def __init__(self, realm: Path, instance: str, surface: str) -> None:
         super().__init__(daemon=True, name="heart")
         self.holder = str(uuid7())
+        self.instance = instance
         self._row = LeaseRow(self.holder, instance, surface, os.getpid(), time.time_ns() // 1_000_000, boot(), steady_ms())
         self._realm = realm
         self._lock = live_of(realm).parent / _lock(self.holder)
         self._turns: dict[bytes, tuple[Cancel, Callable[[], bool]]] = {}
         self._left: list[RunningRow] = []  # turns that are over, though the database could not be told
         self._changed = threading.Condition()
+        self._leaving = False
         self._closing = False
         self._stack = ExitStack()
         self._stack.enter_context(exclusive(self._lock.parent, self._lock.name))
@@ -75,6 +81,7 @@ class Lease(threading.Thread):
                 live.beat(self._row)
         except BaseException:
             self._stack.close()
+            self._lock.unlink(missing_ok=True)
             raise
         self.start()
 
@@ -92,6 +99,8 @@ class Lease(threading.Thread):
         with self._changed:
             self._turns[token] = (cancel, is_unwanted)
             self._changed.notify_all()
+            if self._leaving:
+                _cancel_beside(cancel)
 
     def let_go(self, token: bytes) -> None:
         """A turn of ours is over, and what came of it is committed."""
@@ -106,16 +115,17 @@ class Lease(threading.Thread):
             self._changed.notify_all()
 
     def cancel(self, token: bytes) -> bool:
-        """End a turn at once, if it is one of ours."""
+        """End a turn, if it is one of ours; nobody waits here for a program that takes its time."""
         with self._changed:
             turn = self._turns.get(token)
         if turn is not None:
-            turn[0].set()
+            _cancel_beside(turn[0])
         return turn is not None
 
     def close(self) -> None:
         """Cancel what still runs, wait until it is committed, and give the lease back."""
         with self._changed:
+            self._leaving = True
             for cancel, _ in self._turns.values():
                 _cancel_beside(cancel)
             self._changed.wait_for(lambda: not self._turns, GONE_WITHIN_S)
@@ -195,8 +205,11 @@ class Lease(threading.Thread):
 
 
 def _cancel_beside(cancel: Cancel) -> None:
-    """In a thread: to end a program may take it longer than a beat."""
-    threading.Thread(target=cancel.set, daemon=True).start()
+    """In a thread, if one is to be had: to end a program may take it longer than a beat."""
+    try:
+        threading.Thread(target=cancel.set, daemon=True).start()
+    except RuntimeError:
+        cancel.set()
 
 
 def _sweep(live: Live) -> None:

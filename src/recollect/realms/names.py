@@ -15,13 +15,22 @@ UUID_SHAPED = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 def check_name(name: str) -> None:
     """Refuse what no realm may be called. What looks like a UUID could be taken for a session in `realm:session`."""
-    if NAME.fullmatch(name) is None:
-        raise BadSettings(
-            f"A realm is named with 1 to 64 letters, digits, dashes and underscores, and begins with a letter or digit: "
-            f"not {name!r}."
-        )
+    _check("A realm", name)
     if UUID_SHAPED.fullmatch(name):
         raise BadSettings(f"A realm cannot be named like a UUID, as {name!r} is.")
+
+
+def check_instance(name: str) -> None:
+    """Refuse what no instance may be called: it is shown, sent, and kept with every session."""
+    _check("An instance", name)
+
+
+def _check(what: str, name: str) -> None:
+    if NAME.fullmatch(name) is None:
+        raise BadSettings(
+            f"{what} is named with 1 to 64 letters, digits, dashes and underscores, and begins with a letter or digit: "
+            f"not {name!r}."
+        )
 
 
 def new_realm_name() -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from recollect.errors import Busy, StoreFault
+from recollect.errors import Busy
 from recollect.settings import Settings
 from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
@@ -55,8 +55,8 @@ class Publishing:
         try:
             wanted = self._changes()
             return wanted == 0 or self._level(wanted, within_s)
-        except StoreFault as fault:  # what is in the archive can be read nevertheless
-            log.warning("Live sessions could not be published: %s", fault)
+        except Exception as fault:  # noqa: BLE001 - what is in the archive can be read nevertheless
+            log.warning("Live sessions could not be published: %s", fault or type(fault).__name__)
             return False
 
     def _level(self, wanted: int, within_s: float) -> bool:
@@ -116,6 +116,6 @@ class Publishing:
             self.level(CLOSING_S)
             try:
                 distil(self._folder, self._settings, {}, lambda: self._closing)
-            except StoreFault as fault:
+            except Exception as fault:  # noqa: BLE001 - the next turn is published nevertheless
                 log.warning("What was said could not be distilled: %s", fault)
             self._pause.wait((time.monotonic() - began) * SHARE)

@@ -1,17 +1,18 @@
 """A realm opened for reading, by any number of threads. It mends its index, and says what a searcher should know of it."""
 
+import logging
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+from recollect import OURS
 from recollect.embed import Embedder, Unavailable, open_embedder
 from recollect.errors import Busy, StoreFault
 from recollect.index.engine import Unusable
@@ -35,8 +36,10 @@ PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
 CREATED_WITHIN = 5.0  # seconds that another process may take to make the archive we want to read
 
+log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Part = TypeVar("Part")
 
 
 class Condition(StrEnum):
@@ -57,6 +60,20 @@ WARNINGS = {
 }
 
 
+def built_once(build: "Callable[[Realm], Part]") -> "cached_property[Part]":
+    """A part of a realm that the first thread to ask builds for all: from Python 3.12 on, `cached_property` has no lock."""
+
+    @wraps(build)
+    def part(realm: "Realm") -> Part:
+        with realm._building:
+            if build.__name__ not in realm.__dict__:
+                realm.__dict__[build.__name__] = build(realm)
+            built: Part = realm.__dict__[build.__name__]
+            return built
+
+    return cached_property(part)
+
+
 class Realm:
     """A realm opened for reading, by any number of threads."""
 
@@ -66,6 +83,7 @@ class Realm:
         self.instance = instance or new_instance_name()
         self.settings = settings
         self.home = settings.home / "realms" / name  # its manifest and its config, however it is kept
+        self._building = threading.RLock()  # one part is built of others
         self._local = threading.local()
         self._has_memory = False  # once it was there, it must stay
         self._index: TextIndex | None = None
@@ -82,21 +100,29 @@ class Realm:
         manifest = read_manifest(self.home)
         return manifest.backend if manifest is not None else Backend.SQLITE
 
-    @cached_property
+    @built_once
     def folder(self) -> Path:
         """Where its archive, its indexes and its sessions lie; of a realm in memory, for as long as the process lives."""
         return passing_folder() if self.backend is Backend.MEMORY else self.home
 
-    @cached_property
+    @built_once
     def live(self) -> LiveSessions:
         """The sessions that are run here."""
         redact = self.settings.redact
         return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publishing.wake)
 
-    @cached_property
+    @built_once
     def publishing(self) -> Publishing:
         """Brings what is committed of live sessions into the archive."""
         return Publishing(self.folder, self.settings, lambda: self.live.changes())
+
+    def occupy(self, surface: str) -> None:
+        """From now on nobody takes the realm for unused. Where that cannot be said, it can be read nevertheless."""
+        self.live.surface = surface
+        try:
+            self.live.lease()
+        except StoreFault as fault:
+            log.warning("No session can be run in realm %s for now: %s", self.name, fault)
 
     def close(self) -> None:
         """End what runs in this realm by this process, and let everybody find what it came to."""
@@ -315,7 +341,7 @@ class Realm:
             or (self._healing is not None and self._healing.poll() is None)
         ):
             return
-        command = [sys.executable, "-m", "recollect", "rebuild", *options, "--quiet", "--realm", self.name]
+        command = [*OURS, "rebuild", *options, "--quiet", "--realm", self.name]
         environment = {**os.environ, "RECOLLECT_HOME": str(self.settings.home)}
         nowhere = subprocess.DEVNULL
         self._healing = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)

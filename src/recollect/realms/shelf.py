@@ -1,17 +1,25 @@
 """All realms of a state folder: which there are, and taking one away."""
 
+import logging
+import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.errors import Busy, NoRealm, StoreFault
+from recollect.errors import BadSettings, Busy, NoRealm, StoreFault
 from recollect.realms.lease import is_alive, is_anybody_here
 from recollect.realms.manifest import Manifest, Origin, read
+from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
 from recollect.store import archive_of
 from recollect.store.live import LeaseRow, Live, live_of
-from recollect.store.lock import DISTILLING, WRITING, is_held
+from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
+
+DOOMED = ".{}.deleted"  # no realm may be called so
+
+log = logging.getLogger(__name__)
 
 
 class Shelved(Struct, frozen=True):
@@ -22,10 +30,20 @@ class Shelved(Struct, frozen=True):
     manifest: Manifest | None
 
     def bytes(self) -> int:
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        """What its files hold. Somebody may be at work in it: a file that goes meanwhile counts for nothing."""
+        total = 0
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                with suppress(FileNotFoundError):
+                    total += Path(folder, name).stat().st_size
+        return total
 
     def is_in_use(self) -> bool:
-        return is_held(self.folder, WRITING) or is_held(self.folder, DISTILLING) or is_anybody_here(self.folder)
+        return is_held(self.folder, WRITING) or self.is_tended()
+
+    def is_tended(self) -> bool:
+        """Whether somebody is at work in it, but for writing logs into its archive."""
+        return is_held(self.folder, DISTILLING) or is_anybody_here(self.folder)
 
     def instances(self) -> list[LeaseRow]:
         """Who is at work in it."""
@@ -52,19 +70,35 @@ def _shelved(folder: Path) -> Shelved:
 
 
 def _is_realm(folder: Path) -> bool:
+    try:
+        check_name(folder.name)
+    except BadSettings:
+        return False
     return folder.is_dir() and (read(folder) is not None or archive_of(folder).exists())
 
 
 def delete(realm: Shelved) -> None:
-    """Take a realm away with all that is in it, unless somebody is writing in it."""
-    if realm.is_in_use():
-        raise Busy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
-    doomed = realm.folder.with_name(f".{realm.name}.deleted")
+    """Take a realm away with all that is in it, unless somebody is at work in it."""
+    in_use = Busy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
+    doomed = realm.folder.with_name(DOOMED.format(f"{realm.name}.{uuid7()}"))
     try:
-        realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
-        shutil.rmtree(doomed)
+        with exclusive(realm.folder):  # nobody begins to write between the look and the renaming
+            if realm.is_tended():
+                raise in_use
+            realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
+    except Busy:
+        raise in_use from None
     except OSError as reason:
         raise StoreFault(f"{realm.folder} cannot be deleted: {reason.strerror}.") from reason
+    sweep(realm.folder.parent)
+
+
+def sweep(realms: Path) -> None:
+    """Remove the files of deleted realms, also of those whose deleting was broken off."""
+    for doomed in realms.glob(DOOMED.format("*")):
+        shutil.rmtree(doomed, ignore_errors=True)  # another process may be at it too
+        if doomed.exists():
+            log.warning("Not all of %s could be removed; the next realm that is deleted takes it along.", doomed)
 
 
 def unused(settings: Settings) -> list[Shelved]:

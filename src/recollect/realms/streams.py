@@ -10,7 +10,11 @@ from msgspec import Struct
 
 Event = dict[str, Any]
 WAITING = 1_000  # events that a listener may be behind; text comes in pieces of up to 64 KB
+ENDS_WAITING = 100  # ends of turns that may wait beyond that: how a turn ended is told, whatever else is missing
+MOST_TOLD = 4 << 20  # characters of a turn that are kept for those who join late
+FINISHED = 8  # turns that are kept for those whose connection broke off near the end
 TRUNCATED = "stream_truncated"
+ENDS = frozenset({"turn_completed", "turn_failed", "turn_interrupted"})
 
 
 def truncated(session: str, dropped: int) -> Event:
@@ -44,7 +48,12 @@ class Listener:
     def feed(self, event: Event) -> None:
         with self._changed:
             self._session = event["session_id"]
-            if self._dropped or len(self._events) >= self._most:
+            if event["type"] in ENDS and len(self._events) < self._most + ENDS_WAITING:
+                if self._dropped:
+                    self._events.append(truncated(self._session, self._dropped))
+                    self._dropped = 0
+                self._events.append(event)
+            elif self._dropped or len(self._events) >= self._most:
                 self._dropped += 1
             else:
                 self._events.append(event)
@@ -90,10 +99,34 @@ class Listener:
 
 
 class Told(Struct):
-    """What was told of a turn so far, for those who join late; of a long one, only its beginning."""
+    """What was told of a turn so far, for those who join late; of a long one, its beginning, and how it ended."""
 
-    events: list[Event]
+    events: list[Event] = []
     more: int = 0
+    length: int = 0
+    end: Event | None = None
+
+    def add(self, event: Event) -> None:
+        if event["type"] in ENDS:
+            self.end = event
+        elif self.more or len(self.events) >= WAITING or self.length >= MOST_TOLD:
+            self.more += 1
+        else:
+            self.events.append(event)
+            self.length += len(event.get("delta", ""))
+
+    def again(self, listener: Listener, heard: int, most: int) -> None:
+        """Tell what came after the event with this number."""
+        fresh = [event for event in self.events if event["sequence"] > heard]
+        for event in fresh[:most]:
+            listener.feed(event)
+        listener.miss(len(fresh[most:]) + self.more)
+        if self.end is not None and self.end["sequence"] > heard:
+            listener.feed(self.end)
+
+    def begun(self) -> int:
+        """The number of the last event before this turn."""
+        return int(self.events[0]["sequence"]) - 1
 
 
 class Streams:
@@ -103,6 +136,7 @@ class Streams:
         self._changing = threading.Lock()
         self._listeners: dict[str, list[Listener]] = {}
         self._running: dict[str, Told] = {}
+        self._finished: dict[str, Told] = {}
         self._last: dict[str, int] = {}  # the sequence of the last event of each session that ran here
 
     def listen(
@@ -117,14 +151,17 @@ class Streams:
         """Join. Who comes back says up to which event it has `heard`, and is told how many of the `committed` it missed."""
         listener = Listener(session, waiting, on_change, lambda one: self._leave(session, one))
         with self._changing:
-            told = self._running.get(session, Told([]))
-            begun = told.events[0]["sequence"] - 1 if told.events else max(committed, self._last.get(session, 0))
+            newest = max(committed, self._last.get(session, 0))
+            if heard is not None and heard > newest:
+                heard = None  # by a count that is not ours
+            told = self._running.get(session) or (self._finished.get(session) if heard is not None else None)
+            if told is not None and not told.events:
+                told = None
+            begun = told.begun() if told is not None else newest
             if heard is not None and heard < begun:
                 listener.feed(truncated(session, begun - heard))
-            fresh = [event for event in told.events if heard is None or event["sequence"] > heard]
-            for event in fresh[:waiting]:
-                listener.feed(event)
-            listener.miss(len(fresh[waiting:]) + told.more)
+            if told is not None:
+                told.again(listener, begun if heard is None else heard, waiting)
             self._listeners.setdefault(session, []).append(listener)
         return listener
 
@@ -136,16 +173,14 @@ class Streams:
 
     def begin(self, session: str) -> None:
         with self._changing:
-            self._running[session] = Told([])
+            self._finished.pop(session, None)
+            self._running[session] = Told()
 
     def tell(self, session: str, event: Event) -> None:
         with self._changing:
             self._last[session] = event["sequence"]
             if (told := self._running.get(session)) is not None:
-                if len(told.events) < WAITING:
-                    told.events.append(event)
-                else:
-                    told.more += 1
+                told.add(event)
             for listener in self._listeners.get(session, ()):
                 listener.feed(event)
 
@@ -156,11 +191,15 @@ class Streams:
 
     def finish(self, session: str) -> None:
         with self._changing:
-            self._running.pop(session, None)
+            if (told := self._running.pop(session, None)) is not None:
+                self._finished[session] = told
+            while len(self._finished) > FINISHED:
+                del self._finished[next(iter(self._finished))]
 
     def end(self, session: str) -> None:
         """The session is over: nothing more will be told of it."""
         with self._changing:
             listeners = self._listeners.pop(session, [])
+            self._finished.pop(session, None)
         for listener in listeners:
             listener.end()

@@ -69,13 +69,14 @@ class Turn:
 
     def take(self, output: Output) -> None:
         match output:
-            case Said(text):
-                self._say("text", text)
+            case Said(text, quoted):
+                self._say("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
             case Thought(text):
                 self._say("reasoning", text)
                 self.emit("reasoning_delta", delta=text)
             case Called(identity, name, given):
+                self._grow(_length(given))
                 self.tool_calls += 1
                 self._settle()
                 self._blocks().append({"type": "tool_use", "id": identity, "name": name, "input": given})
@@ -94,10 +95,10 @@ class Turn:
     # ---- what it came to
 
     def text(self) -> str:
-        """The answer: what was said after the last tool."""
+        """The answer: what was said last, which may be before the last tool was called."""
         self._settle()
-        last = self._messages[-1]
-        return str(last["content"]) if last["role"] == "assistant" else ""
+        said = (message["content"] for message in reversed(self._messages) if message["role"] == "assistant")
+        return next(filter(None, said), "")
 
     def usage(self) -> dict[str, Any]:
         """Tokens, as the agent tells them; else by the length of what was said."""
@@ -121,12 +122,12 @@ class Turn:
 
     # ---- messages
 
-    def _say(self, noun: str, text: str) -> None:
+    def _say(self, noun: str, text: str, **more: Any) -> None:
         self._grow(len(text))
         blocks = self._blocks()
         if not blocks or blocks[-1]["type"] != noun:
             self._settle()
-            blocks.append({"type": noun, "text": ""})
+            blocks.append({"type": noun, "text": "", **more})
         self._pieces.append(text)
 
     def _grow(self, more: int) -> None:
@@ -159,6 +160,14 @@ class Turn:
             last["content"] = "".join(block["text"] for block in last["blocks"] if block["type"] == "text")
         elif last["role"] == "tool_results":
             last["content"] = "\n".join(result["content"] for result in last["results"])
+
+
+def _length(given: Any) -> int:
+    """How long what a tool is given would be as text; what can be no text is refused when it is to be kept."""
+    try:
+        return len(msgspec.json.encode(given))
+    except (RecursionError, UnicodeError):
+        return 0
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:

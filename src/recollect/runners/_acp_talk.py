@@ -2,6 +2,7 @@
 
 import asyncio
 import subprocess
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -29,8 +30,10 @@ from pydantic import BaseModel, ValidationError
 
 from recollect import __version__
 from recollect.errors import AgentFault, ProviderFault, RecollectError
+from recollect.model import whole
 from recollect.runners._acp_updates import Updates, spent
 from recollect.runners._acp_wire import DEAF, MUTE, Wire
+from recollect.runners._process import ending, sentence
 from recollect.runners._runner import Assignment, Ended, Kept, Output, Spent
 
 CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
@@ -121,12 +124,11 @@ class Talk:
             other = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
             raise ProviderFault(f"{other}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
         known = self._given.state.get("acp_session")
-        prompt = _clean(self._given.prompt)
         if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load(known):
-            return known, prompt
+            return known, whole(self._given.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._ask("session_new", new, NewSessionResponse)).session_id
-        return session, _earlier(self._given.history()) + prompt
+        return session, whole(_earlier(self._given.history()) + self._given.prompt)
 
     async def _load(self, session: str) -> bool:
         """Whether the agent still has the session. One that does not says so by an error."""
@@ -162,10 +164,10 @@ class Talk:
         """Why there is nobody to talk to any more: by how the agent ended where it did, else by what it did."""
         did = self._wire.broken
         said = await self._wire.last_words() if did in (DEAF, MUTE) else self._wire.details()
-        code, last = said.get("exit_code"), said["stderr"].strip().splitlines()
+        code = said.get("exit_code")
         if code is not None and did in (DEAF, MUTE):
-            did = f"was ended by signal {-code}" if code < 0 else f"exited with code {code} in the middle of a turn"
-        return AgentFault(f"{self._program} {did}{f': {last[-1]}' if last else '.'}", **said)
+            did = ending(code) + (" in the middle of a turn" if code >= 0 else "")
+        return AgentFault(sentence(self._given.command[0], did, said["stderr"]), **said)
 
     async def _asked(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
         """What the agent wants of us. It was told that we have no files and no terminals for it."""
@@ -201,15 +203,17 @@ class Talk:
             self.outputs.put_nowait(output)
 
 
-def _earlier(messages: list[dict[str, Any]]) -> str:
-    """What was said before, for an agent that does not know it: the end of it, where there is much."""
-    if not messages:
+def _earlier(messages: Iterable[dict[str, Any]]) -> str:
+    """What was said before, newest first, for an agent that does not know it: the end of it, where there is much."""
+    parts: list[str] = []
+    length = 0
+    for message in messages:
+        parts.append(f"{WHO.get(message['role'], message['role'])}: {message['content']}")
+        length += len(parts[-1])
+        if length > EARLIER:
+            break
+    if not parts:
         return ""
-    said = "\n\n".join(f"{WHO.get(message['role'], message['role'])}: {message['content']}" for message in messages)
+    said = "\n\n".join(reversed(parts))
     cut = "[...] " if len(said) > EARLIER else ""
-    return f"Earlier in this conversation:\n\n{cut}{_clean(said[-EARLIER:])}\n\nNow:\n\n"
-
-
-def _clean(text: str) -> str:
-    """Text without half characters, which no JSON may hold."""
-    return text.encode("utf-8", "replace").decode()
+    return f"Earlier in this conversation:\n\n{cut}{said[-EARLIER:]}\n\nNow:\n\n"

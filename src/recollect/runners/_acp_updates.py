@@ -30,6 +30,7 @@ from acp.schema import Usage as Reported
 
 from recollect.model import Usage
 from recollect.runners._runner import Called, Output, Returned, Said, Thought
+from recollect.sources._values import bounded
 
 URI = 200  # characters of an address that are shown: some hold a whole file
 
@@ -114,10 +115,11 @@ class Updates:
 
 def spent(usage: Reported) -> Usage:
     """Ours counts what was reasoned among what came out; of theirs, the sum tells whether it does too."""
-    reasoned, read, written = usage.thought_tokens or 0, usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
-    is_apart = usage.total_tokens >= usage.input_tokens + usage.output_tokens + reasoned + read + written
-    output = usage.output_tokens + (reasoned if is_apart else 0)
-    return Usage(input=usage.input_tokens, output=output, cache_read=read, cache_write=written, reasoning=reasoned)
+    taken, given, reasoned = map(bounded, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
+    read, written = bounded(usage.cached_read_tokens), bounded(usage.cached_write_tokens)
+    is_apart = usage.total_tokens >= taken + given + reasoned + read + written
+    output = given + (reasoned if is_apart else 0)
+    return Usage(input=taken, output=output, cache_read=read, cache_write=written, reasoning=reasoned)
 
 
 def _called(call: _Call) -> Called:

@@ -10,8 +10,9 @@ import subprocess
 from contextlib import suppress
 from typing import Any
 
+from recollect.runners._process import COMPLAINT
+
 LINE = 50_000_000  # bytes of one message: a few images
-COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 SHOWN = 200  # characters of a line that is shown because it is no message
 UNREAD = 1_000  # answers that an agent may leave unread while it asks on
 DRAIN_S = 0.3  # seconds that what a finished agent left in its pipes may take; its children may hold them open for ever

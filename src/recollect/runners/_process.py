@@ -4,35 +4,86 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from recollect.errors import BadRequest, ProviderFault
+from recollect.model import path_text
+from recollect.runners._runner import Assignment
+from recollect.settings import TOKEN
 
 GRACE_S = 2.0  # seconds between asking a program to end and ending it
 STRAY_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
 MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
+COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 STEP_S = 0.02
 PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
 BEGAN = 19  # and when, in ticks since the machine started
 
 
-def start(command: Sequence[str], folder: Path, mark: str = "", **more: Any) -> "subprocess.Popen[bytes]":
+@contextmanager
+def running(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
+    """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started."""
+    process = _start(given)
+    try:
+        given.started(process.pid)
+        yield process
+    finally:
+        stop(process)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _start(given: Assignment) -> "subprocess.Popen[bytes]":
     """Begin a program, or say why not. Nothing of it reaches our own terminal."""
+    command, folder, pipe = given.command, given.folder, subprocess.PIPE
     if not command:
         raise BadRequest("this runner needs a command: a program and its arguments", field="command")
-    environment = {**os.environ, MARK: mark} if mark else None
     try:
-        return subprocess.Popen(command, cwd=folder, start_new_session=True, env=environment, **more)
+        return subprocess.Popen(
+            command,
+            cwd=_real(folder),
+            env=_environment(given.mark),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+        )
     except FileNotFoundError as reason:
-        missing = f"The folder {folder} is not there." if not folder.is_dir() else f"There is no program {command[0]!r}."
+        missing = f"There is no program {command[0]!r}." if _real(folder).is_dir() else f"The folder {folder} is not there."
         raise ProviderFault(missing, command=list(command)) from reason
     except OSError as reason:
         raise ProviderFault(f"{command[0]!r} cannot be run: {reason.strerror or reason}.", command=list(command)) from reason
     except ValueError as reason:  # a zero byte inside
         raise BadRequest(f"command cannot be run: {reason}", field="command") from reason
+
+
+def _environment(mark: str) -> dict[str, str]:
+    """Ours, with the turn's mark and without what opens our own server: an agent is none of its callers."""
+    ours = {name: value for name, value in os.environ.items() if name != TOKEN}
+    return {**ours, MARK: mark} if mark else ours
+
+
+def _real(folder: Path) -> Path:
+    """A folder whose name is not UTF-8 is kept as text that only resembles it. We know it again where we stand in it."""
+    with suppress(FileNotFoundError):  # where we stood is gone
+        here = Path.cwd()
+        return here if path_text(here) == str(folder) else folder
+    return folder
+
+
+def ending(code: int) -> str:
+    """How a program ended, by its exit code."""
+    return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
+
+
+def sentence(program: str, did: str, complaint: str) -> str:
+    """What a program did, with the last line of what it complained of."""
+    *_, last = ["", *complaint.strip().splitlines()]
+    shown = "".join(sign for sign in last if sign.isprintable())  # no colours, no bells
+    return f"{program!r} {did}{f': {shown}' if shown else '.'}"
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:

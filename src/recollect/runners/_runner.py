@@ -1,7 +1,7 @@
 """What a runner is given and what it gives."""
 
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,9 +12,10 @@ from recollect.model import Usage
 
 
 class Said(Struct, frozen=True):
-    """A piece of the answer, as long or as short as it came."""
+    """A piece of the answer, as long or as short as it came. What is `quoted` was said elsewhere, and is found there."""
 
     text: str
+    quoted: bool = False
 
 
 class Thought(Struct, frozen=True):
@@ -106,9 +107,9 @@ class Assignment(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()  # a program and its arguments
     options: dict[str, Any] = {}  # more that the realm's config says of this runner
     state: dict[str, Any] = {}  # what the runner `Kept` in the turn before
-    history: Callable[[], list[dict[str, Any]]] = list  # the committed messages so far, oldest first
+    history: Callable[[], Iterable[dict[str, Any]]] = tuple  # the committed messages so far, newest first
     started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
-    mark: str = ""  # of this turn, for the environment of what it starts: `start` takes it
+    mark: str = ""  # of this turn, for the environment of what it starts: `running` puts it there
 
 
 Runner: TypeAlias = Callable[[Assignment], Generator[Output, None, None]]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.errors import AgentFault, BadRequest, ProviderFault
-from recollect.runners._process import start, stop
+from recollect.runners._process import running, stop
 from recollect.runners._runner import Assignment, Output
 
 if TYPE_CHECKING:
@@ -34,16 +34,8 @@ def run(given: Assignment, start_s: float = START_S) -> Generator[Output, None, 
         raise ProviderFault('This runner needs more: pip install "recollect[acp]"', missing=reason.name) from reason
     if given.cancel.is_set():
         return
-    pipe = subprocess.PIPE
-    process = start(given.command, given.folder, given.mark, stdin=pipe, stdout=pipe, stderr=pipe)
-    try:
-        given.started(process.pid)
+    with running(given) as process:
         yield from _outputs(given, process, Talk(given, process, policy, start_s))
-    finally:
-        stop(process)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
 
 
 def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "Talk") -> Iterator[Output]:

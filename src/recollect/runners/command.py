@@ -9,11 +9,10 @@ import time
 from collections.abc import Generator, Iterator
 
 from recollect.errors import AgentFault
-from recollect.runners._process import start, stop
+from recollect.runners._process import COMPLAINT, ending, running, sentence, stop
 from recollect.runners._runner import Assignment, Output, Said
 
 CHUNK = 65_536  # bytes of an answer that are passed on at once
-COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 DRAIN_S = 0.3  # seconds that what a finished program left in its pipes may take; its children may hold them open for ever
 LAST_S = 2.0  # seconds after which nothing more is heard of them, however much they write
 POLL_S = 0.05  # seconds between two looks at a program, where the system cannot tell of its end
@@ -21,27 +20,13 @@ POLL_S = 0.05  # seconds between two looks at a program, where the system cannot
 
 def run(given: Assignment) -> Generator[Output, None, None]:
     """The program's output as it comes. It is ended with all that it started when the turn is cancelled."""
-    pipe = subprocess.PIPE
-    process = start(given.command, given.folder, given.mark, stdin=pipe, stdout=pipe, stderr=pipe)
-    try:
-        given.started(process.pid)
-        with given.cancel.calling(lambda: stop(process)):
-            talk = _Talk(process, given.prompt.encode("utf-8", "replace"))
-            yield from (Said(text) for text in talk.answers() if text)
-            code = process.wait()
-    finally:
-        stop(process)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+    with running(given) as process, given.cancel.calling(lambda: stop(process)):
+        talk = _Talk(process, given.prompt.encode("utf-8", "replace"))
+        yield from (Said(text) for text in talk.answers() if text)
+        code = process.wait()
     if code != 0 and not given.cancel.is_set():
-        raise AgentFault(_sentence(given.command[0], code, talk.complaint()), exit_code=code, stderr=talk.complaint())
-
-
-def _sentence(program: str, code: int, complaint: str) -> str:
-    ended = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
-    last = complaint.strip().splitlines()
-    return f"{program!r} {ended}{f': {last[-1]}' if last else '.'}"
+        complaint = talk.complaint()
+        raise AgentFault(sentence(given.command[0], ending(code), complaint), exit_code=code, stderr=complaint)
 
 
 class _Talk:

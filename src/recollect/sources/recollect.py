@@ -14,7 +14,7 @@ from recollect.model import LIVE, UUID, About, Entry, Kind, Noise, Opens, Record
 from recollect.sources._container import Line
 from recollect.sources._head import Head
 from recollect.sources._source import Lines, Memory, Source
-from recollect.sources._values import instant
+from recollect.sources._values import bounded, instant
 
 STOPS = {"interrupt": Stop.INTERRUPT, "crash": Stop.CRASH, "error": Stop.CRASH}
 STATES = ("session", "turn")
@@ -28,6 +28,7 @@ class Block(Struct):
     id: str = ""
     name: str = ""
     input: Any = None
+    quoted: bool = False
 
 
 class Result(Struct):
@@ -118,7 +119,7 @@ def _answer(record: Any, message: Message) -> Iterator[Record]:
     for block in message.blocks:
         match block.type:
             case "text":
-                yield record(Kind.ASSISTANT_RESPONSE, block.text)
+                yield record(Kind.ASSISTANT_RESPONSE, block.text, own=block.quoted)
             case "reasoning":
                 yield record(Kind.REASONING, block.text)
             case "tool_use":
@@ -132,9 +133,8 @@ def _usage(told: Tokens | None) -> Usage | None:
     """What an agent told; an estimate of ours is no evidence."""
     if told is None or told.estimated:
         return None
-    return Usage(
-        told.input_tokens, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens, told.reasoning_tokens
-    )
+    counts = (told.input_tokens, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens, told.reasoning_tokens)
+    return Usage(*map(bounded, counts))
 
 
 FORMAT = Lines(endings=(".jsonl",), recognises=recognises, shape=Message, begin=begin, read=read)

@@ -6,6 +6,7 @@ archive for minutes. Every question of who may do what is decided inside one tra
 
 import threading
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,7 +210,8 @@ class Live(Database):
     def begin(self, turn: RunningRow) -> None:
         """Take the one place that a session has for a turn. To be called inside a transaction."""
         if self.running(turn.session) is not None:
-            raise SessionBusy("A turn of this session is running; interrupt it, or wait for its end.")
+            name = str(uuid.UUID(bytes=turn.session))
+            raise SessionBusy("A turn of this session is running; interrupt it, or wait for its end.", session_id=name)
         marks = ", ".join("?" * len(RunningRow.__struct_fields__))
         self._rows(f"INSERT INTO running ({RUNNING}) VALUES ({marks})", msgspec.structs.astuple(turn))
 

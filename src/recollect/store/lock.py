@@ -67,11 +67,13 @@ def _take(handle: int) -> None:
 
 
 def is_held(realm: Path, work: str = WRITING) -> bool:
-    """Whether some process is at this work in the realm right now."""
+    """Whether some process is at this work in the realm right now. Who cannot find out must not take it for free."""
     try:
-        handle = os.open(realm / work, os.O_RDWR)
-    except OSError:
+        handle = os.open(realm / work, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as reason:
+        raise StoreFault(f"Whether somebody is at work in {realm} cannot be told: {reason.strerror}.") from reason
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

@@ -5,8 +5,8 @@ import os
 import socket
 
 from recollect.errors import BadSettings, Busy
+from recollect.settings import TOKEN
 
-TOKEN = "RECOLLECT_TOKEN"  # in the environment, where a list of processes does not show it
 SHORTEST_TOKEN = 16  # characters: less can be guessed
 WAITING = 128  # that want to connect
 

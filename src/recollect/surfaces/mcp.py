@@ -8,7 +8,6 @@ with `isError` as its family has it; a JSON-RPC error is only for what is no pro
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,6 +32,7 @@ SHORT = 80  # characters of such a notice
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
+PROGRESS = "notifications/progress"
 
 SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
 CAPABILITIES = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
@@ -47,6 +47,11 @@ class RpcError(Exception):
         self.code = code
         self.data = data
 
+    def answer(self, identity: str | int | float | None = None) -> Message:
+        """The message that says so, to the request of this id; to what had none that could be read, without."""
+        data = {"data": self.data} if self.data is not None else {}
+        return {"jsonrpc": "2.0", "id": identity, "error": {"code": self.code, "message": str(self), **data}}
+
 
 class Call(Struct):
     """A request under way."""
@@ -57,7 +62,7 @@ class Call(Struct):
 
 
 class McpServer:
-    """Answers messages. `send` may be called from several threads and must write one message at a time."""
+    """Answers messages. `send` may be called from several threads; it neither waits for who reads nor raises."""
 
     def __init__(self, realm: Realm, offer: Offer, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
         """`running`: the calls of this client that are under way, where messages of one client come by several servers."""
@@ -134,10 +139,7 @@ class McpServer:
             self.send({"jsonrpc": "2.0", "id": call.id, "result": result})
 
     def _refuse(self, identity: str | int | None, error: RpcError) -> None:
-        body: Message = {"code": error.code, "message": str(error)}
-        if error.data is not None:
-            body["data"] = error.data
-        self.send({"jsonrpc": "2.0", "id": identity, "error": body})
+        self.send(error.answer(identity))
 
     # ---- methods
 
@@ -226,7 +228,7 @@ class Progress:
     def say(self, done: float, message: str) -> None:
         if isinstance(self._token, str | int):
             params = {"progressToken": self._token, "progress": done, "total": 1, "message": message}
-            self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+            self._send({"jsonrpc": "2.0", "method": PROGRESS, "params": params})
 
     def tell(self, event: Message) -> None:
         """An event of the turn that the call runs. How many there will be nobody knows, so each is worth less."""
@@ -234,8 +236,7 @@ class Progress:
             return
         self._again_at = time.monotonic() + BREATH_S
         self._events += 1
-        with suppress(BrokenPipeError, ValueError):  # the client is gone, which must not break the turn
-            self.say(self._events / (self._events + 1), _short(event))
+        self.say(self._events / (self._events + 1), _short(event))
 
 
 def _short(event: Message) -> str:
@@ -273,7 +274,3 @@ def tool_of(operation: Operation) -> Message:
 def _prompt(prompt: Prompt) -> Message:
     arguments = [{"name": name, "description": told, "required": True} for name, told in prompt.arguments.items()]
     return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
-
-
-def encode(message: Message) -> bytes:
-    return msgspec.json.encode(message)

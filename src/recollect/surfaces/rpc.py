@@ -21,7 +21,7 @@ from recollect.realms import Realm
 from recollect.surfaces._json import decoded
 from recollect.surfaces._lines import TOO_LONG
 from recollect.surfaces._numbers import FAILED, numbers
-from recollect.surfaces._rpc_outbox import Outbox, encoded
+from recollect.surfaces._outbox import Outbox, line_of
 from recollect.surfaces._work import Job, Work
 from recollect.surfaces.mcp import (
     INTERNAL,
@@ -174,17 +174,14 @@ class RpcConnection:
 
     def _answer(self, request: Request, result: Any) -> None:
         if not request.is_notification:
-            self._outbox.answer(encoded({"jsonrpc": "2.0", "id": request.id, "result": result}))
+            self._outbox.answer(line_of({"jsonrpc": "2.0", "id": request.id, "result": result}))
 
     def _fail(self, request: Request, error: RpcError) -> None:
         if not request.is_notification:
             self._refuse(request.id, error)
 
     def _refuse(self, identity: Id, error: RpcError) -> None:
-        body: Message = {"code": error.code, "message": str(error)}
-        if error.data is not None:
-            body["data"] = error.data
-        self._outbox.answer(encoded({"jsonrpc": "2.0", "id": identity, "error": body}))
+        self._outbox.answer(line_of(error.answer(identity)))
 
 
 # ---- from a line to a request

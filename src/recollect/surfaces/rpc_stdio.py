@@ -1,18 +1,17 @@
 """JSON-RPC over standard input and output: one message a line."""
 
-import os
 from typing import BinaryIO
 
 from recollect.realms import Realm
 from recollect.surfaces._lines import heard, lines
-from recollect.surfaces._rpc_outbox import Outbox
+from recollect.surfaces._outbox import Outbox, write_all
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import RpcConnection
 
 
 def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer until the client closes its end; then what is quick is still answered, and turns are interrupted."""
-    work, outbox = Work(), Outbox(lambda line: _write(stdout.fileno(), line))
+    work, outbox = Work(), Outbox(lambda line: write_all(stdout.fileno(), line))
     connection = RpcConnection(realm, work, outbox)
     try:
         for line in lines(lambda: heard(stdin.fileno())):
@@ -20,10 +19,3 @@ def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
     finally:
         work.finish()
         outbox.close()
-
-
-def _write(descriptor: int, line: bytes) -> None:
-    """All of it. Not by a buffered stream: one that a reader never reads from could not be let go of at the end."""
-    left = memoryview(line)
-    while left:
-        left = left[os.write(descriptor, left) :]

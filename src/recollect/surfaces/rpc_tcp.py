@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from recollect.errors import BadSettings
 from recollect.realms import Realm
 from recollect.surfaces._lines import lines
+from recollect.surfaces._outbox import DRAIN_S, Outbox
 from recollect.surfaces._port import address_of, bound, is_loopback, token
-from recollect.surfaces._rpc_outbox import DRAIN_S, Outbox
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import RpcConnection
 
@@ -91,20 +91,31 @@ class RpcListener:
                 connected.close()
                 return
             self._served[thread] = connected
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system gives no more threads: those who are connected go on
+            self._let_go(connected, thread)
 
     def _serve(self, connected: socket.socket) -> None:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        outbox = Outbox(connected.sendall)
+        thread = threading.current_thread()
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            outbox = Outbox(connected.sendall)
+        except (OSError, RuntimeError):  # it is gone already, or the system gives no more threads
+            self._let_go(connected, thread)
+            return
         try:
             self._talk(connected, outbox)
         finally:
             outbox.drop()
-            with suppress(OSError):
-                connected.shutdown(socket.SHUT_RDWR)
-            connected.close()
-            with self._changing:
-                del self._served[threading.current_thread()]
+            self._let_go(connected, thread)
+
+    def _let_go(self, connected: socket.socket, thread: threading.Thread) -> None:
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+        connected.close()
+        with self._changing:
+            del self._served[thread]
 
     def _talk(self, connected: socket.socket, outbox: Outbox) -> None:
         connection = RpcConnection(self._realm, self._work, outbox, self._token)

@@ -45,7 +45,7 @@ let told = "";
 for await (const event of deferred.stream("streamed", { command: ["cat"] })) told += deltaOf(event);
 
 const journey = await client.journey();
-const { document_id } = await journey.addDocument({ type: "note", title: "a" });
+const { document_id } = await journey.addDocument({ documentType: "note", title: "a" });
 const [row] = await journey.documents();
 const whole = await journey.document(row!.document_id); // every field of a row is there
 const entries: TimelineEntry[] = await journey.timeline();

@@ -9,7 +9,8 @@ from typing import NoReturn
 import click
 
 from recollect import __version__
-from recollect.errors import RecollectError
+from recollect.errors import BadRequest, RecollectError, StoreFault
+from recollect.model import whole
 from recollect.surfaces._numbers import numbers_of
 
 PRIVATE = 0o077  # what we write is nobody else's to read
@@ -39,6 +40,7 @@ COMMANDS = {
     "rebuild": "recollect.surfaces.cli.rebuild",
     "distil": "recollect.surfaces.cli.distil",
 }
+SESSIONS = {"run", "session", "realm", "config", "serve", "rpc"}  # commands of that family, whose errors are bare
 
 
 class Commands(click.Group):
@@ -79,27 +81,38 @@ def main() -> None:
         sys.exit(0)
     except click.ClickException as error:
         if _for_programs():
-            _fail("invalid_request", error.format_message(), {}, error.exit_code)
+            _fail(BadRequest(error.format_message()), "invalid_request", error.exit_code)
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(130)
     except RecollectError as error:
-        _fail(error.kind, str(error), error.details, numbers_of(error.kind).exit)
+        _fail(error, error.kind, numbers_of(error.kind).exit)
     except BrokenPipeError:  # whoever read us has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        _fail("store fault", f"{error.filename or 'The system'}: {error.strerror or error}", {}, 1)
+        fault = StoreFault(f"{error.filename or 'The system'}: {error.strerror or error}")
+        _fail(fault, fault.kind, numbers_of(fault.kind).exit)
 
 
 def _for_programs() -> bool:
     return "--json" in sys.argv
 
 
-def _fail(code: str, message: str, details: dict[str, object], exit_code: int) -> NoReturn:
+def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
     if _for_programs():
-        click.echo(json.dumps({"error": {"code": code, "message": message, "details": details}}))
+        click.echo(_told(error, code))
     else:
-        click.echo(f"recollect: {message}", err=True)
+        click.echo(f"recollect: {error}", err=True)
     sys.exit(exit_code)
+
+
+def _told(error: RecollectError, code: str) -> str:
+    """An error for programs: as the sessions family says it where the command is one of its own, else by this code."""
+    error.args = (whole(str(error)),)  # it may name what was given, or a path
+    if sys.argv[1] not in SESSIONS:
+        return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
+    from recollect.operations._sessions_envelope import refused  # heavy: a cheap command stays cheap
+
+    return refused(error).text

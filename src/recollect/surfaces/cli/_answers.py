@@ -9,9 +9,11 @@ from typing import Any
 import click
 import msgspec
 
+from recollect.model import whole
 from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.realms import Realm
 from recollect.surfaces._numbers import numbers
+from recollect.surfaces.cli._draw import plain
 from recollect.surfaces.cli._realm import chosen_realm
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
@@ -27,7 +29,8 @@ def ask(
     realm: Realm | dict[str, Any],
 ) -> None:
     """Ask a realm, or the one that some options mean, with what was given, and print the answer."""
-    given = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: whole(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    given = {name: value for name, value in given.items() if value is not None}
     asked = realm if isinstance(realm, Realm) else chosen_realm(**realm)
     reply = OPERATIONS[operation].run(asked, given, Clock.now())
     deliver(reply, as_json=as_json, show=show)
@@ -35,7 +38,7 @@ def ask(
 
 def located(realm: Realm, session: str, *, as_json: bool) -> str:
     """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
-    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(session)}, Clock.now())
+    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(whole(session))}, Clock.now())
     if reply.is_error:
         deliver(reply, as_json=as_json, show=lambda answer: None)
     return str(msgspec.json.decode(reply.text)["session_id"])
@@ -54,7 +57,7 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None
     if as_json:
         click.echo(reply.text)
     elif error is not None:
-        click.echo(f"recollect: {error['message']}", err=True)
+        click.echo(f"recollect: {plain(error['message'])}", err=True)
     else:
         for warning in answer.get("warnings") or ():
             click.echo(f"! {warning}", err=True)

@@ -7,18 +7,33 @@ from typing import Any, TypeVar
 import click
 
 from recollect.errors import BadSettings
+from recollect.model import whole
 from recollect.realms import DEFAULT, Realm
 from recollect.realms.manifest import Backend, Manifest, Origin, pin
-from recollect.realms.names import new_realm_name
+from recollect.realms.names import check_instance, new_realm_name
 from recollect.settings import Settings, read_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Text(click.ParamType):
+    """Text that can be stored and sent, whatever bytes were typed."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return whole(value)
+
+
+TEXT = _Text()
+
+
 def realm_options(function: Function) -> Function:
     """--realm, --isolated, --instance and --realm-backend."""
     options = (
-        click.option("--realm", "realm_name", metavar="ID", help=f"The realm to use. Default: {DEFAULT}."),
+        click.option(
+            "--realm", "realm_name", metavar="ID", help=f"The realm to use. Default: {DEFAULT}; of rpc, a new one."
+        ),
         click.option("--isolated", is_flag=True, help="Use a new realm of its own."),
         click.option("--instance", metavar="ID", help="Name this instance, for logs and leases."),
         click.option(
@@ -33,6 +48,8 @@ def realm_options(function: Function) -> Function:
 def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:
     if realm_name is not None and isolated:
         raise BadSettings("--realm and --isolated exclude each other.")
+    if instance is not None:
+        check_instance(instance)
     name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
     realm = Realm(settings(), name, instance)
     origin = Origin.GENERATED if isolated else Origin.EXPLICIT if realm_name is not None else Origin.WORKSPACE

@@ -9,12 +9,12 @@ from recollect.operations import Clock
 from recollect.operations.ask import answer
 from recollect.operations.memory import notes
 from recollect.surfaces.cli._draw import plain
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
 
 
 @click.command("ask")
-@click.argument("question", nargs=-1, required=True)
-@click.option("--project", help="Only sessions of this project.")
+@click.argument("question", type=TEXT, nargs=-1, required=True)
+@click.option("--project", type=TEXT, help="Only sessions of this project.")
 @click.option("--extract", is_flag=True, help="Answer with what was found, also where a model is configured.")
 @json_option
 @realm_options

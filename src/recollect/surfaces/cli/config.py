@@ -7,7 +7,7 @@ import msgspec
 
 from recollect.surfaces.cli._answers import ask
 from recollect.surfaces.cli._draw import plain
-from recollect.surfaces.cli._realm import json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options
 
 
 @click.group("config")
@@ -39,7 +39,7 @@ def get(as_json: bool, **realm: Any) -> None:
 
 
 @command.command("set")
-@click.argument("config", metavar="JSON")
+@click.argument("config", type=TEXT, metavar="JSON")
 @_generation_option
 @json_option
 @realm_options
@@ -54,7 +54,7 @@ def replace(config: str, expected_generation: int | None, as_json: bool, **realm
 
 
 @command.command("patch")
-@click.argument("changes", metavar="JSON")
+@click.argument("changes", type=TEXT, metavar="JSON")
 @_generation_option
 @json_option
 @realm_options

@@ -9,7 +9,7 @@ from recollect.operations import Clock
 from recollect.operations.history import list_sessions
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_list
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
 from recollect.surfaces.cli._times import iso, milliseconds_of
 
 AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day covers them
@@ -19,9 +19,9 @@ AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day c
 @click.option("--since", metavar="WHEN", help="Sessions active from then on: 2026-04-30, 12h, 7d. Default: the beginning.")
 @click.option("--until", metavar="WHEN", help="Sessions begun before then. Default: now.")
 @click.option("-n", "--limit", type=int, help="How many, 1 to 50. Default 20.")
-@click.option("--mode", metavar="MODE", help=f"Only this kind of work: {', '.join(Mode)}.")
-@click.option("--sort", metavar="ORDER", help="desc: newest first (default); asc: oldest first.")
-@click.option("--cursor", help="Go on from an earlier page.")
+@click.option("--mode", type=TEXT, metavar="MODE", help=f"Only this kind of work: {', '.join(Mode)}.")
+@click.option("--sort", type=TEXT, metavar="ORDER", help="desc: newest first (default); asc: oldest first.")
+@click.option("--cursor", type=TEXT, help="Go on from an earlier page.")
 @json_option
 @realm_options
 def command(

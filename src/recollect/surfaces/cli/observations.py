@@ -10,17 +10,17 @@ from recollect.operations._memory_views import day, observation_ref, observation
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
 from recollect.store.memory import Filters, ObservationRow
 from recollect.surfaces.cli._draw import console, plain
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
 from recollect.surfaces.cli._times import milliseconds_of
 
 
 @click.command("observations")
-@click.argument("words", metavar="[QUESTION | ID…]", nargs=-1)
+@click.argument("words", type=TEXT, metavar="[QUESTION | ID…]", nargs=-1)
 @click.option("-n", "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="How many.")
-@click.option("-t", "--type", "types", multiple=True, help="Only this type: decision, bug-fix, pattern, …")
-@click.option("--project", "projects", multiple=True, help="Only this project.")
-@click.option("--concept", "concepts", multiple=True, help="Only what is tagged with this concept.")
-@click.option("--file", "files", multiple=True, help="Only what is about this file: a name, or the tail of a path.")
+@click.option("-t", "--type", "types", type=TEXT, multiple=True, help="Only this type: decision, bug-fix, pattern, …")
+@click.option("--project", "projects", type=TEXT, multiple=True, help="Only this project.")
+@click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only what is tagged with this concept.")
+@click.option("--file", "files", type=TEXT, multiple=True, help="Only what is about this file: a name, or a path's tail.")
 @click.option("--since", metavar="WHEN", help="Only from then on: 2026-04-30, 12h, 7d.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
 @json_option

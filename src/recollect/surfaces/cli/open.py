@@ -6,11 +6,11 @@ from recollect.operations import Clock
 from recollect.operations.history import open_id
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_open
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
 
 
 @click.command("open")
-@click.argument("identity", metavar="ID")
+@click.argument("identity", type=TEXT, metavar="ID")
 @json_option
 @realm_options
 def command(identity: str, as_json: bool, **realm: object) -> None:

@@ -87,6 +87,8 @@ def delete(realm_id: str, yes: bool, as_json: bool) -> None:
     \b
     recollect realm delete experiments --yes
     """
+    if as_json and not yes:
+        raise click.UsageError("With --json nobody is asked: say --yes to delete a realm.")
     if not yes:
         click.confirm(f"Delete realm {realm_id} with everything in it?", abort=True, err=True)
     ask("realm_delete", {"realm_id": realm_id}, _draw_deleted, as_json=as_json, realm=Realm(settings()))
@@ -122,10 +124,11 @@ def _draw_deleted(row: dict[str, Any]) -> None:
 
 
 def _draw_pruned(answer: dict[str, Any]) -> None:
+    out = console()
     count = len(answer["realms"])
-    console().print(
-        f"{count} realm{'s' if count != 1 else ''} deleted, {size(sum(row['bytes'] for row in answer['realms']))}."
-    )
+    out.print(f"{count} realm{'s' if count != 1 else ''} deleted, {size(sum(row['bytes'] for row in answer['realms']))}.")
+    for row in answer["failed"]:
+        out.print(f"Realm {row['realm_id']} stays: {row['message']}", markup=False, soft_wrap=True)
 
 
 def _told(row: dict[str, Any]) -> str:

@@ -23,8 +23,7 @@ def command(port: int | None, host: str, realm_name: str | None, isolated: bool,
     Without --realm it works in a new realm of its own, which `recollect realm prune` removes once it has ended.
     """
     opened = chosen_realm(realm_name, isolated or realm_name is None, **realm)  # type: ignore[arg-type]
-    opened.live.surface = "rpc"
-    opened.live.lease()  # from now on nobody takes the realm for unused
+    opened.occupy("rpc")
     try:
         with ending_well():
             if port is None:

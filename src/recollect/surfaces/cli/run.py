@@ -7,12 +7,16 @@ from typing import Any
 import click
 import msgspec
 
+from recollect.errors import ErrorKind
 from recollect.operations import OPERATIONS, Clock, Reply
+from recollect.surfaces._outbox import Outbox, write_all
 from recollect.surfaces.cli._answers import deliver, located
 from recollect.surfaces.cli._draw import plain
 from recollect.surfaces.cli._ending import heed_signals
 from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options
 from recollect.surfaces.cli.sync import AT_ONCE_S, remember
+
+LAST_S = 1.0  # seconds that whoever reads has for what is left of an answer that was interrupted
 
 
 @click.command("run")
@@ -45,7 +49,7 @@ def command(
     git diff | recollect run - --command "llm"
     """
     arguments = {
-        "prompt": sys.stdin.read() if prompt == "-" else prompt,
+        "prompt": _piped() if prompt == "-" else prompt,
         "runner": runner,
         "command": _words(command) if command is not None else None,
     }
@@ -62,10 +66,11 @@ def command(
     heed_signals()
     try:
         given = {key: value for key, value in arguments.items() if value is not None}
-        reply = OPERATIONS[name].run(opened, given, Clock(Clock.now().received, tell=shown.tell))
-        shown.end()
+        clock = Clock(Clock.now().received, cancelled=shown.is_unread, tell=shown.tell)
+        reply = OPERATIONS[name].run(opened, given, clock)
     finally:
         opened.close()
+    shown.end(None if reply.kind is not ErrorKind.CANCELLED else LAST_S)
     remember(opened, AT_ONCE_S)
     if reply.is_error and not as_json and (session := _left_behind(reply)):
         click.echo(f"session {session}", err=True)  # it can be gone on with
@@ -80,20 +85,40 @@ def _left_behind(reply: Reply) -> str | None:
 
 
 class _Shown:
-    """The answer as it comes, on standard output; nothing where a program waits for all of it."""
+    """The answer as it comes, on standard output; nothing where a program waits for all of it.
+
+    What waits for a slow reader is never dropped, and no more than what a turn may say.
+    """
 
     def __init__(self, *, is_quiet: bool) -> None:
-        self._is_quiet = is_quiet
+        self._is_quiet = is_quiet or sys.stdout is None
         self._last = "\n"
+        self._outbox = Outbox(lambda text: write_all(sys.stdout.fileno(), text))
 
     def tell(self, event: dict[str, Any]) -> None:
         if event["type"] == "text_delta" and event["delta"] and not self._is_quiet:
             self._last = event["delta"][-1]
-            click.echo(plain(event["delta"]), nl=False)
+            self._print(plain(event["delta"]))
 
-    def end(self) -> None:
+    def is_unread(self) -> bool:
+        """Whether it cannot be printed any more: whoever read it has seen enough, or a disk is full."""
+        return self._outbox.fault is not None
+
+    def end(self, seconds: float | None) -> None:
+        """Print what is left, for as long as that takes or so many seconds."""
         if self._last != "\n":
-            click.echo()
+            self._print("\n")
+        self._outbox.close(seconds)
+        if self._outbox.fault is not None and not isinstance(self._outbox.fault, BrokenPipeError):
+            raise self._outbox.fault
+
+    def _print(self, text: str) -> None:
+        self._outbox.answer(text.encode(sys.stdout.encoding, "replace"))
+
+
+def _piped() -> str:
+    """Standard input, all of it; what is no UTF-8 there is marked."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin is not None else ""
 
 
 def _words(command: str) -> list[str]:

@@ -7,24 +7,25 @@ from recollect.operations import Clock
 from recollect.operations.history import Narrow, search_sessions
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_search
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
 from recollect.surfaces.cli._times import milliseconds_of
 
 
 @click.command("search")
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", type=TEXT, nargs=-1, required=True)
 @click.option("-n", "--hits", "n_hits", type=int, help="How many hits, 1 to 50. Default 10.")
 @click.option(
     "-t",
     "--type",
     "event_types",
+    type=TEXT,
     multiple=True,
     metavar="TYPE",
     help=f"Search these kinds of events: {', '.join(SEARCHABLE)}.",
 )
-@click.option("--within", "within_id", metavar="ID", help="Search inside one session or turn.")
-@click.option("--source", help="Only this agent's sessions, as `recollect sources` names it.")
-@click.option("--project", help="Only sessions of this project.")
+@click.option("--within", "within_id", type=TEXT, metavar="ID", help="Search inside one session or turn.")
+@click.option("--source", type=TEXT, help="Only this agent's sessions, as `recollect sources` names it.")
+@click.option("--project", type=TEXT, help="Only sessions of this project.")
 @click.option("--since", metavar="WHEN", help="Only events from then on: 2026-04-30, 12h, 7d.")
 @click.option("--until", metavar="WHEN", help="Only events before then.")
 @click.option("--why", is_flag=True, help="Show what each score is made of.")

@@ -36,15 +36,17 @@ def command(host: str, port: int, rpc_port: int, no_rpc: bool, no_sync: bool, as
 
     check(host)
     chosen: Realm = chosen_realm(**realm)  # type: ignore[arg-type]
-    chosen.live.surface = "serve"
-    with opened(chosen, host, port, None if no_rpc else rpc_port) as server:
-        chosen.live.lease()
-        try:
-            with ending_well(), watching(chosen, is_wanted=not no_sync and not realm["isolated"]):
-                _say(chosen, server.url, server.rpc, as_json=as_json)
-                server.run()
-        finally:
-            chosen.close()
+    chosen.occupy("serve")
+    try:
+        with (
+            opened(chosen, host, port, None if no_rpc else rpc_port) as server,
+            ending_well(),
+            watching(chosen, is_wanted=not no_sync and not realm["isolated"]),
+        ):
+            _say(chosen, server.url, server.rpc, as_json=as_json)
+            server.run()
+    finally:
+        chosen.close()  # when nobody can ask any more: a turn that begins later would have a lease that nobody gives back
 
 
 def _say(realm: Realm, url: str, rpc: str | None, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from recollect.errors import StoreFault
 from recollect.ingest import Report, sync
 from recollect.realms import Realm
 from recollect.sources import all_sources
+from recollect.store import archive_of
 from recollect.surfaces.cli._draw import size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
@@ -64,6 +65,8 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
 
 def remember(realm: Realm, seconds: float) -> None:
     """Make observations and vectors of what was read: here while it is quick, else in the background."""
+    if not archive_of(realm.folder).exists():
+        return  # nothing was ever read into it
     end = time.monotonic() + seconds
     try:
         done = distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end)

@@ -8,7 +8,7 @@ from recollect.operations._session_details import Level
 from recollect.operations._trace_views import EVENT_TYPES
 from recollect.surfaces.cli import _draw_trace as draw
 from recollect.surfaces.cli._answers import ask, session_uuid
-from recollect.surfaces.cli._realm import json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options
 
 
 @click.group("trace")
@@ -24,7 +24,7 @@ def command() -> None:
 
 
 @command.command("search")
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", type=TEXT, nargs=-1, required=True)
 @click.option("-n", "--limit", type=int, help="How many matches, 1 to 50. Default 10.")
 @click.option("--cursor", help="Continue where the page with this cursor ended.")
 @click.option("--provider", help="Only this agent's sessions, as `recollect sources` names it.")

@@ -1,23 +1,24 @@
 """From a request to the operation that answers it, in a thread; and from the events of a turn to whoever reads them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
 
 from recollect.operations import Clock, Operation, Reply
-from recollect.operations.sessions import listen
+from recollect.operations.sessions import is_present, listen
 from recollect.realms import Realm
 from recollect.realms.streams import Event, Listener
-from recollect.surfaces._rpc_outbox import encoded
+from recollect.surfaces._json import encoded
 from recollect.surfaces._work import Work
 
 HEARTBEAT_S = 15.0  # seconds of silence after which a reader is told that we are still here
 HEARTBEAT = b": still here\n\n"
 
 Result = TypeVar("Result")
+IsPresent = Callable[[], Awaitable[bool]]
 
 
 class Overloaded(Exception):
@@ -42,7 +43,9 @@ class Desk:
         """The events of a session's turns, or why there are none."""
         wake = Wake()
         begun = await self._done(lambda: listen(self.realm, session, heard, wake.call))
-        return begun if isinstance(begun, Reply) else self._reading(begun, wake)
+        if isinstance(begun, Reply):
+            return begun
+        return self._reading(begun, wake, lambda: self._done(lambda: is_present(self.realm, session)))
 
     def telling(self) -> "Reading":
         """The events that are fed to a listener of its own."""
@@ -54,8 +57,8 @@ class Desk:
         for reading in list(self._readings):
             reading.listener.end()
 
-    def _reading(self, listener: Listener, wake: "Wake") -> "Reading":
-        reading = Reading(listener, wake, self._readings.discard)
+    def _reading(self, listener: Listener, wake: "Wake", is_present: "IsPresent | None" = None) -> "Reading":
+        reading = Reading(listener, wake, self._readings.discard, is_present)
         self._readings.add(reading)
         return reading
 
@@ -106,10 +109,14 @@ class Wake:
 class Reading:
     """The events that one caller reads."""
 
-    def __init__(self, listener: Listener, wake: Wake, on_close: Callable[["Reading"], None]) -> None:
+    def __init__(
+        self, listener: Listener, wake: Wake, on_close: Callable[["Reading"], None], is_present: IsPresent | None
+    ) -> None:
+        """`is_present` tells whether there will be more: another process may have archived the session."""
         self.listener = listener
         self._wake = wake
         self._on_close = on_close
+        self._is_present = is_present
 
     async def begun(self) -> bool:
         """Wait for the first event; False where there will be none."""
@@ -128,6 +135,8 @@ class Reading:
                 elif self.listener.is_over():
                     return
                 elif not await self._wake.wait(HEARTBEAT_S):
+                    if self._is_present is not None and not await self._is_present():
+                        return
                     yield HEARTBEAT
         finally:
             self.close()
@@ -140,7 +149,7 @@ class Reading:
 def sse(event: Event) -> bytes:
     """An event of a turn. Its id is what a reader that comes back has heard last."""
     number = f"id: {event['sequence']}\n".encode() if "sequence" in event else b""
-    return number + b"data: " + encoded(event) + b"\n"
+    return number + b"data: " + encoded(event) + b"\n\n"
 
 
 def sse_named(name: str, body: bytes) -> bytes:

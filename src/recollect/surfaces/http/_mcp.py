@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -21,6 +20,7 @@ from starlette.routing import Route
 
 from recollect.operations import Clock, Offer
 from recollect.realms.names import uuid7
+from recollect.surfaces._json import encoded
 from recollect.surfaces.http._answers import JSON, SSE
 from recollect.surfaces.http._body import Unreadable, json_of
 from recollect.surfaces.http._desk import HEARTBEAT, HEARTBEAT_S, Desk, sse_named
@@ -39,7 +39,6 @@ from recollect.surfaces.mcp import (
     McpServer,
     Message,
     RpcError,
-    encode,
 )
 
 PATH = "/mcp"
@@ -151,7 +150,7 @@ class Exchange:
         self._sent: asyncio.Queue[tuple[Message, bytes] | None] = asyncio.Queue()
 
     def send(self, message: Message) -> None:
-        self._put((message, encode(message)))  # encoded here, in the thread that made it
+        self._put((message, encoded(message)))  # encoded here, in the thread that made it
 
     def through(self, job: Job) -> Job:
         """A job, and then the end: who cancels a call is sent no answer to it."""
@@ -261,8 +260,4 @@ def _error(
     error: RpcError, message: Any = None, *, status: int | None = None, headers: dict[str, str] | None = None
 ) -> Response:
     identity = message.get("id") if isinstance(message, dict) else None
-    body: Message = {"code": error.code, "message": str(error)}
-    if error.data is not None:
-        body["data"] = error.data
-    answer = msgspec.json.encode({"jsonrpc": "2.0", "id": identity, "error": body})
-    return Response(answer, status or STATUS.get(error.code, 200), headers, JSON)
+    return Response(encoded(error.answer(identity)), status or STATUS.get(error.code, 200), headers, JSON)

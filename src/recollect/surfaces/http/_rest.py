@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from recollect.errors import BadRequest
 from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
-from recollect.surfaces._json import decoded
+from recollect.surfaces._json import decoded, encoded
 from recollect.surfaces.http._answers import JSON, SSE, answer, refused, status
 from recollect.surfaces.http._body import Unreadable, json_of
 from recollect.surfaces.http._desk import Desk, Overloaded, sse_named
 from recollect.surfaces.http._guard import LOCAL
-from recollect.surfaces.mcp import encode, tool_result
+from recollect.surfaces.mcp import tool_result
 
 VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
 STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -77,7 +77,7 @@ def _tool(desk: Desk, operation: Operation) -> Endpoint:
     async def call(request: Request) -> Response:
         clock = _clock(request)
         reply = await desk.ask(operation, await json_of(request), clock)
-        return Response(encode(tool_result(reply)), status(reply), media_type=JSON)
+        return Response(encoded(tool_result(reply)), status(reply), media_type=JSON)
 
     return call
 

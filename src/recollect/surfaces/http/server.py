@@ -17,7 +17,8 @@ import uvicorn
 from recollect.errors import BadSettings
 from recollect.operations import TOOLSETS, offer_of
 from recollect.realms import Realm
-from recollect.surfaces._port import TOKEN, address_of, bound, is_loopback, token
+from recollect.settings import TOKEN
+from recollect.surfaces._port import address_of, bound, is_loopback, token
 from recollect.surfaces._work import Work
 from recollect.surfaces.http._connection import MOST_AT_ONCE, Connection
 from recollect.surfaces.http._desk import Desk

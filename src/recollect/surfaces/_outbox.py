@@ -1,16 +1,16 @@
-"""What waits to be written to one connection. No turn ever waits for a reader: a slow one is told how much it missed."""
+"""What waits to be written to one reader. No turn ever waits for a reader: a slow one is told how much it missed."""
 
-import json
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from recollect.realms.streams import WAITING, Event, truncated
+from recollect.realms.streams import ENDS, ENDS_WAITING, WAITING, Event, truncated
+from recollect.surfaces._json import encoded
 
 MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
 AT_ONCE = 1 << 16  # bytes, or so: a write for each event would be slower than an agent that talks fast
@@ -27,10 +27,11 @@ class _Missing(Struct):
 
 
 class Outbox:
-    """A queue and the one thread that writes it. Answers are never dropped; of events, as many wait as may."""
+    """A queue and the one thread that writes it. Answers are never dropped; of the rest, as much waits as may."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         """`write` writes all of it, and raises OSError when nobody reads any more."""
+        self.fault: OSError | None = None  # why nothing can be written any more
         self._write = write
         self._queue: deque[bytes | Event | _Missing] = deque()
         self._events = 0  # that wait
@@ -48,13 +49,23 @@ class Outbox:
                 self._answers += len(line)
                 self._changed.notify_all()
 
+    def note(self, line: bytes) -> None:
+        """What is worth nothing once it is old: left out where the other end is far behind."""
+        with self._changed:
+            if len(self._queue) < WAITING:
+                self.answer(line)
+
     def tell(self, event: Event) -> None:
         """An event of a turn, after all that waits already; or one more that is missing."""
         with self._changed:
             if self._gone:
                 return
             session = event["session_id"]
-            if (missing := self._missing.get(session)) is not None:
+            if event["type"] in ENDS and self._events < WAITING + ENDS_WAITING:
+                self._missing.pop(session, None)  # it stands before the end, and what is missing later is counted anew
+                self._queue.append(event)
+                self._events += 1
+            elif (missing := self._missing.get(session)) is not None:
                 missing.events += 1
             elif self._events < WAITING:
                 self._queue.append(event)
@@ -69,12 +80,12 @@ class Outbox:
         with self._changed:
             self._changed.wait_for(lambda: self._answers < MOST_ANSWERS or self._gone or self._closing)
 
-    def close(self) -> None:
-        """Write what is left, as long as somebody reads it."""
+    def close(self, seconds: float | None = DRAIN_S) -> None:
+        """Write what is left, as long as somebody reads it; None is for somebody who may take any time."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        self._thread.join(DRAIN_S)
+        self._thread.join(seconds)
         self.drop()
 
     def drop(self) -> None:
@@ -91,6 +102,7 @@ class Outbox:
                 self._write(b"".join(map(_line, waiting)))
         except OSError as reason:
             log.info("The other end is gone: %s", reason)
+            self.fault = reason
         self.drop()
 
     def _next(self) -> list[bytes | Event]:
@@ -105,7 +117,8 @@ class Outbox:
                     self._answers -= len(item)
                     size += len(item)
                 elif isinstance(item, _Missing):
-                    del self._missing[item.session]
+                    if self._missing.get(item.session) is item:
+                        del self._missing[item.session]
                     item = truncated(item.session, item.events)
                 else:
                     self._events -= 1
@@ -116,12 +129,15 @@ class Outbox:
 
 
 def _line(item: bytes | Event) -> bytes:
-    return item if isinstance(item, bytes) else encoded({"jsonrpc": "2.0", "method": "session/event", "params": item})
+    return item if isinstance(item, bytes) else line_of({"jsonrpc": "2.0", "method": "session/event", "params": item})
 
 
-def encoded(message: dict[str, Any]) -> bytes:
-    """A message as its line. Half of a surrogate pair, which an agent may say, is JSON only in its escaped form."""
-    try:
-        return msgspec.json.encode(message) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(message).encode() + b"\n"
+def line_of(message: dict[str, Any]) -> bytes:
+    return encoded(message) + b"\n"
+
+
+def write_all(descriptor: int, line: bytes) -> None:
+    """Not by a buffered stream: one that a reader never reads from could not be let go of at the end."""
+    left = memoryview(line)
+    while left:
+        left = left[os.write(descriptor, left) :]

@@ -1,0 +1,97 @@
+"""Both SDKs have the same nouns with the same meanings: what one offers the other does, each in the spelling of its language."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import client as sdk
+from recollect.client import errors, events
+
+SOURCES = Path(__file__).parents[2] / "sdk" / "typescript" / "src"
+TEXT = "\n".join(path.read_text("utf-8") for path in sorted(SOURCES.glob("*.ts")) if path.name != "operations.ts")
+MEMBER = re.compile(r"^  (?:static |async |readonly |get |\*)*([a-z]\w*)\??[<(:]", re.MULTILINE)
+UNITS = {"silence_s": "silenceMs"}  # each language counts time as its own clock does
+
+
+def camel(name: str) -> str:
+    return UNITS.get(name) or re.sub(r"_(\w)", lambda part: part[1].upper(), name)
+
+
+def declared(name: str) -> tuple[str, str]:
+    """What a class or an interface extends, and its body."""
+    found = re.search(rf"^export (?:class|interface) {name}\b([^{{]*){{\n(.*?)^}}", TEXT, re.MULTILINE | re.DOTALL)
+    assert found, f"there is no {name}"
+    return found[1], found[2]
+
+
+def members(name: str) -> set[str]:
+    """What a class offers, or an interface names, with what it extends."""
+    parents, body = declared(name)
+    own = set(MEMBER.findall(body)) - {"constructor"}
+    return own.union(*(members(parent) for parent in re.findall(r"\b\w+Options\b", parents)))
+
+
+def public(kind: type) -> set[str]:
+    """Also what is set when it is made."""
+    made = re.findall(r"self\.([a-z]\w*) = ", inspect.getsource(kind))
+    return {camel(name) for name in [*dir(kind), *made] if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("name", "only_in_python"),
+    [("Client", set()), ("Session", set()), ("Journey", set()), ("TurnStream", {"wait"})],  # there, `result` is a promise
+)
+def test_both_sdks_offer_the_same(name: str, only_in_python: set[str]) -> None:
+    assert members(name) == public(getattr(sdk, name)) - only_in_python
+
+
+@pytest.mark.parametrize(
+    ("function", "interface", "only_in_typescript"),
+    [
+        (sdk.Client.spawn, "SpawnOptions", set()),
+        (sdk.Client.connect, "ConnectOptions", set()),
+        (sdk.Client.http, "HttpOptions", set()),
+        (sdk.Client.create_session, "CreateOptions", set()),
+        (sdk.Client.create_deferred_session, "DeferredOptions", set()),
+        (sdk.Client.list_sessions, "ListOptions", set()),
+        (sdk.Client.config_patch, "ConfigOptions", set()),
+        (sdk.Session.start_turn, "TurnOptions", {"signal"}),  # here one who waits is cancelled
+        (sdk.Session.history, "PageOptions", set()),
+        (sdk.Session.events, "EventsOptions", {"signal"}),
+        (sdk.Journey.query, "QueryOptions", set()),
+        (sdk.Journey.link, "LinkOptions", set()),
+        (sdk.Journey.add_document, "NewDocument", set()),
+    ],
+    ids=lambda one: getattr(one, "__qualname__", None),
+)
+def test_both_sdks_take_the_same(function: Callable[..., Any], interface: str, only_in_typescript: set[str]) -> None:
+    """What is given by name in both; what is given by its place in Python may have a place there, too."""
+    given = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    by_name = {camel(one.name) for one in given if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    options = members(interface) - only_in_typescript
+    assert by_name <= options <= {camel(one.name) for one in given}
+
+
+def test_both_sdks_have_the_same_errors_under_the_same_codes() -> None:
+    kinds = set(re.findall(r"^export class (\w+) extends RecollectError", TEXT, re.MULTILINE))
+    assert kinds == {kind.__name__ for kind in errors.RecollectError.__subclasses__()}
+    codes = dict(re.findall(r'\["([A-Z_]+)", (\w+)\]', TEXT))
+    made_here = {"CONNECTION_LOST"}  # no server says it
+    assert codes == {code: kind.__name__ for code, kind in errors.BY_CODE.items() if code not in made_here}
+    assert {int(status): code for status, code in re.findall(r'\[(\d{3}), "(\w+)"\]', TEXT)} == errors.BY_STATUS
+
+
+def test_both_sdks_have_the_same_words_for_what_can_go_wrong() -> None:
+    assert errors.__doc__ is not None
+    for line in errors.__doc__.splitlines():
+        assert line in TEXT
+
+
+def test_both_sdks_tell_the_same_events() -> None:
+    union = TEXT.split("export type SessionEvent =")[1].split(";")[0]
+    known = {kind.__name__ for kind in events.Known.__args__}
+    assert set(re.findall(r"\w+", union)) == known

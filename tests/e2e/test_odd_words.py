@@ -1,0 +1,79 @@
+"""Words that are hardly any: bytes that are no UTF-8, from a command line and in the name of the folder one stands in."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.live_processes import REALM
+from tests.rpc_server import RawRpc
+
+ODD = os.fsdecode(b"caf\xe9")  # as Python has an argument that is Latin-1
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    return Person(tmp_path_factory.mktemp("odd"))
+
+
+@pytest.fixture
+def odd_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / ODD
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def gone_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where we stand and which is there no more."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+
+
+def said(person: Person, *words: str, **more: Any) -> Any:
+    """What a command prints; nothing of it is a traceback."""
+    done = person.run(*words, "--realm", REALM, "--json", check=False, **more)
+    assert "Traceback" not in done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def listed(person: Person) -> int:
+    return len(said(person, "session", "list")["sessions"])
+
+
+def test_what_is_no_text_is_marked_in_a_prompt_and_in_labels(person: Person) -> None:
+    ran = said(person, "run", ODD, "--command", "cat", "--label", f"{ODD}={ODD}")
+    assert ran["text"] == "caf?"
+    found = said(person, "session", "list", "--label", f"{ODD}={ODD}")["sessions"]
+    assert [(session["session_id"], session["labels"]) for session in found] == [(ran["session_id"], {"caf?": "caf?"})]
+    assert said(person, "run", ODD, "--resume", ran["session_id"])["text"] == "caf?"
+
+
+def test_a_command_that_cannot_be_kept_is_refused_and_leaves_nothing(person: Person) -> None:
+    before = listed(person)
+    refused = said(person, "run", "go", "--command", f"echo {ODD}")
+    assert (refused["code"], refused["details"]) == ("INVALID_PARAMS", {"field": "command"})
+    assert "UTF-8" in refused["message"]
+    assert listed(person) == before
+
+
+def test_an_agent_works_in_a_folder_whose_name_is_no_text(person: Person, odd_folder: Path) -> None:
+    ran = said(person, "run", "go", "--command", "touch first", cwd=odd_folder)
+    said(person, "run", "go", "--resume", ran["session_id"], "--command", "touch second", cwd=odd_folder)
+    assert {path.name for path in odd_folder.iterdir()} == {"first", "second"}
+    refused = said(person, "run", "go", "--resume", ran["session_id"], cwd=odd_folder.parent)
+    assert refused["code"] == "PROVIDER_ERROR"
+    assert refused["message"] == f"The folder {odd_folder.parent}/caf\ufffd is not there."
+
+
+@pytest.mark.usefixtures("gone_folder")
+def test_a_folder_that_is_gone_is_named(person: Person) -> None:
+    with RawRpc(person, "--realm", REALM) as rpc:
+        error = rpc.error("session/create", prompt="go", command=["cat"])
+    assert error["data"]["code"] == "PROVIDER_ERROR"
+    assert "no longer there" in error["message"]

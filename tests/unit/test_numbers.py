@@ -1,0 +1,46 @@
+"""An error of a live session has the numbers of the word that it is called by, whatever went wrong inside."""
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from recollect.errors import ErrorKind, RecollectError
+from recollect.operations import Clock, Reply
+from recollect.operations._sessions_envelope import replied
+from recollect.realms import Realm
+from recollect.settings import Settings
+from recollect.surfaces._numbers import numbers
+from tests.live_surfaces import EXITS, NUMBERS, STATUSES
+
+SHARED = {
+    ErrorKind.DEADLINE: "REQUEST_CANCELLED",
+    ErrorKind.MODEL: "PROVIDER_ERROR",
+    ErrorKind.NO_REALM: "INVALID_PARAMS",
+    ErrorKind.BUSY: "INTERNAL_ERROR",
+}
+
+
+def refusal(kind: ErrorKind, folder: Path) -> Reply:
+    """What is answered when an operation ends by such an error."""
+
+    def failing(realm: Realm, given: Any, clock: Clock) -> NoReturn:
+        error = RecollectError("It went wrong.")
+        error.kind = kind
+        raise error
+
+    return replied(failing)(Realm(Settings(home=folder), "main"), {}, Clock.now())
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+def test_numbers_follow_the_word(kind: ErrorKind, tmp_path: Path) -> None:
+    reply = refusal(kind, tmp_path)
+    word, found = json.loads(reply.text)["code"], numbers(reply)
+    assert found is not None
+    assert (found.rpc, found.http, found.exit) == (NUMBERS[word], STATUSES[word], EXITS[word])
+
+
+@pytest.mark.parametrize(("kind", "word"), SHARED.items())
+def test_what_has_no_word_of_its_own_shares_one(kind: ErrorKind, word: str, tmp_path: Path) -> None:
+    assert json.loads(refusal(kind, tmp_path).text)["code"] == word

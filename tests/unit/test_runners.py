@@ -1,0 +1,65 @@
+"""What a runner is given, and what it makes of it."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import RecollectError
+from recollect.operations._runners import recall
+from recollect.realms import Realm
+from recollect.realms.manifest import Backend
+from recollect.runners import Assignment, Called, Cancel, Output, Returned, Said
+from recollect.runners._process import ending, sentence
+from tests.conftest import Person
+from tests.live_processes import new, opened, order, saying
+
+
+def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None, None]:
+    given = Assignment(session="1", prompt=prompt, cancel=cancel, folder=person.home)
+    return recall(Realm(person.settings(), "main"), given)
+
+
+def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:
+    cancel = Cancel()
+    outputs = asked(person, "where is the anchor", cancel)
+    assert isinstance(next(outputs), Called)
+    cancel.set()
+    with pytest.raises(RecollectError):
+        next(outputs)
+
+
+def test_recall_answers_what_is_no_question(person: Person) -> None:
+    called, returned, said = asked(person, "?", Cancel())
+    assert isinstance(called, Called)
+    assert returned == Returned("recall-1", "nothing found")
+    assert said == Said("A question has at least 2 characters.")
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint", "words"),
+    [
+        (3, "", "'agent' exited with code 3."),
+        (-9, " \n", "'agent' was ended by signal 9."),
+        (1, "at first\nno \x1b[31mluck\x07\n\n", "'agent' exited with code 1: no [31mluck"),
+    ],
+)
+def test_the_end_of_a_program_is_a_sentence_for_any_terminal(code: int, complaint: str, words: str) -> None:
+    assert sentence("agent", ending(code), complaint) == words
+
+
+@pytest.mark.parametrize("turns", [0, 1, 5, 12])
+def test_a_runner_is_given_what_was_said_the_newest_first(tmp_path: Path, turns: int) -> None:
+    told: list[str] = []
+
+    def remember(given: Assignment) -> Generator[Output, None, None]:
+        told.extend(message["content"] for message in given.history())
+        yield from ()
+
+    sessions = opened(tmp_path, Backend.SQLITE, "one")
+    session = sessions.create(new()).id
+    for turn in range(turns):
+        sessions.run(session, order(f"prompt {turn}", saying()))
+    sessions.run(session, order("now", remember))
+    sessions.close()
+    assert told == [text for turn in reversed(range(turns)) for text in ("", f"prompt {turn}")]
