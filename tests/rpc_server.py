@@ -88,11 +88,10 @@ class RawRpc(Talk):
         assert self.end() == 0
 
     def end(self) -> int:
-        """Close its input; its exit code."""
+        """Go away: nobody asks any more, nor reads; its exit code."""
         self._stdin.close()
-        code = self.process.wait(timeout=30)
         self._stdout.close()
-        return code
+        return self.process.wait(timeout=30)
 
 
 class RpcPort:

@@ -48,9 +48,9 @@ def turn(server: HttpServer, session: str, prompt: str = "hello", **more: Any) -
 
 
 def all_events(server: HttpServer, session: str) -> int:
-    """How many events there were: whoever comes back without having heard one has missed them all."""
+    """How many events there were, by the number of the last one: whoever comes back is told how its turn ended."""
     with server.events(f"/sessions/{session}/events", last_event_id="0") as events:
-        return int(next(events)["dropped"])
+        return int(to_the_end(events)[-1]["sequence"])
 
 
 def to_the_end(events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -112,6 +112,7 @@ def test_who_does_not_read_its_lines_is_told_how_many_are_missing(server: HttpSe
     heard = [event["sequence"] for event in told if "sequence" in event]
     assert dropped > 0
     assert heard == sorted(set(heard))
+    assert told[-1]["type"] == "turn_completed", "whatever is missing, how it ended is not"
     assert len(heard) + dropped == all_events(server, session)
     assert answer["result"]["text"] == "x" * 15_000_000
 
@@ -164,6 +165,15 @@ def test_who_comes_back_is_told_what_it_missed(server: HttpServer, agent: Agent)
         check_order(to_the_end(events), session, first=last + 1)
 
 
+def test_who_comes_back_after_the_end_hears_the_rest(server: HttpServer) -> None:
+    """Its connection broke off in the middle, and the turn went on without it."""
+    session = deferred(server, command=["cat"])
+    turn(server, session)
+    with server.events(f"/sessions/{session}/events", last_event_id="1") as events:
+        heard = to_the_end(events)
+    assert [(event["sequence"], event["type"]) for event in heard] == [(2, "text_delta"), (3, "turn_completed")]
+
+
 def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) -> None:
     """M46: and it never holds up the turn."""
     session = deferred(server, command=[sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)])
@@ -179,12 +189,12 @@ def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) 
     for line in received:
         if line.startswith(b"data: "):
             told.append(json.loads(line[6:]))
-            if told[-1]["type"] == "stream_truncated":
+            if told[-1]["type"] in ENDS:
                 break
-    heard = [event["sequence"] for event in told if "sequence" in event]
     slow.close()
-    assert heard == list(range(1, len(heard) + 1)), "what is heard is the beginning, without a gap"
-    assert len(heard) + told[-1]["dropped"] == all_events(server, session)
+    *heard, truncated, end = told
+    assert [event["sequence"] for event in heard] == list(range(1, len(heard) + 1)), "the beginning, without a gap"
+    assert len(heard) + truncated["dropped"] + 1 == end["sequence"] == all_events(server, session)
 
 
 @pytest.mark.parametrize("session", ["01a00000-0000-7000-8000-000000000000", "no uuid"])

@@ -315,6 +315,9 @@ def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, ot
     seen = other.result("session/read", session_id=session)
     assert (seen["is_active"], seen["message_count"], seen["turns"]) == (False, 2, 1)
     assert other.result("turn/start", session_id=session, prompt="again", command=["cat"])["turns"] == 2
+    assert other.events()[0]["sequence"] == 3, (
+        "what was told of the turn that crashed had 1 and 2, and nobody gets them again"
+    )
     assert [message.get("kind") for message in messages(other, session)] == [None, "crash", None, None]
     assert ended(other, session, 0) == (True, "The process that ran this turn ended without finishing it.", None)
     until(lambda: not any(map(is_alive, started)), GONE_S)
@@ -352,7 +355,7 @@ def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agen
         assert [message.get("kind") for message in messages(hanging, session)] == [None, "crash", *[None] * 4]
 
 
-@pytest.mark.parametrize("end", ["its input is closed", "SIGTERM"])
+@pytest.mark.parametrize("end", ["its client goes away", "SIGTERM"])
 def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, agent: Agent, end: str) -> None:
     """That is no crash."""
     ending = RawRpc(person, "--realm", REALM)
@@ -363,6 +366,24 @@ def test_a_server_that_ends_interrupts_its_turns(person: Person, other: RawRpc, 
     assert ending.end() == 0
     assert [message.get("kind") for message in messages(other, session)] == [None, None, "interrupt"]
     assert other.result("turn/start", session_id=session, prompt="again", command=["cat"])["text"] == "again"
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_what_was_asked_before_the_input_was_closed_is_answered(person: Person, rpc: RawRpc, agent: Agent) -> None:
+    """`echo … | recollect rpc`: to have no more questions is not to have no more interest in answers."""
+    asked = {"prompt": "go", "command": agent.command}
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/create", "params": asked}) + "\n"
+    with running(person, "rpc", "--realm", REALM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(said.encode())
+        process.stdin.close()
+        (row,) = until(lambda: [row for row in rpc.result("session/list")["sessions"] if row["is_active"]])
+        agent.answer("done")
+        *events, answer = map(json.loads, process.stdout)
+        assert process.wait(20) == 0
+    assert events[-1]["params"]["type"] == "turn_completed"
+    assert (answer["id"], answer["result"]["session_id"]) == (1, row["session_id"])
+    assert answer["result"]["text"] == "begun\ndone"
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

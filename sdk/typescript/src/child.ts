@@ -28,8 +28,8 @@ export interface SpawnOptions {
 
 const COMPLAINT = 4_096; // characters of standard error that are kept: its end says what went wrong
 const DRAIN_MS = 1_000; // for what a dead server left in its pipes; a child of its may hold them open for ever
-const LEAVE_MS = 25_000; // a server that is let go first ends its turns and writes its answers: 20 seconds at most
-const OBEY_MS = 5_000; // after being told to end, before it is made to
+const REST_MS = 500; // to leave in for a server that is at rest; one that runs turns is told to end them
+const LEAVE_MS = 25_000; // which it does first, and writes its answers: 20 seconds at most
 
 /** Start a server. That it cannot be started is told as the end of its lines. */
 export function startServer(options: SpawnOptions = {}): Lines {
@@ -91,8 +91,8 @@ class ChildLines implements Lines {
   /** Let it leave; a server that does not want to is made to. */
   async close(): Promise<void> {
     this.#child.stdin.end();
-    const told = setTimeout(() => this.#child.kill("SIGTERM"), LEAVE_MS);
-    const made = setTimeout(() => this.#child.kill("SIGKILL"), LEAVE_MS + OBEY_MS);
+    const told = setTimeout(() => this.#child.kill("SIGTERM"), REST_MS);
+    const made = setTimeout(() => this.#child.kill("SIGKILL"), REST_MS + LEAVE_MS);
     await this.#gone;
     clearTimeout(told);
     clearTimeout(made);

@@ -16,6 +16,7 @@ from recollect.client.errors import ConnectionLost, lost
 COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 DRAIN_S = 1.0  # seconds for what a dead server left in its pipes; a child of its may hold them open for ever
 LEAVE_S = 25.0  # seconds to leave in: a server first ends its turns and writes its answers, 20 seconds at most
+REST_S = 0.5  # seconds to leave in for one that is at rest; one that runs turns is told to end them
 OBEY_S = 2.0  # seconds after being told to end, before it is made to
 
 
@@ -116,10 +117,10 @@ class ChildLines:
         self._closing = True
         self._in.close()
         try:
-            if await _within(self._leave_s, self._gone):
+            if await _within(min(REST_S, self._leave_s), self._gone):
                 return
             self._signal(signal.SIGTERM)
-            await _within(OBEY_S, self._gone)
+            await _within(self._leave_s, self._gone)
         finally:  # also of one who was cancelled while waiting
             if not self._gone.done():
                 self._signal(signal.SIGKILL)

@@ -17,6 +17,13 @@ def heard(descriptor: int) -> bytes:
     return os.read(descriptor, CHUNK)
 
 
+def is_read(descriptor: int) -> bool:
+    """Whether somebody may still read what we write there: not where the other end of a pipe is closed."""
+    poller = select.poll()
+    poller.register(descriptor, 0)
+    return not poller.poll(0)
+
+
 def lines(read: Callable[[], bytes]) -> Iterator[bytes | None]:
     """Every line that `read` brings, without its end, until it brings nothing; None stands for one that was too long."""
     parts: list[bytes] = []

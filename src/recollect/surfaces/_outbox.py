@@ -80,6 +80,10 @@ class Outbox:
         with self._changed:
             self._changed.wait_for(lambda: self._answers < MOST_ANSWERS or self._gone or self._closing)
 
+    def is_gone(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._gone
+
     def close(self, seconds: float | None = DRAIN_S) -> None:
         """Write what is left, as long as somebody reads it; None is for somebody who may take any time."""
         with self._changed:

@@ -1,22 +1,21 @@
 """MCP over standard input and output: one JSON message a line. A small loop of our own, because it starts at once."""
 
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from recollect.operations import Clock, Offer
 from recollect.realms import Realm
 from recollect.surfaces._json import decoded
-from recollect.surfaces._lines import TOO_LONG, heard, lines
+from recollect.surfaces._lines import HEED_S, TOO_LONG, heard, is_read, lines
 from recollect.surfaces._outbox import Outbox, line_of, write_all
 from recollect.surfaces._work import Work
 from recollect.surfaces.mcp import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
 
-LAST_S = 2.0  # seconds that turns have left when the client closes its end; then they are interrupted
 GONE_S = 8.0  # seconds that their agents may take to end
 
 
 def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer until the client closes its end. Nothing that it sends can end the loop."""
+    """Answer all that the client asks until it closes its end. Nothing that it sends can end the loop."""
     work, outbox = Work(), Outbox(lambda line: write_all(stdout.fileno(), line))
 
     def send(message: Message) -> None:
@@ -38,24 +37,32 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
         for line in lines(lambda: heard(stdin.fileno())):
             outbox.wait_for_room()
             clock = Clock.now()
-            if line is None:
-                send(RpcError(INVALID_REQUEST, TOO_LONG).answer())
-            elif line.strip():
-                try:
-                    message = decoded(line)
-                except (ValueError, RecursionError):
-                    send(RpcError(PARSE_ERROR, "not JSON").answer())
-                    continue
-                server.receive(message, clock, run)
+            if line is not None and not line.strip():
+                continue
+            try:
+                server.receive(_message(line), clock, run)
+            except RpcError as refused:
+                send(refused.answer())
+        while not work.rests(HEED_S) and is_read(stdout.fileno()):
+            pass
     except KeyboardInterrupt:
         pass
     finally:
         if server.sampling is not None:
             server.sampling.close()
-        if not work.rests(LAST_S):
+        if not work.rests(0):
             server.cancel_all()
             work.rests(GONE_S)
         outbox.close()
+
+
+def _message(line: bytes | None) -> Any:
+    if line is None:
+        raise RpcError(INVALID_REQUEST, TOO_LONG)
+    try:
+        return decoded(line)
+    except (ValueError, RecursionError):
+        raise RpcError(PARSE_ERROR, "not JSON") from None
 
 
 def standard_streams() -> tuple[BinaryIO, BinaryIO]:

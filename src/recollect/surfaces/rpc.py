@@ -8,6 +8,7 @@ answer. Batches are refused: whose events they are would be anybody's guess.
 import hmac
 import logging
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ from recollect.errors import BadRequest
 from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
 from recollect.realms import Realm
 from recollect.surfaces._json import decoded
-from recollect.surfaces._lines import TOO_LONG
+from recollect.surfaces._lines import HEED_S, TOO_LONG
 from recollect.surfaces._numbers import FAILED, numbers
 from recollect.surfaces._outbox import Outbox, line_of
 from recollect.surfaces._work import Job, Work
@@ -72,7 +73,7 @@ class RpcConnection:
         self._work = work
         self._outbox = outbox
         self._token = token  # that `initialize` must bring before anything else is answered
-        self._quick = 0  # requests that are answered soon, and are not yet
+        self._under_way = 0  # requests that are not answered yet
         self._changed = threading.Condition()
 
     def receive(self, line: bytes | None) -> None:
@@ -92,10 +93,11 @@ class RpcConnection:
             if not request.is_notification:
                 self._refuse(request.id, error)
 
-    def settle(self, seconds: float) -> None:
-        """Wait until what is quick has been answered."""
+    def settle(self, is_read: Callable[[], bool]) -> None:
+        """Wait until everything has been answered, or nobody reads answers any more."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._quick, seconds)
+            while self._under_way and is_read():
+                self._changed.wait(HEED_S)
 
     def _begin(self, request: Request, clock: Clock) -> None:
         if self._token is not None:
@@ -121,7 +123,7 @@ class RpcConnection:
                 self._fail(request, RpcError(INTERNAL, f"{request.method} failed; `recollect doctor` may know why"))
                 raise
 
-        if not (self._work.take(run, is_long=True) if operation.is_long else self._soon(run)):
+        if not self._take(run, is_long=operation.is_long):
             raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
 
     def _admit(self, request: Request) -> None:
@@ -135,7 +137,7 @@ class RpcConnection:
     def _token_bytes(self) -> bytes:
         return (self._token or "").encode()
 
-    def _soon(self, run: Job) -> bool:
+    def _take(self, run: Job, *, is_long: bool) -> bool:
         def counted() -> None:
             try:
                 run()
@@ -143,14 +145,14 @@ class RpcConnection:
                 self._count(-1)
 
         self._count(1)
-        if self._work.take(counted, is_long=False):
+        if self._work.take(counted, is_long=is_long):
             return True
         self._count(-1)
         return False
 
     def _count(self, more: int) -> None:
         with self._changed:
-            self._quick += more
+            self._under_way += more
             self._changed.notify_all()
 
     def _clock(self, operation: Operation, received: Clock) -> Clock:

@@ -3,19 +3,21 @@
 from typing import BinaryIO
 
 from recollect.realms import Realm
-from recollect.surfaces._lines import heard, lines
+from recollect.surfaces._lines import heard, is_read, lines
 from recollect.surfaces._outbox import Outbox, write_all
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import RpcConnection
 
 
 def serve(realm: Realm, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer until the client closes its end; then what is quick is still answered, and turns are interrupted."""
+    """Answer all that the client asks until it closes its end. A signal ends it sooner, and so does a client that reads no
+    answers any more: then what is quick is still answered, and turns are interrupted."""
     work, outbox = Work(), Outbox(lambda line: write_all(stdout.fileno(), line))
     connection = RpcConnection(realm, work, outbox)
     try:
         for line in lines(lambda: heard(stdin.fileno())):
             connection.receive(line)
+        connection.settle(lambda: is_read(stdout.fileno()))
     finally:
         work.finish()
         outbox.close()

@@ -21,7 +21,6 @@ from recollect.surfaces.rpc import RpcConnection
 
 CHUNK = 1 << 16  # bytes that are read at once
 MOST_CONNECTIONS = 256  # each has two threads
-ANSWERED_WITHIN_S = 10.0  # seconds that quick requests have after the other end has said all it wants
 PAUSE_S = 0.1  # seconds before another is tried, where the system has no more room
 HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/")
 
@@ -123,7 +122,7 @@ class RpcListener:
             if line is not None and HTTP.match(line):
                 return
             connection.receive(line)
-        connection.settle(ANSWERED_WITHIN_S)
+        connection.settle(lambda: not outbox.is_gone())
         outbox.close()
 
 

@@ -17,16 +17,23 @@ def heed_signals() -> None:
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """A signal ends the block, and all that has to be done after it is done."""
+    """A signal ends the block, and all that has to be done after it is done, whatever signals come then."""
     heed_signals()
     try:
         yield
     except KeyboardInterrupt:
-        return
+        pass
+    finally:
+        heed_no_more()
+
+
+def heed_no_more() -> None:
+    """From here on we end anyway."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _end(*_: object) -> NoReturn:
     """A second signal must not break off the commit of a turn."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+    heed_no_more()
     raise KeyboardInterrupt

@@ -1,0 +1,141 @@
+"""A turn that meets with something in the middle of it, or at its end."""
+
+import json
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import AgentFault, Cancelled, StoreFault
+from recollect.realms import live
+from recollect.realms.kept import Kept
+from recollect.realms.live import LiveSessions
+from recollect.realms.manifest import Backend
+from recollect.realms.turn import MOST_TEXT
+from recollect.runners import Called, Returned, Said
+from tests.live_processes import Guided, new, opened, order, saying
+
+
+@pytest.fixture(params=[Backend.SQLITE, Backend.JSONL])
+def sessions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveSessions]:
+    made = opened(tmp_path, request.param, "one")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def session(sessions: LiveSessions) -> bytes:
+    return sessions.create(new()).id
+
+
+def said(sessions: LiveSessions, session: bytes) -> list[tuple[str, str]]:
+    told = [json.loads(body) for body in sessions.history(session, 0, 100)[1]]
+    return [(message["role"], message["content"]) for message in told]
+
+
+def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
+    sessions: LiveSessions, session: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
+    bodies, calls = Kept.bodies, iter([KeyboardInterrupt])
+
+    def interrupted(*given: object) -> list[bytes]:
+        for error in calls:
+            raise error
+        return bodies(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Kept, "bodies", interrupted)
+    with pytest.raises(Cancelled):
+        sessions.run(session, order("go", saying(Said("a long answer"))))
+    notice = ("system_notice", "The turn was interrupted.")
+    assert said(sessions, session) == [("user", "go"), ("assistant", "a long answer"), notice]
+    assert sessions.run(session, order("again", saying(Said("yes")))).turns == 2
+
+
+def test_what_came_as_far_as_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = opened(tmp_path, Backend.JSONL, "one")
+    session = sessions.create(new()).id
+    append, calls = live.Live.append, iter([KeyboardInterrupt])
+
+    def interrupted(*given: object) -> None:
+        for error in calls:
+            raise error
+        append(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(live.Live, "append", interrupted)
+    with pytest.raises(Cancelled):
+        sessions.run(session, order("go", saying(Said("an answer"))))
+    assert said(sessions, session) == [("user", "go"), ("assistant", "an answer")]
+    sessions.close()
+
+
+def test_an_answer_may_come_before_the_last_tool(sessions: LiveSessions, session: bytes) -> None:
+    outputs = (Said("I mended it."), Called("1", "note", {"done": True}), Returned("1", "noted"))
+    assert sessions.run(session, order("go", saying(*outputs))).text == "I mended it."
+
+
+def test_what_tools_are_given_counts_as_well(sessions: LiveSessions, session: bytes) -> None:
+    outputs = [Called(str(number), "write", {"text": "x" * (MOST_TEXT // 4)}) for number in range(5)]
+    with pytest.raises(AgentFault, match="more than"):
+        sessions.run(session, order("go", saying(*outputs)))
+
+
+def test_what_an_archived_turn_said_is_kept(sessions: LiveSessions, session: bytes) -> None:
+    turn = Guided(sessions, session, "go")
+    turn.say("so far")
+    sessions.archive(session)
+    turn.over()
+    notice = ("system_notice", "The session was archived while this turn ran.")
+    assert said(sessions, session) == [("user", "go"), ("assistant", "so far"), notice]
+
+
+class Deaf(Guided):
+    """A turn that does not end when it is told to."""
+
+    def _work(self, given):  # type: ignore[no-untyped-def]
+        self._begun.set()
+        while (word := self._words.get()) is not None:
+            yield Said(str(word))
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "PROGRAMS_S", 0.05)
+    monkeypatch.setattr(live, "GONE_WITHIN_S", 0.1)
+
+
+@pytest.mark.parametrize("end", ["interrupt", "archive"])
+def test_a_turn_that_does_not_end_is_ended_for_it(sessions: LiveSessions, session: bytes, hasty: None, end: str) -> None:
+    turn = Deaf(sessions, session, "go")
+    other = opened(sessions.folder, sessions.backend, "other")
+    getattr(other, end)(session)
+    assert said(other, session)[0] == ("user", "go")
+    assert said(other, session)[1][0] == "system_notice"
+    if end == "interrupt":
+        assert other.run(session, order("again", saying(Said("yes")))).turns == 2
+    before = said(other, session)
+    turn.wake()
+    assert isinstance(turn.error, Cancelled)
+    assert said(other, session) == before, "what it came to later is not written over that"
+    other.close()
+
+
+def test_who_cannot_look_takes_nobody_for_dead(sessions: LiveSessions, session: bytes) -> None:
+    """Without a file to be had, nobody can tell whether the process of a turn is alive."""
+    turn = Guided(sessions, session, "go")
+    other = opened(sessions.folder, sessions.backend, "other")
+    assert other.read(session)[1] is True
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open("/", os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        with pytest.raises(StoreFault, match="cannot be told"):
+            other.read(session)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    turn.say("alive")
+    assert turn.finish().text == "alive"
+    other.close()
