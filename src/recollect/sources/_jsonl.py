@@ -24,6 +24,8 @@ EXCERPT = 120  # characters of a bad line that `doctor` shows
 HEAD = 65_536  # bytes of a log's beginning that say whose it is
 HEAD_LINES = 40
 BEGINS = re.compile(r'\{"[^"]+"')  # of a record, as far as all records of a log have it in common
+MOST_TRIES = 1_000  # places in a line where a record might begin behind a torn one
+BLANKS = re.compile(r"\s*")
 BOM = b"\xef\xbb\xbf"
 
 _scan = json.JSONDecoder().raw_decode
@@ -179,26 +181,33 @@ def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
     """The record that was written behind one that a crash had torn, on the same line; it begins with the same name."""
     begins = BEGINS.match(text)
     place = text.find(begins[0], begins.end()) if begins else -1
-    while place > 0:
-        values, complete = _values(text[place:])
+    tries = MOST_TRIES
+    while place > 0 and tries:
+        values, complete = _values(text, place)
         if complete and len(values) == 1 and isinstance(values[0][1], dict):
-            return [(place, values[0][1])]
+            return values
         place = text.find(begins[0], place + 1) if begins else -1
+        tries -= 1
     return []
 
 
-def _values(text: str) -> tuple[list[tuple[int, Any]], bool]:
-    """Every JSON value of a line with its place, and whether that was all of the line."""
+def _values(text: str, start: int = 0) -> tuple[list[tuple[int, Any]], bool]:
+    """Every JSON value of a line, from a place on, with its own place; and whether that was all of the line."""
     values: list[tuple[int, Any]] = []
-    place = len(text) - len(text.lstrip())
+    place = _behind_blanks(text, start)
     while place < len(text):
         try:
             value, end = _scan(text, place)
         except (ValueError, RecursionError):
             return values, False
         values.append((place, value))
-        place = end + len(text[end:]) - len(text[end:].lstrip())
+        place = _behind_blanks(text, end)
     return values, True
+
+
+def _behind_blanks(text: str, place: int) -> int:
+    found = BLANKS.match(text, place)
+    return found.end() if found else place
 
 
 def scrubbed(value: Any) -> Any:
