@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from recollect.errors import BadSettings, ModelFault
 from recollect.service import EXAMPLE, LONGEST_WAIT_S, Service
-from recollect.settings import ExtractionSettings
+from recollect.settings import TOKEN, ExtractionSettings
 
 SECTION = "extraction"
 SAMPLING = "sampling"
@@ -217,7 +217,8 @@ class _Run(threading.Thread):
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], given: IO[bytes]) -> None:
         super().__init__(daemon=True)
-        self._command, self._env, self._given = command, env, given
+        self._command, self._given = command, given
+        self._env = {name: value for name, value in env.items() if name != TOKEN}
         self._starting = threading.Lock()
         self._unwanted = False
         self._process: subprocess.Popen[bytes] | None = None

@@ -4,15 +4,17 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import platformdirs
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from recollect.errors import BadSettings
 
 FILE = "settings.toml"
+LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
+MOST_DIGITS = 20  # of a number: Python refuses to read one of thousands
 TOKEN = "RECOLLECT_TOKEN"  # the variable with what callers of a server must bring: a list of processes does not show it
 
 
@@ -66,7 +68,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Projects that are never read, by name."""
     sources: tuple[str, ...] = ()
     """Only these sources; empty means all."""
-    deadline_ms: int | None = None
+    deadline_ms: Annotated[int, Meta(ge=0, le=LONGEST_MS)] | None = None
     """Replaces every deadline; 0 means already past."""
     search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -98,8 +100,8 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     if exclude := env.get("RECOLLECT_EXCLUDE"):
         values["exclude"] = exclude.split(os.pathsep)
     if (deadline := env.get("RECOLLECT_DEADLINE_MS")) is not None:
-        if not deadline.isdigit():
-            raise BadSettings(f"RECOLLECT_DEADLINE_MS must be a number of milliseconds, not {deadline!r}.")
+        if not deadline.isdecimal() or len(deadline) > MOST_DIGITS:
+            raise BadSettings(f"RECOLLECT_DEADLINE_MS must be a number of milliseconds, not {deadline[:40]!r}.")
         values["deadline_ms"] = int(deadline)
     return values
 

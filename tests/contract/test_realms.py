@@ -11,12 +11,14 @@ from uuid import UUID
 import pytest
 
 from recollect.errors import BadSettings
-from recollect.realms.config import LONGEST_MS, merged
+from recollect.realms.config import merged
 from recollect.realms.manifest import Backend, Origin, pin
 from recollect.realms.names import new_realm_name, uuid7
+from recollect.settings import LONGEST_MS
 from tests.conftest import Person
 from tests.http_server import HttpServer
 from tests.logs import Claude, write
+from tests.rpc_server import RawRpc
 
 RACERS = 8
 
@@ -95,6 +97,31 @@ def test_a_manifest_of_a_newer_program_is_refused(person: Person) -> None:
     assert "was made by a newer Recollect (manifest 2" in refused(person, "search", "x", "--realm", "newer")
     path.write_text('{"realm_id": "newer", ')
     assert "cannot be understood" in refused(person, "status", "--realm", "newer")
+
+
+def test_a_realm_that_cannot_be_read_is_named_and_hides_no_other(person: Person) -> None:
+    made = person.json("realm", "current", "--isolated")["realm_id"]
+    for name in ("good", "newer", "torn", "folder"):
+        person.run("realm", "create", name)
+    paths = {name: person.state / "realms" / name / "realm_manifest.json" for name in ("newer", "torn", "folder")}
+    paths["newer"].write_text(json.dumps({**manifest(person, "newer"), "origin": "generated", "manifest_format": 2}))
+    paths["torn"].write_text('{"origin": "generated", "more": ' + "[" * 100_000)
+    paths["folder"].unlink()
+    paths["folder"].mkdir()
+    with RawRpc(person, "--realm", "good") as rpc:
+        told = rpc.result("realm/list")
+        assert rpc.error("realm/get", realm_id="newer")["data"]["code"] == "INVALID_PARAMS"
+    assert told == person.json("realm", "list")
+    assert [row["realm_id"] for row in told["realms"]] == ["good", made]
+    assert [(row["realm_id"], str(person.state) in row["message"]) for row in told["failed"]] == [
+        ("folder", True), ("newer", True), ("torn", True),
+    ]  # fmt: skip
+    shown = person.run("realm", "list")
+    assert ("good" in shown.stdout, shown.stderr.count("\n")) == (True, 3)
+    pruned = person.json("realm", "prune")
+    assert [row["realm_id"] for row in pruned["realms"]] == [made]
+    assert pruned["failed"] == told["failed"]
+    assert all(path.exists() for path in paths.values()), "what cannot be read is not deleted"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The `acp` runner, with agents that are real processes: some written with the official SDK, some that keep no promise."""
 
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -129,6 +131,7 @@ def test_everything_that_is_told_of_a_turn_comes_in_order(turn: Turn) -> None:
         Thought("hm"),
         Said("one "),
         Said("two"),
+        Thought("Plan:\n[ ] think\n"),
         Called("a", "Read x.py", {"path": "x.py"}),
         Returned("a", "all\n[image]"),
         Called("b", "Edit x.py"),
@@ -250,16 +253,16 @@ def test_what_an_agent_needs_and_has_not_is_no_fault_of_its_own(turn: Turn, comm
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        ("sys.exit('no such flag')", "exited with code 1 in the middle of a turn: no such flag"),
+        ("sys.exit('no such flag')", "exited with code 1 before it was ready for a prompt: no such flag"),
         ("os.kill(os.getpid(), 9)", "was ended by signal 9."),
         ("greet(); os.close(1); signal.pause()", "closed its output."),
         ("n = hear()['id']; os.close(0); say(id=n, result={'protocolVersion': 1})", "closed its input."),
-        ("greet(); write(b'Loading model...')", "wrote a line that is no message of the protocol."),
-        ("greet(); write(b'[1]')", "wrote a line that is no message of the protocol."),
-        ("greet(); write(b'[' * 100_000)", "wrote a line that is no message of the protocol."),
+        ("print('no key'); sys.exit(1)", "exited with code 1 before it was ready for a prompt: no key"),
+        ('greet(); write(b\'Loading {"jsonrpc": "2.0"}\')', "wrote a line that is no message of the protocol."),
+        ("greet()\nwhile True: write(b'y' * 9_999)", "writes and writes but no message of the protocol."),
         ("say(id={}, result={})", "wrote a line that is no message of the protocol."),
         ("say(id=hear()['id'], error='no')", "wrote a line that is no message of the protocol."),
-        ('greet(); write(b\'{"method": "\\xff\\xfe"}\')', "wrote a line that is no message of the protocol."),
+        ("greet(); say(method=1)", "wrote a line that is no message of the protocol."),
         ("greet(); write(b'{' + b' ' * 50_000_001 + b'}')", "wrote a line of more than 50 MB."),
         ("while True: say(id=1, method='fs/read_text_file', params={})", "asks and asks but reads no answer."),
         ("greet(); update(sessionUpdate='agent_message_chunk')", "sent an update that is none of the protocol's."),
@@ -275,10 +278,30 @@ def test_an_agent_that_breaks_the_protocol_is_a_fault(turn: Turn, code: str, sen
     assert str(caught.value) == f"{sys.executable!r} {sentence}"
 
 
-def test_a_line_that_is_no_message_is_shown(turn: Turn) -> None:
+def test_what_is_not_meant_as_a_message_is_passed_over(turn: Turn) -> None:
+    code = """
+write(b"Welcome to the agent, v1.0")
+prompt = greet()
+for line in (b"warning: \\xff", b"[1]", b"[" * 100_000, b'{"level": "info"}', b"{'a': 1}", b'{"method": "\\xff"}', b"null"):
+    write(line)
+update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
+say(id=prompt, result={"stopReason": "end_turn"})
+"""
+    assert turn.outputs(command=bare(code)) == [Kept({"acp_session": "s"}), Said("done"), Ended()]
+
+
+@pytest.mark.parametrize("before", ["", "greet(); "])
+def test_what_was_passed_over_last_is_shown_when_the_agent_fails(turn: Turn, before: str) -> None:
+    code = f"write(b'Welcome')\n{before}write(b'Loading \\xff')\nwrite(b'')\nos.close(1)"
     with pytest.raises(AgentFault) as caught:
-        turn.outputs(command=bare("write(b'Loading \\xff')\nsignal.pause()"))
+        turn.outputs(command=bare(f"{code}\nsignal.pause()"))
     assert caught.value.details["line"] == "Loading \ufffd"
+
+
+def test_a_banner_of_long_ago_explains_nothing(turn: Turn) -> None:
+    with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn\.$") as caught:
+        turn.outputs(command=bare("write(b'Welcome')\ngreet()\nos._exit(3)"))
+    assert caught.value.details == {"exit_code": 3, "stderr": ""}
 
 
 def test_an_agent_that_never_answers_is_given_up(turn: Turn) -> None:
@@ -287,8 +310,11 @@ def test_an_agent_that_never_answers_is_given_up(turn: Turn) -> None:
 
 
 def test_an_agent_that_dies_before_its_children_is_known_to_be_dead(turn: Turn) -> None:
+    code = "greet(); child = subprocess.Popen(['sleep', '1000']); os.mkdir(str(child.pid)); os._exit(4)"
     with pytest.raises(AgentFault, match=r"exited with code 4"):
-        turn.outputs(command=bare("greet(); subprocess.Popen(['sleep', '1000']); os._exit(4)"))
+        turn.outputs(command=bare(code))
+    (left,) = turn.folder.iterdir()
+    os.kill(int(left.name), signal.SIGKILL)
 
 
 def test_what_the_protocol_does_not_know_yet_is_passed_over(turn: Turn) -> None:

@@ -39,11 +39,12 @@ def test_what_an_agent_says_and_does_becomes_messages_and_events(server: HttpSer
     assert messages[0]["role"] == "user"
     assert {message["role"] for message in messages[1:]} == {"assistant", "tool_results"}
     blocks = [block["type"] for message in messages if message["role"] == "assistant" for block in message["blocks"]]
-    assert blocks[:3] == ["reasoning", "text", "tool_use"]
+    assert blocks[:4] == ["reasoning", "text", "reasoning", "tool_use"]
     opened = ask(server, "GET", f"/open/turn:{UUID(session).hex}-1")["data"]
     kinds = [event["type"] for event in opened["events"]]
     assert kinds[:2] == ["user_input", "reasoning"]
     assert kinds.count("tool_call") == 4
+    assert [event["summary"] for event in opened["events"] if event["type"] == "reasoning"] == ["hm", "Plan:\n[ ] think\n"]
     assert opened["turn"]["completed"] is True
     details = ask(server, "POST", "/v1/tools/get_session_details", {"session_id": session, "detail_level": "steps"})
     (turn,) = details["structuredContent"]["data"]["turns"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.e2e.processes import is_alive, until
+from tests.e2e.processes import is_alive
 from tests.live_processes import REALM, begun, deferred, messages
 from tests.rpc_server import RawRpc
 
@@ -113,7 +113,7 @@ def test_a_long_prompt_is_given_whole(rpc: RawRpc, session: str) -> None:
 
 
 DAEMONS = {
-    "in its group": "sleep 600 &",
+    "in its group": "sh -c 'echo $$ > pid; exec sleep 600' &",
     "in a session of its own": "(setsid sh -c 'echo $$ > pid; exec sleep 600' &)",
     "that goes on writing": "(setsid sh -c 'echo $$ > pid; while echo tick; do sleep 0.02; done' &)",
 }
@@ -124,16 +124,47 @@ def test_a_child_that_holds_the_output_open_holds_up_nobody(rpc: RawRpc, session
     """The answer is there when the program is gone."""
     answer = ran(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
     assert answer.replace("tick\n", "") == "done\n"
-    if (left := tmp_path / "pid").exists():  # what left on purpose may stay
-        with suppress(ProcessLookupError):
-            os.kill(int(left.read_text()), signal.SIGKILL)
+    with suppress(ProcessLookupError):  # what writes has noticed that nobody reads
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("deaf", ["", "trap '' TERM; "], ids=["as asked", "by force"])
-def test_what_a_finished_program_left_in_its_group_is_ended(rpc: RawRpc, session: str, tmp_path: Path, deaf: str) -> None:
-    (tmp_path / "left").write_text(f"{deaf}echo $$ > pid; while :; do sleep 600; done")
-    ran(rpc, session, f"cd '{tmp_path}'; sh left &\ncd '{tmp_path}'; while [ ! -s pid ]; do :; done")
-    until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
+LEAVE = {
+    "in its group": "",
+    "in a session of its own": "setsid",
+    "without its environment": "setsid env -i PATH=$PATH",
+}
+
+
+def leaving(how: str, tmp_path: Path) -> str:
+    """What starts a child of nobody, and goes on when it runs."""
+    (tmp_path / "left").write_text("echo $$ > part; mv part pid; exec sleep 600")
+    return f"cd '{tmp_path}'; ({how} sh left &); while [ ! -e pid ]; do sleep 0.01; done"
+
+
+@pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
+def test_what_a_program_leaves_that_ended_by_itself_stays(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
+    ran(rpc, session, leaving(how, tmp_path))
+    left = int((tmp_path / "pid").read_text())
+    assert is_alive(left)
+    os.kill(left, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
+def test_an_interrupt_ends_what_a_program_let_go_of(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
+    begun(rpc, session, command=sh(f"{leaving(how, tmp_path)}; echo begun; sleep 600"))
+    assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
+    assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+def test_a_script_whose_interpreter_is_not_there_is_no_missing_program(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+    for name, first, words in (
+        ("script", "#!/no/such/python -u\n", "its interpreter '/no/such/python -u' is not there."),
+        ("edited", "#!/bin/sh\r\n", "its interpreter '/bin/sh\\r' is not there."),
+    ):
+        (tmp_path / name).write_text(first)
+        (tmp_path / name).chmod(0o755)
+        error = refused(rpc, session, [f"{tmp_path}/{name}"])
+        assert (error["code"], error["message"]) == (PROVIDER_ERROR, f"'{tmp_path}/{name}' cannot be run: {words}")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -77,3 +78,54 @@ def test_a_folder_that_is_gone_is_named(person: Person) -> None:
         error = rpc.error("session/create", prompt="go", command=["cat"])
     assert error["data"]["code"] == "PROVIDER_ERROR"
     assert "no longer there" in error["message"]
+
+
+# ---- every other word that one may type
+
+TYPED = (
+    "search {odd} --within {odd}",
+    "search x -t {odd}",
+    "open {odd}",
+    "ask {odd} --project {odd}",
+    "list --mode {odd} --cursor {odd}",
+    "observations {odd} --type {odd} --concept {odd} --file {odd}",
+    "trace search {odd} --provider {odd}",
+)
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_a_word_that_is_no_text_is_no_crash(person: Person, command: str) -> None:
+    said(person, *command.format(odd=ODD).split())
+
+
+def test_what_is_no_text_is_marked_in_a_config(person: Person) -> None:
+    assert said(person, "config", "patch", f'{{"note": "{ODD}"}}')["config"] == {"note": "caf?"}
+
+
+def test_what_is_no_text_is_marked_in_a_prompt_that_is_piped(person: Person, tmp_path: Path) -> None:
+    piped = tmp_path / "prompt"
+    piped.write_bytes(b"caf\xe9")
+    with piped.open() as prompt:
+        assert said(person, "run", "-", "--command", "cat", stdin=prompt)["text"] == "caf\ufffd"
+
+
+def test_what_is_no_text_is_marked_in_a_journey(person: Person) -> None:
+    journey = said(person, "journey", "create")["journey_id"]
+    said(person, "journey", "add", journey, "--title", ODD, "--content", ODD)
+    (document,) = said(person, "journey", "documents", journey)["documents"]
+    assert document["title"] == "caf?"
+    said(person, "journey", "history", journey, ODD)
+
+
+def test_what_was_found_of_no_text_is_shown_to_people(person: Person) -> None:
+    assert "caf?" in person.run("trace", "search", ODD, "--realm", REALM).stdout
+
+
+def test_an_instance_must_have_a_name_that_can_be_kept(person: Person) -> None:
+    refused = said(person, "run", "x", "--instance", ODD)
+    assert (refused["code"], refused["message"][:20]) == ("INVALID_PARAMS", "An instance is named")
+
+
+def test_an_error_is_shown_without_what_a_terminal_obeys(person: Person) -> None:
+    done = person.run("session", "show", f"else\x1b]0;owned\x07where:{UUID(int=7)}", "--realm", REALM, check=False)
+    assert done.stderr == f"recollect: elsewhere:{UUID(int=7)} is not a session of this realm, {REALM}.\n"

@@ -712,6 +712,10 @@ export interface RealmListAnswer {
     origin: string | null;
     created_at: string | null;
   }[];
+  failed?: {
+    realm_id: string;
+    message: string;
+  }[];
 }
 
 /** What a realm is and holds. */

@@ -138,8 +138,16 @@ class RealmInfo(RealmRow, frozen=True, kw_only=True):
     instances: list[Instance] = field(default_factory=list)
 
 
+class FailedRealm(Struct, frozen=True, kw_only=True):
+    """A realm that cannot be read, and why."""
+
+    realm_id: str
+    message: str
+
+
 class RealmList(Struct, frozen=True, kw_only=True):
     realms: list[RealmRow]
+    failed: list[FailedRealm] = field(default_factory=list)
 
 
 class ServerInfo(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from recollect.errors import BadRequest
+from recollect.errors import BadRequest, RecollectError
 
 Arguments = dict[str, Any]
 
@@ -13,6 +13,9 @@ ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character betw
 
 
 def only(arguments: Any, allowed: Iterable[str]) -> None:
+    """Refuse what an operation does not take. Arguments that a surface could not read are the error that says why."""
+    if isinstance(arguments, RecollectError):
+        raise arguments
     if not isinstance(arguments, dict):
         raise BadRequest("arguments must be an object")
     for name in arguments:

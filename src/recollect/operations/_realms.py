@@ -74,8 +74,11 @@ def _where(realm: Realm) -> Answer:
 
 
 def realm_list(realm: Realm, given: Any, clock: Clock) -> Answer:
+    """Every realm; where some cannot be read, they are named apart."""
     only(given, ())
-    return {"realms": [_row(found) for found in shelved(realm.settings)]}
+    realms = shelved(realm.settings)
+    failed = _unreadable(realms)
+    return {"realms": [_row(found) for found in realms if found.fault is None], **({"failed": failed} if failed else {})}
 
 
 def realm_get(realm: Realm, given: Any, clock: Clock) -> Answer:
@@ -93,7 +96,7 @@ def realm_prune(realm: Realm, given: Any, clock: Clock) -> Answer:
     """Take away every generated realm that nobody is at work in; not the one that is asked. What cannot go is named."""
     only(given, ())
     gone: list[Answer] = []
-    failed: list[Answer] = []
+    failed = _unreadable(shelved(realm.settings))
     for found in unused(realm.settings):
         if found.name == realm.name:
             continue
@@ -114,6 +117,10 @@ def _named(realm: Realm, given: Any) -> Shelved:
         raise BadRequest("realm_id must be a string", field="realm_id")
     check_name(name)
     return one(realm.settings, name)
+
+
+def _unreadable(realms: list[Shelved]) -> list[Answer]:
+    return [{"realm_id": found.name, "message": found.fault} for found in realms if found.fault is not None]
 
 
 def _row(found: Shelved) -> Answer:

@@ -11,10 +11,10 @@ from recollect.operations._operation import Clock
 from recollect.realms import Realm
 from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
 from recollect.runners import command as commands
+from recollect.runners.configured import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, absent, command_of, kind_of
 
-RECALL, COMMAND, ACP = "recall", "command", "acp"
-BUILT_IN = (RECALL, COMMAND, ACP)
-WITH_COMMAND = (COMMAND, ACP)
+__all__ = ["COMMAND", "RECALL", "Chosen", "choose", "recall"]
+
 TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
 NOTHING = "nothing found"
 STEP = 2_000  # characters of an answer that are told at once
@@ -34,10 +34,8 @@ def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] |
     kind, options = name, {}
     if name not in BUILT_IN:
         options = _configured(config, name)
-        kind = str(options.get("runner", COMMAND))
-        if kind not in BUILT_IN:
-            raise BadRequest(f"the config's runner {name!r} must be one of {', '.join(BUILT_IN)}", field="runner")
-        command = command or _command_of(options, name)
+        kind = kind_of(name, options)
+        command = command or command_of(name, options)
     if kind in WITH_COMMAND and not command:
         raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
     if kind not in WITH_COMMAND and command:
@@ -49,17 +47,8 @@ def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
     named = config.get("runners")
     found = named.get(name) if isinstance(named, dict) else None
     if not isinstance(found, dict):
-        raise BadRequest(f"runner must be one of {', '.join(BUILT_IN)}, or a name from the realm's config", field="runner")
+        raise BadRequest(absent(name), field="runner")
     return found
-
-
-def _command_of(options: dict[str, Any], name: str) -> list[str] | None:
-    command = options.get("command")
-    if command is None:
-        return None
-    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
-        raise BadRequest(f"the config's runner {name!r} must have a command that is an array of strings", field="runner")
-    return command
 
 
 def _runner(realm: Realm, kind: str) -> Runner:

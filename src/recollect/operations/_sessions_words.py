@@ -225,13 +225,15 @@ CONFIG: dict[str, Any] = {
     ),
     "writes": True,
 }
+FAILED = {"type": "array", "items": told(realm_id=TEXT, message=TEXT)}
+LISTED = told(realms={"type": "array", "items": REALM})
 ONE_REALM = shape(["realm_id"], realm_id=TEXT)
 REALM_LIST: dict[str, Any] = {
     "name": "realm_list",
     "title": "All realms",
     "description": "Every realm here.",
     "input_schema": shape([]),
-    "answer_schema": told(realms={"type": "array", "items": REALM}),
+    "answer_schema": {**LISTED, "properties": {**LISTED["properties"], "failed": FAILED}},
     "doors": (Door(rpc="realm/list", http="GET /realms"),),
     "is_tool": False,
 }
@@ -261,7 +263,7 @@ REALM_PRUNE: dict[str, Any] = {
     "input_schema": shape([]),
     "answer_schema": told(
         realms={"type": "array", "items": WHOLE_REALM},
-        failed={"type": "array", "items": told(realm_id=TEXT, message=TEXT)},
+        failed=FAILED,
     ),
     "writes": True,
     "is_tool": False,

@@ -29,6 +29,7 @@ MOST_LABELS = 64
 LAST = "last"
 PREFIX = re.compile(r"[0-9a-f]{4,31}")  # of an id without its dashes
 SHOWN = 10  # ids that a beginning may mean
+FARTHEST = 1 << 53  # past the end of anything, and a number that every program can read
 
 
 # ---- checking what came
@@ -36,13 +37,21 @@ SHOWN = 10  # ids that a beginning may mean
 
 def session_key(realm: Realm, value: Any) -> bytes:
     """The session that `<uuid>` or `<realm>:<uuid>` names. In another realm than this one there is none."""
-    if not isinstance(value, str):
-        raise BadRequest("session_id must be a string", field="session_id")
-    where, _, name = value.rpartition(":")
+    where, name = _parted(value)
     key = uuid_key(name, "session_id")
     if where and where != realm.name:
         raise NoSession(f"{value} is not a session of this realm, {realm.name}.")
     return key
+
+
+def _parted(value: Any) -> tuple[str, str]:
+    """The realm and the rest of a locator; the realm is empty where none is named."""
+    if not isinstance(value, str):
+        raise BadRequest("session_id must be a string", field="session_id")
+    where, colon, name = value.rpartition(":")
+    if colon and not where:
+        raise BadRequest("session_id must name a realm before its colon, or have none", field="session_id")
+    return where, name
 
 
 def _prompt(given: Arguments) -> str:
@@ -91,9 +100,9 @@ def _runner_name(given: Arguments, default: str) -> str:
 def _offset(value: Any) -> int:
     if value is None:
         return 0
-    if type(value) is not int or not 0 <= value < 1 << 62:
+    if type(value) is not int or value < 0:
         raise BadRequest("offset must be an integer, 0 or more", field="offset")
-    return value
+    return min(value, FARTHEST)
 
 
 def _check_time(realm: Realm, clock: Clock) -> None:
@@ -108,7 +117,7 @@ def locate(realm: Realm, given: Any, clock: Clock) -> Answer:
     """The session that a person means: also `last`, or the beginning of an id."""
     only(given, said.LOCATE["input_schema"]["properties"])
     value = given.get("session_id")
-    where, _, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    where, name = _parted(value)
     digits = name.lower().replace("-", "")
     if where and where != realm.name:
         return {"session_id": uuid_text(session_key(realm, value))}

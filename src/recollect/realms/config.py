@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
+from recollect.runners import configured
+from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn
 
 FILE = "config.json"
-LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
 MOST_WRITES = 1 << 53  # which every program that reads JSON can count to
 Allowed = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
 
@@ -23,7 +24,7 @@ class Config(Struct, frozen=True):
 
 
 def read(folder: Path) -> Config:
-    """The config as it is. What a person wrote into the file is checked as what a caller writes."""
+    """The config as it is. Runners that a person wrote into the file wrongly fail only where one of them is to run."""
     found = _written(folder)
     try:
         check(found.config)
@@ -85,7 +86,7 @@ def merged(value: Any, changes: Any) -> Any:
 
 
 def check(config: dict[str, Any]) -> None:
-    """Refuse what could not be obeyed; what we do not know is somebody else's."""
+    """Refuse what nothing could be made of; what we do not know is somebody else's."""
     for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
         value = config.get(name)
         if value is not None and (type(value) is not int or not least <= value <= LONGEST_MS):
@@ -110,6 +111,7 @@ def _current(folder: Path, expected: int | None) -> Config:
 
 def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: Allowed) -> Config:
     check(config)
+    configured.check(config.get("runner"), config.get("runners", {}))
     allowed(before.config, config)
     after = Config(config, before.generation + 1)
     new = folder / f"{FILE}.new"

@@ -52,7 +52,7 @@ def read(folder: Path) -> Manifest | None:
                 f"The realm in {folder} was made by a newer Recollect (manifest {newest}, this one knows {FORMAT})."
             )
         return msgspec.json.decode(content, type=Manifest)
-    except msgspec.DecodeError as reason:
+    except (ValueError, RecursionError) as reason:
         raise BadSettings(f"The manifest {path} cannot be understood: {reason}.") from reason
 
 

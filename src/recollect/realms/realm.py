@@ -29,7 +29,8 @@ from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
 from recollect.settings import Settings
 from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_database
-from recollect.store.lock import DISTILLING, exclusive, is_held
+from recollect.store.authored import begin as begin_lines
+from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
 
 PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
@@ -88,7 +89,8 @@ class Realm:
         self._has_memory = False  # once it was there, it must stay
         self._index: TextIndex | None = None
         self._pieces: PieceIndex | None = None
-        self._healing: subprocess.Popen[bytes] | None = None
+        self._at_work: dict[str, subprocess.Popen[bytes]] = {}  # for us, by the lock that they hold
+        self._publishes = False  # a thread of ours distils what is committed here, when it is woken
         self._opening = threading.Lock()
         self._model: Embedder | Unavailable | None = None
         self._ask_model_again = 0.0
@@ -103,18 +105,24 @@ class Realm:
     @built_once
     def folder(self) -> Path:
         """Where its archive, its indexes and its sessions lie; of a realm in memory, for as long as the process lives."""
+        if self.backend is Backend.JSONL:
+            begin_lines(self.home)
         return passing_folder() if self.backend is Backend.MEMORY else self.home
 
     @built_once
     def live(self) -> LiveSessions:
         """The sessions that are run here."""
         redact = self.settings.redact
-        return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publishing.wake)
+        return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self._publish)
 
     @built_once
     def publishing(self) -> Publishing:
         """Brings what is committed of live sessions into the archive."""
         return Publishing(self.folder, self.settings, lambda: self.live.changes())
+
+    def _publish(self) -> None:
+        self._publishes = True
+        self.publishing.wake()
 
     def occupy(self, surface: str) -> None:
         """From now on nobody takes the realm for unused. Where that cannot be said, it can be read nevertheless."""
@@ -213,9 +221,14 @@ class Realm:
             memory.stop_when(None)
 
     def _check_memory(self) -> None:
-        """A memory deleted or overwritten under us is a fault: SQLite might go on writing into a file that nobody sees."""
+        """A memory deleted or overwritten under us is a fault: SQLite might go on writing into a file that nobody sees.
+
+        Where files of lines are the truth it may be deleted, and is made of them again.
+        """
         path = memory_of(self.folder)
         if self._has_memory and not path.exists():
+            if self.backend is Backend.JSONL:
+                return
             raise StoreFault(f"The memory {path} was deleted while in use. Start Recollect again to begin a new one.")
         if self._has_memory and not is_database(path):
             raise StoreFault(f"The memory {path} is damaged: it does not begin as a database does.")
@@ -276,12 +289,15 @@ class Realm:
         return [f"Searching by words only: {reason}"] if reason else []
 
     def memory_warnings(self, reader: Reader) -> list[str]:
-        """What a searcher should know about the state of the memory."""
+        """What a searcher should know about the state of the memory; and the start of making it level."""
         with self.remembering() as memory:
             fault, level = memory.meta(FAULT), memory.meta(LEVEL) or ""
         behind = reader.last_key() > 0 and not level.startswith(reader.state())
         warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.meaning_warnings()
-        return [*warnings, "The memory is still being made of what was read last."] if behind and not fault else warnings
+        if not behind or fault:
+            return warnings
+        self._distil()
+        return [*warnings, "The memory is still being made of what was read last."]
 
     def index_failed(self) -> None:
         """A search found the index unreadable: open it anew next time."""
@@ -330,18 +346,32 @@ class Realm:
         """Bring the index level before a single question, where nobody else does it and the caller can wait."""
         with self.reading() as reader:
             self.warnings(reader)
-        if self._healing is not None:
-            self._healing.wait()
+        if WRITING in self._at_work:
+            self._at_work[WRITING].wait()
 
     def _heal(self, *options: str) -> None:
-        """Mend the index in a process of its own, unless somebody is writing and so will do it."""
-        if (
-            self.backend is Backend.MEMORY
-            or is_held(self.folder)
-            or (self._healing is not None and self._healing.poll() is None)
-        ):
+        """Mend the index, unless somebody is writing and so will do it."""
+        if self.backend is not Backend.MEMORY:
+            self._have_done(WRITING, "rebuild", *options)
+
+    def _distil(self) -> None:
+        """Bring the memory level, unless somebody is at it, or is writing and so will do it afterwards."""
+        if self._publishes or self.backend is Backend.MEMORY:
+            self._publish()
+        elif not is_held(self.folder, WRITING):
+            self._have_done(DISTILLING, "distil")
+
+    def _have_done(self, work: str, *command: str) -> None:
+        """Start a process of its own for some work, unless that is under way."""
+        ours = self._at_work.get(work)
+        if is_held(self.folder, work) or (ours is not None and ours.poll() is None):
             return
-        command = [*OURS, "rebuild", *options, "--quiet", "--realm", self.name]
         environment = {**os.environ, "RECOLLECT_HOME": str(self.settings.home)}
         nowhere = subprocess.DEVNULL
-        self._healing = subprocess.Popen(command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+        self._at_work[work] = subprocess.Popen(
+            [*OURS, *command, "--quiet", "--realm", self.name],
+            env=environment,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+        )

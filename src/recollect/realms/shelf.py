@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.errors import BadSettings, Busy, NoRealm, StoreFault
+from recollect.errors import BadSettings, Busy, NoRealm, RecollectError, StoreFault
 from recollect.realms.lease import is_alive, is_anybody_here
-from recollect.realms.manifest import Manifest, Origin, read
+from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
 from recollect.store import archive_of
@@ -28,6 +28,7 @@ class Shelved(Struct, frozen=True):
     name: str
     folder: Path
     manifest: Manifest | None
+    fault: str | None = None  # why it cannot be told what it is
 
     def bytes(self) -> int:
         """What its files hold. Somebody may be at work in it: a file that goes meanwhile counts for nothing."""
@@ -54,7 +55,7 @@ class Shelved(Struct, frozen=True):
 
 
 def shelved(settings: Settings) -> list[Shelved]:
-    """Every realm, by name."""
+    """Every realm, by name. One whose manifest cannot be read is among them, with the reason."""
     return [_shelved(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
 
 
@@ -62,11 +63,14 @@ def one(settings: Settings, name: str) -> Shelved:
     folder = settings.home / "realms" / name
     if not _is_realm(folder):
         raise NoRealm(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
-    return _shelved(folder)
+    return Shelved(name, folder, read(folder))
 
 
 def _shelved(folder: Path) -> Shelved:
-    return Shelved(folder.name, folder, read(folder))
+    try:
+        return Shelved(folder.name, folder, read(folder))
+    except RecollectError as fault:
+        return Shelved(folder.name, folder, None, str(fault))
 
 
 def _is_realm(folder: Path) -> bool:
@@ -74,7 +78,10 @@ def _is_realm(folder: Path) -> bool:
         check_name(folder.name)
     except BadSettings:
         return False
-    return folder.is_dir() and (read(folder) is not None or archive_of(folder).exists())
+    try:
+        return folder.is_dir() and ((folder / FILE).exists() or archive_of(folder).exists())
+    except PermissionError:  # a folder that is closed to us: reading its manifest says so
+        return True
 
 
 def delete(realm: Shelved) -> None:

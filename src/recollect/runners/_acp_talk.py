@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from acp import PROTOCOL_VERSION, RequestError, text_block
@@ -35,15 +35,15 @@ from recollect.runners._acp_updates import Updates, spent
 from recollect.runners._acp_wire import DEAF, MUTE, Wire
 from recollect.runners._process import ending, sentence
 from recollect.runners._runner import Assignment, Ended, Kept, Output, Spent
+from recollect.runners.configured import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
 EARLIER = 20_000  # characters of earlier messages that an agent is told which cannot load them: about 5,000 tokens
 REASON = 500  # characters of what an agent says went wrong
 LOG_IN = -32000  # the protocol's code for "authentication required"
-KINDS = {"allow": ("allow_once", "allow_always"), "reject": ("reject_once", "reject_always")}
+KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
 WHO = {"user": "User", "assistant": "Assistant", "tool_results": "Tool results", "system_notice": "Notice"}
 
-Policy: TypeAlias = Literal["allow", "reject"]
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
@@ -61,7 +61,7 @@ class Notice(msgspec.Struct, rename="camel"):
 class Talk:
     """One turn with an agent. Its outputs come in order; None is the last one."""
 
-    def __init__(self, given: Assignment, process: "subprocess.Popen[bytes]", policy: Policy, start_s: float) -> None:
+    def __init__(self, given: Assignment, process: "subprocess.Popen[bytes]", policy: str, start_s: float) -> None:
         self.outputs: asyncio.Queue[Output | None] = asyncio.Queue()
         self.cancelled = asyncio.Event()
         self._given, self._policy, self._start_s = given, policy, start_s
@@ -110,7 +110,7 @@ class Talk:
         try:
             answer = await self._ask("session_prompt", request, PromptResponse)
         finally:
-            self._say(*self._updates.rest())
+            self._say(*self._updates.end())
         if answer.usage is not None:
             self._say(Spent(spent(answer.usage)))
         self._say(Ended(answer.stop_reason))
@@ -164,10 +164,12 @@ class Talk:
         """Why there is nobody to talk to any more: by how the agent ended where it did, else by what it did."""
         did = self._wire.broken
         said = await self._wire.last_words() if did in (DEAF, MUTE) else self._wire.details()
-        code = said.get("exit_code")
+        code, complaint = said.get("exit_code"), said["stderr"]
         if code is not None and did in (DEAF, MUTE):
-            did = ending(code) + (" in the middle of a turn" if code >= 0 else "")
-        return AgentFault(sentence(self._given.command[0], did, said["stderr"]), **said)
+            moment = "in the middle of a turn" if self._session else "before it was ready for a prompt"
+            did = ending(code) + (f" {moment}" if code >= 0 else "")
+            complaint = complaint or said.get("line", "")
+        return AgentFault(sentence(self._given.command[0], did, complaint), **said)
 
     async def _asked(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
         """What the agent wants of us. It was told that we have no files and no terminals for it."""

@@ -1,7 +1,9 @@
 """What an agent tells of its turn, as outputs of ours.
 
 A call is told in several updates: many agents name it first and say with what only later. It is passed on once its input is
-known, or it runs, or something else happens; never twice.
+known, or it runs, or something else happens; never twice. What it gave back is passed on once the call is over and has given
+something, or something else happens; again only where more of it comes later.
+A plan is reasoning: as a call it would cut an answer in two that it comes in the middle of.
 """
 
 import json
@@ -12,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from acp.schema import (
     AgentMessageChunk,
+    AgentPlanUpdate,
     AgentThoughtChunk,
     AudioContentBlock,
     ContentToolCallContent,
@@ -33,14 +36,17 @@ from recollect.runners._runner import Called, Output, Returned, Said, Thought
 from recollect.sources._values import bounded
 
 URI = 200  # characters of an address that are shown: some hold a whole file
+BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before an entry of a plan
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 )
 Piece: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
-UPDATES: Mapping[Any, type[AgentMessageChunk | AgentThoughtChunk | ToolCallStart | ToolCallProgress]] = {
+Update: TypeAlias = AgentMessageChunk | AgentThoughtChunk | AgentPlanUpdate | ToolCallStart | ToolCallProgress
+UPDATES: Mapping[Any, type[Update]] = {
     "agent_message_chunk": AgentMessageChunk,
     "agent_thought_chunk": AgentThoughtChunk,
+    "plan": AgentPlanUpdate,
     "tool_call": ToolCallStart,
     "tool_call_update": ToolCallProgress,
 }
@@ -58,59 +64,116 @@ class _Call:
     content: list[Piece] = field(default_factory=list)
     status: Literal["pending", "in_progress", "completed", "failed"] = "pending"
     is_told: bool = False
-    is_over: bool = False
+    is_shown: bool = False  # what it gave back was told as the agent shows it, of which the raw output is another form
+    returned: str | None = None  # what was told of it
+
+    def is_over(self) -> bool:
+        return self.status in ("completed", "failed")
+
+    def has_output(self) -> bool:
+        return self.output is not None or bool(self.content)
 
     def learn(self, update: ToolCall | ToolCallUpdate) -> None:
         """An update says only what has changed."""
         self.title = update.title or self.title
         self.kind = update.kind or self.kind
-        self.status = update.status or self.status
+        self.status = self.status if self.is_over() else update.status or self.status
         self.input = self.input if update.raw_input is None else update.raw_input
-        self.output = self.output if update.raw_output is None else update.raw_output
+        self.output = self.output if update.raw_output is None or self.is_shown else update.raw_output
         self.content = self.content if update.content is None else update.content
 
-    def result(self) -> str:
-        """What it gave back, as text. A terminal has its text elsewhere, so what else came back says more."""
-        if self.output is not None and all(isinstance(piece, TerminalToolCallContent) for piece in self.content):
+    def called(self) -> Called:
+        self.is_told = True
+        return Called(self.id, self.title or self.kind or "tool", self.input)
+
+    def result(self) -> Iterator[Returned]:
+        """What it gave back, unless that was told already. What is told is let go of: it may hold whole files."""
+        text = self._text()
+        self.is_shown = self.is_shown or not self._is_elsewhere()
+        self.output, self.content = None, []
+        if self.returned is None or text not in ("", self.returned):
+            self.returned = text
+            yield Returned(self.id, text, is_error=self.status == "failed")
+
+    def _text(self) -> str:
+        if self.output is not None and self._is_elsewhere():
             return self.output if isinstance(self.output, str) else json.dumps(self.output, ensure_ascii=False)
         return "\n".join(map(_piece, self.content))
 
+    def _is_elsewhere(self) -> bool:
+        """A terminal has its text elsewhere, so what else came back says more."""
+        return all(isinstance(piece, TerminalToolCallContent) for piece in self.content)
+
 
 class Updates:
-    """The updates of a turn; it remembers its calls."""
+    """The updates of a turn; it remembers its calls and its plan."""
 
     def __init__(self) -> None:
         self._calls: dict[str, _Call] = {}
+        self._plan = ""
+        self._last: Output | None = None
 
     def read(self, update: dict[str, Any]) -> Iterator[Output]:
         """The outputs that an update stands for; none, for a kind of update that is not about what is said or done."""
+        yield from self._noted(self._told(update))
+
+    def call(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
+        yield from self._noted(self._called(update))
+
+    def end(self) -> Iterator[Output]:
+        """What is left when the turn is over, also of calls that are not."""
+        yield from self._rest()
+        for call in self._calls.values():
+            if call.has_output():
+                yield from call.result()
+
+    def _noted(self, outputs: Iterator[Output]) -> Iterator[Output]:
+        for output in outputs:
+            self._last = output
+            yield output
+
+    def _told(self, update: dict[str, Any]) -> Iterator[Output]:
         kind = update.get("sessionUpdate")
         if not isinstance(kind, str) or kind not in UPDATES:
             return
         match UPDATES[kind].model_validate(update):
             case AgentMessageChunk(content=block):
-                yield from self.rest()
+                yield from self._rest()
                 yield Said(_text(block))
             case AgentThoughtChunk(content=block):
-                yield from self.rest()
+                yield from self._rest()
                 yield Thought(_text(block))
+            case AgentPlanUpdate(entries=entries):
+                yield from self._planned("".join(f"{BOXES[entry.status]} {entry.content}\n" for entry in entries))
             case ToolCallStart() | ToolCallProgress() as told:
-                yield from self.call(told)
+                yield from self._called(told)
 
-    def call(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
-        call = self._calls.setdefault(update.tool_call_id, _Call(update.tool_call_id))
-        if call.is_over:
+    def _planned(self, plan: str) -> Iterator[Output]:
+        """A plan is told whole whenever it changes, on lines of its own among what else is thought."""
+        if plan == self._plan:
             return
+        yield from self._rest()
+        self._plan = plan
+        yield Thought(("\n" if isinstance(self._last, Thought) else "") + f"Plan:\n{plan}")
+
+    def _called(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
+        call = self._calls.setdefault(update.tool_call_id, _Call(update.tool_call_id))
         call.learn(update)
         if not call.is_told and (call.input or call.status != "pending"):
-            yield _called(call)
-        if call.status in ("completed", "failed"):
-            yield Returned(call.id, call.result(), is_error=call.status == "failed")
-            self._calls[call.id] = _Call(call.id, is_told=True, is_over=True)
+            yield from self._results()
+            yield call.called()
+        if call.is_over() and call.has_output():
+            yield from call.result()
 
-    def rest(self) -> Iterator[Output]:
-        """The calls that wait to be told."""
-        yield from (_called(call) for call in self._calls.values() if not call.is_told)
+    def _rest(self) -> Iterator[Output]:
+        """What is over without having given anything back, and the calls that wait to be told."""
+        yield from self._results()
+        yield from (call.called() for call in self._calls.values() if not call.is_told)
+
+    def _results(self) -> Iterator[Output]:
+        for call in self._calls.values():
+            if call.is_over() and call.is_told and call.returned is None:
+                yield from call.result()
 
 
 def spent(usage: Reported) -> Usage:
@@ -120,11 +183,6 @@ def spent(usage: Reported) -> Usage:
     is_apart = usage.total_tokens >= taken + given + reasoned + read + written
     output = given + (reasoned if is_apart else 0)
     return Usage(input=taken, output=output, cache_read=read, cache_write=written, reasoning=reasoned)
-
-
-def _called(call: _Call) -> Called:
-    call.is_told = True
-    return Called(call.id, call.title or call.kind or "tool", call.input)
 
 
 def _text(block: Block) -> str:

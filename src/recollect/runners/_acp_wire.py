@@ -1,7 +1,8 @@
 """The pipes of an agent, as messages of JSON-RPC, a line each.
 
-The SDK's own pipes pass over a line that is no message, telling the log of the whole program, and take lines of any length.
-Here the first such line ends the conversation, and `broken` says why.
+Agents also print banners and warnings there: such lines are passed over, and shown where the conversation fails. What is
+meant as a message and is none ends it, since somebody may wait for that message for ever. The SDK's own pipes pass over
+both, telling the log of the whole program, and take lines of any length. When it has ended, `broken` says why.
 """
 
 import asyncio
@@ -13,12 +14,14 @@ from typing import Any
 from recollect.runners._process import COMPLAINT
 
 LINE = 50_000_000  # bytes of one message: a few images
-SHOWN = 200  # characters of a line that is shown because it is no message
+SHOWN = 200  # bytes of a line that is shown because it is no message
+BABBLE = 1_000_000  # bytes of lines one after another that are no messages: who writes more does not speak the protocol
 UNREAD = 1_000  # answers that an agent may leave unread while it asks on
 DRAIN_S = 0.3  # seconds that what a finished agent left in its pipes may take; its children may hold them open for ever
 LEAVE_S = 0.5  # seconds that an agent has to end by itself once nobody speaks to it any more
 POLL_S = 0.02  # seconds between two looks at whether it still runs
 DEAF, MUTE = "closed its input", "closed its output"  # what an agent does that ends, among others
+NO_MESSAGE = "wrote a line that is no message of the protocol"
 
 
 class Wire:
@@ -26,8 +29,9 @@ class Wire:
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.broken = ""  # what the agent did that ended the conversation
-        self.shown = ""  # the line by which it did
+        self.shown = ""  # the line by which it did, or the last one behind its last message
         self._process = process
+        self._babble = 0
         self._complaint = _Complaint()
         self._sending = 0
 
@@ -60,21 +64,38 @@ class Wire:
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None where there will be no more."""
         await asyncio.sleep(0)  # the message before is dealt with first: order is kept, and a flood stays in the pipe
-        line = b""
-        while not line.strip() and not self.broken:
+        while (line := await self._line()) is not None:
             try:
-                line = await self._lines.readuntil(b"\n")
-            except asyncio.LimitOverrunError:
-                self.give_up(f"wrote a line of more than {LINE // 1_000_000} MB")
-            except (asyncio.IncompleteReadError, OSError):
-                self.give_up(MUTE)
-        if self.broken:
-            return None
-        message = _message(line)
-        if message is None:
-            self.shown = line[:SHOWN].decode("utf-8", "replace").strip()
-            self.give_up("wrote a line that is no message of the protocol")
-        return message
+                message = _message(line)
+            except ValueError:
+                self._show(line)
+                self.give_up(NO_MESSAGE)
+                return None
+            if message is not None:
+                self._babble, self.shown = 0, ""
+                return message
+            self._pass_over(line)
+        return None
+
+    async def _line(self) -> bytes | None:
+        """The next line; None where nothing more is heard."""
+        try:
+            line = b"" if self.broken else await self._lines.readuntil(b"\n")
+        except asyncio.LimitOverrunError:
+            self.give_up(f"wrote a line of more than {LINE // 1_000_000} MB")
+        except (asyncio.IncompleteReadError, OSError):
+            self.give_up(MUTE)
+        return None if self.broken else line
+
+    def _pass_over(self, line: bytes) -> None:
+        if line.strip():
+            self._show(line)
+        self._babble += len(line)
+        if self._babble > BABBLE:
+            self.give_up("writes and writes but no message of the protocol")
+
+    def _show(self, line: bytes) -> None:
+        self.shown = line[:SHOWN].decode("utf-8", "replace").strip()
 
     def give_up(self, reason: str) -> None:
         """Hear nothing more from this agent. The first reason is the one that counts."""
@@ -99,8 +120,10 @@ class Wire:
 
     async def close(self) -> None:
         self._watching.cancel()
-        for transport in (self._input, self._output, self._error):
-            transport.close()
+        if not self._input.is_closing():
+            self._input.transport.abort()  # to close it would be to wait for an agent that leaves things unread
+        self._output.close()
+        self._error.close()
 
     async def _gone(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -134,16 +157,21 @@ class _Complaint(asyncio.Protocol):
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
-    """The message of a line, if it has the shape that the SDK takes for granted."""
+    """The message of a line, if it has the shape that the SDK takes for granted; None, if it was not meant as one.
+    Raises `ValueError` where it was."""
     try:
         message = json.loads(line)
         if b"\\ud" in line.lower():  # half a character, as agents write that cut text by UTF-16
             message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return None
+        message = None
     match message:
         case {"method": str()} if isinstance(message.get("id"), int | str | None):
             return dict(message)
         case {"id": int() | str() | None} if "method" not in message and isinstance(message.get("error"), dict | None):
             return dict(message)
+        case {"method": _} | {"id": _, "result": _} | {"id": _, "error": _}:
+            raise ValueError(NO_MESSAGE)
+    if b'"jsonrpc"' in line:
+        raise ValueError(NO_MESSAGE)
     return None

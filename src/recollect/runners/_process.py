@@ -1,12 +1,14 @@
 """A child process and all that it starts: begun in a group of its own, and ended with everything in it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from recollect.errors import BadRequest, ProviderFault
 from recollect.model import path_text
@@ -16,21 +18,29 @@ from recollect.settings import TOKEN
 GRACE_S = 2.0  # seconds between asking a program to end and ending it
 STRAY_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
 MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
+INTERPRETER = 256  # bytes of a script's first line that the system looks at
 COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
 STEP_S = 0.02
 PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
 BEGAN = 19  # and when, in ticks since the machine started
 
+File: TypeAlias = tuple[int, int]  # what tells a file from all others: its device and its number there
+
 
 @contextmanager
 def running(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
-    """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started."""
+    """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started.
+    One that has ended by itself may leave something running on purpose, unless the turn is cancelled."""
     process = _start(given)
+    pipes = {_file(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None}
     try:
         given.started(process.pid)
         yield process
     finally:
-        stop(process)
+        if process.poll() is None or given.cancel.is_set():
+            stop(process)
+        if given.cancel.is_set():
+            stop_strays(given.mark, pipes)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
@@ -52,12 +62,25 @@ def _start(given: Assignment) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     except FileNotFoundError as reason:
-        missing = f"There is no program {command[0]!r}." if _real(folder).is_dir() else f"The folder {folder} is not there."
+        missing = _missing(command[0], _real(folder)) if _real(folder).is_dir() else f"The folder {folder} is not there."
         raise ProviderFault(missing, command=list(command)) from reason
     except OSError as reason:
         raise ProviderFault(f"{command[0]!r} cannot be run: {reason.strerror or reason}.", command=list(command)) from reason
     except ValueError as reason:  # a zero byte inside
         raise BadRequest(f"command cannot be run: {reason}", field="command") from reason
+
+
+def _missing(program: str, folder: Path) -> str:
+    """What is not there of a program: itself, or what its first line says that it is run by."""
+    found = str(folder / program) if "/" in program else shutil.which(program)
+    if found is None or not Path(found).is_file():
+        return f"There is no program {program!r}."
+    with Path(found).open("rb") as file:
+        first = file.readline(INTERPRETER)
+    if not first.startswith(b"#!"):
+        return f"{program!r} cannot be run: what this system needs to run it is not there."
+    interpreter = first[2:].decode("utf-8", "replace").strip(" \t\n")  # a return is part of its name
+    return f"{program!r} cannot be run: its interpreter {interpreter!r} is not there."
 
 
 def _environment(mark: str) -> dict[str, str]:
@@ -109,24 +132,38 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
     _tell(group, members, signal.SIGKILL)
 
 
-def stop_strays(mark: str) -> None:
-    """End what a turn started and its programs let go of: what left their group still has their environment."""
-    strays = _marked(mark)
+def stop_strays(mark: str, pipes: Collection[File] = ()) -> None:
+    """End what a turn started and its programs let go of: what left their group has mostly kept their environment, or at
+    least the pipes that they wrote to."""
+    strays = _strays(mark, pipes)
     _tell_each(strays, signal.SIGTERM)
     until = time.monotonic() + STRAY_GRACE_S
     while any(map(is_alive, strays)) and time.monotonic() < until:
         time.sleep(STEP_S)
-    _tell_each(_marked(mark), signal.SIGKILL)
+    _tell_each(_strays(mark, pipes), signal.SIGKILL)
 
 
-def _marked(mark: str) -> set[int]:
+def _strays(mark: str, pipes: Collection[File]) -> set[int]:
     word = f"{MARK}={mark}".encode()
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # gone, or another person's
-            if word in (entry / "environ").read_bytes().split(b"\0"):
+            if word in (entry / "environ").read_bytes().split(b"\0") or (pipes and _writes_to(entry, pipes)):
                 found.add(int(entry.name))
     return found
+
+
+def _writes_to(process: Path, pipes: Collection[File]) -> bool:
+    """Whether one of them is the standard output or error of a process."""
+    for number in ("1", "2"):
+        with suppress(FileNotFoundError):  # closed
+            if _file((process / "fd" / number).stat()) in pipes:
+                return True
+    return False
+
+
+def _file(known: os.stat_result) -> File:
+    return known.st_dev, known.st_ino
 
 
 def _exists(group: int) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import AgentFault, BadRequest, ProviderFault
 from recollect.runners._process import running, stop
 from recollect.runners._runner import Assignment, Output
+from recollect.runners.configured import POLICIES, REJECT
 
 if TYPE_CHECKING:
     from recollect.runners._acp_talk import Talk
@@ -25,9 +26,9 @@ FORCE_S = 1.5  # seconds after which a cancelled turn is ended by force, also wh
 
 def run(given: Assignment, start_s: float = START_S) -> Generator[Output, None, None]:
     """What the agent says and does, as it comes. It works on only while its outputs are taken."""
-    policy = given.options.get("permissions", "reject")
-    if policy not in ("allow", "reject"):
-        raise BadRequest('permissions is "allow" or "reject"', field="permissions")
+    policy = given.options.get("permissions", REJECT)
+    if policy not in POLICIES:
+        raise BadRequest(f"permissions must be one of {', '.join(POLICIES)}", field="permissions")
     try:
         from recollect.runners._acp_talk import Talk  # an extra that takes half a second to import
     except ModuleNotFoundError as reason:

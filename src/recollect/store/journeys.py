@@ -123,6 +123,7 @@ class Journeys:
             if known is not None:
                 return known
             self._rows("INSERT INTO journey VALUES (?, ?, ?)", (new.id, new.user, new.created_at))
+            self.memory.keep("journey", new.id)
             return new
 
     def delete(self, journey: bytes) -> tuple[int, int] | None:
@@ -133,6 +134,7 @@ class Journeys:
             self._rows("DELETE FROM recounted WHERE rowid IN (SELECT key FROM member WHERE journey = ?)", (journey,))
             members = self._rows("DELETE FROM member WHERE journey = ? RETURNING started_at", (journey,))
             documents = self._rows("DELETE FROM document WHERE journey = ? RETURNING key", (journey,))
+            self.memory.let_go()
             return sum(started_at is not None for (started_at,) in members), len(documents)
 
     # ---- members, and the archive that they are of
@@ -188,6 +190,7 @@ class Journeys:
             values,
         )
         self.retell(told)
+        self.memory.keep("member", told.session)
 
     def retell(self, told: Told) -> None:
         """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
@@ -252,6 +255,7 @@ class Journeys:
                 return False
             values = astuple(document)
             self._rows(f"INSERT INTO document ({DOCUMENT}) VALUES ({', '.join('?' * len(values))})", values)
+            self.memory.keep("document", document.id)
             return True
 
     def documents(self, journey: bytes, window: Window, limit: int = -1, *, newest_first: bool = True) -> list[DocumentHead]:
@@ -274,7 +278,10 @@ class Journeys:
         """Remove a document; what it was."""
         with self.memory.transaction():
             delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
-            return self._document(delete, journey, document)
+            removed = self._document(delete, journey, document)
+            if removed is not None:
+                self.memory.let_go()
+            return removed
 
     def _document(self, sql: str, journey: bytes, document: bytes) -> Document | None:
         found = self._rows(sql, (journey, document))

@@ -4,7 +4,8 @@ Any number of processes may write it: whoever distils, and every agent that reco
 short transaction.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 from recollect.model import Observation, derived_id
 from recollect.store._database import Database, file_at
 from recollect.store._rows import as_json
+from recollect.store.authored import Authored, lines_of
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
 AGENT = "agent"
@@ -102,6 +104,32 @@ class Memory(Database):
     def __init__(self, realm: Path, *, writable: bool = False) -> None:
         super().__init__(memory_of(realm), writable=writable, schema="memory_schema")
         self.file = file_at(self.path)
+        self._authored = Authored(self, lines_of(realm), RULES) if lines_of(realm).exists() else None
+        if self._authored is not None and not self._authored.is_met(writable):
+            with self.transaction():
+                pass
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; what was authored is in its file too, where there is one."""
+        with super().transaction():
+            if self._authored is None:
+                yield
+                return
+            for row in self.by_keys(self._authored.learn()).values():
+                self._tag(row.key, row)
+            yield
+            self._authored.write()
+
+    def keep(self, table: str, *identity: Any) -> None:
+        """A row was written that nothing else tells of. To be called inside its transaction."""
+        if self._authored is not None:
+            self._authored.keep(table, identity)
+
+    def let_go(self) -> None:
+        """Such rows were removed. To be called inside their transaction."""
+        if self._authored is not None:
+            self._authored.let_go()
 
     # ---- what was distilled
 
@@ -142,6 +170,7 @@ class Memory(Database):
         identity = observation_id(place, observation, made_by)
         self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
         self._insert(identity, place, made_by, observation, words)
+        self.keep("observation", identity)
         return identity
 
     def of_turn(self, place: Place) -> list[ObservationRow]:
@@ -167,6 +196,9 @@ class Memory(Database):
             "INSERT INTO told (rowid, title, facts, narrative, around) VALUES (?, ?, ?, ?, ?)",
             (key, *msgspec.structs.astuple(words)),
         )
+        self._tag(key, observation)
+
+    def _tag(self, key: int, observation: Observation | ObservationRow) -> None:
         self.db.executemany("INSERT OR IGNORE INTO tag VALUES (?, ?, ?, ?)", [(*tag, key) for tag in _tags(observation)])
 
     def _remove(self, keys: Iterable[int]) -> None:
@@ -178,16 +210,22 @@ class Memory(Database):
     def forget_turns(self, session: bytes, turns: Iterable[int]) -> None:
         """Remove what was said of turns that are no longer there: nothing is remembered without its evidence."""
         for turn in turns:
-            rows = self._rows("SELECT key FROM observation WHERE session = ? AND turn = ?", (session, turn))
-            self._remove(key for (key,) in rows)
+            self._forget("session = ? AND turn = ?", (session, turn))
             self.db.execute("DELETE FROM observed WHERE session = ? AND turn = ?", (session, turn))
 
     def forget_session(self, session: bytes) -> None:
         """Remove everything about a session that is gone, or that nobody may see any more."""
-        self._remove(key for (key,) in self._rows("SELECT key FROM observation WHERE session = ?", (session,)))
-        for table in ("observed", "looked", "extracted"):
+        self._forget("session = ?", (session,))
+        for table in ("observed", "looked"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
-        self._forget_summary(session)
+        if self._authored is None:
+            self.db.execute("DELETE FROM extracted WHERE session = ?", (session,))
+            self._forget_summary(session)
+
+    def _forget(self, where: str, values: Sequence[Any]) -> None:
+        """What was authored stays where a file says it: an archive made anew may only not have read its session yet."""
+        made = "" if self._authored is None else f" AND made_by = '{RULES}'"
+        self._remove(key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where}{made}", values))
 
     def _forget_summary(self, session: bytes) -> None:
         """A session stays in its journey, where it is seen again if it comes back; what was said of it does not."""
@@ -217,11 +255,14 @@ class Memory(Database):
         """Remove what a model said of a turn, under whatever name its client gave it: it has read the turn again."""
         rows = [row for row in self.of_turn(place) if row.made_by == made_by or row.made_by.startswith(f"{made_by} (")]
         self._remove(row.key for row in rows)
+        if rows:
+            self.let_go()
 
     def put_extracted(self, place: Place, mark: int, model: str, tokens: int) -> None:
         self.db.execute(
             "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?)", (place.session, place.turn, mark, model, tokens)
         )
+        self.keep("extracted", place.session, place.turn, model)
 
     # ---- questions
 
@@ -304,7 +345,7 @@ def _is_same(row: ObservationRow, observation: Observation, place: Place) -> boo
     return list(new) == [tuple(value) if isinstance(value, list) else value for value in old]
 
 
-def _tags(observation: Observation) -> list[tuple[str, str, str]]:
+def _tags(observation: Observation | ObservationRow) -> list[tuple[str, str, str]]:
     files = (*observation.files_modified, *observation.files_read)
     tags = [("concept", concept.casefold(), concept) for concept in observation.concepts]
     return tags + [("file", *_folded(path)) for path in files]

@@ -6,9 +6,8 @@ turn is written over it.
 """
 
 import logging
-import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import StoreFault
+from recollect.store._lines import objects, size_of, write_on
 from recollect.store.live import Live, LiveRow
 
 BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"
@@ -52,19 +52,7 @@ class Transcripts:
 
     def _write(self, row: LiveRow, lines: Sequence[bytes], *, durable: bool = False) -> int:
         """How long the file is with these lines behind what is committed."""
-        path = file_of(self.realm, row.id)
-        content = b"".join(line + b"\n" for line in lines)
-        try:
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as file:
-                file.truncate(row.bytes)
-                file.seek(row.bytes)
-                file.write(content)
-                file.flush()
-                if durable:
-                    os.fsync(file.fileno())
-        except OSError as reason:
-            raise StoreFault(f"The session file {path} cannot be written: {reason.strerror}.") from reason
-        return row.bytes + len(content)
+        return write_on(file_of(self.realm, row.id), row.bytes, lines, durable=durable)
 
     def level(self, live: Live) -> None:
         """Make the database say what the files do, as far as it does not. To be called inside a transaction."""
@@ -74,7 +62,7 @@ class Transcripts:
             if session is None:
                 continue
             try:
-                if known.pop(session, -1) != _size(path):
+                if known.pop(session, -1) != size_of(path):
                     self._learn(live, session, path)
             except StoreFault as fault:  # it costs this session, and only for as long as it cannot be read
                 log.warning("%s", fault)
@@ -85,7 +73,7 @@ class Transcripts:
         """The same for one session."""
         path = file_of(self.realm, session)
         known = live.session(session)
-        size = _size(path)
+        size = size_of(path)
         if size is not None and (known is None or known.bytes != size):
             self._learn(live, session, path)
         elif size is None and known is not None:
@@ -112,21 +100,11 @@ def _state(noun: str, row: LiveRow) -> bytes:
     return msgspec.json.encode({"type": noun, "session_id": str(uuid.UUID(bytes=row.id)), **told})
 
 
-def _size(path: Path) -> int | None:
-    """None where there is no such file."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
-    except OSError as reason:
-        raise StoreFault(f"The session file {path} cannot be read: {reason.strerror}.") from reason
-
-
 def read(path: Path, session: bytes) -> Told | None:
     """What is committed of a session, by its file; None of a file that is none of ours."""
     told: Told | None = None
     waiting: list[bytes] = []
-    for end, line in _lines(path):
+    for end, line in objects(path):
         match line.pop("type", None):
             case str(noun) if noun in (BEGUN, COMMITTED):
                 row = _row(line, session)
@@ -148,25 +126,6 @@ def _row(line: dict[str, Any], session: bytes) -> LiveRow | None:
         return None
     row.id = session
     return row
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(where it ends, what it says) of every whole line that is an object."""
-    end = 0
-    try:
-        with path.open("rb") as file:
-            for raw in file:
-                end += len(raw)
-                if not raw.endswith(b"\n"):
-                    return
-                try:
-                    value = msgspec.json.decode(raw)
-                except msgspec.DecodeError:
-                    continue
-                if isinstance(value, dict):
-                    yield end, value
-    except OSError as reason:
-        raise StoreFault(f"The session file {path} cannot be read: {reason.strerror}.") from reason
 
 
 def _session_of(path: Path) -> bytes | None:

@@ -15,17 +15,8 @@ from recollect.settings import Settings, read_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-class _Text(click.ParamType):
-    """Text that can be stored and sent, whatever bytes were typed."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return whole(value)
-
-
-TEXT = _Text()
+TEXT = click.types.FuncParamType(whole)  # an option that can be stored and sent, whatever bytes were typed
+TEXT.name = "text"  # in help
 
 
 def realm_options(function: Function) -> Function:

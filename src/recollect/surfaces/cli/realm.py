@@ -7,7 +7,7 @@ import click
 from recollect.realms import Realm
 from recollect.realms.manifest import Backend, Origin
 from recollect.surfaces.cli._answers import ask
-from recollect.surfaces.cli._draw import ago, console, size
+from recollect.surfaces.cli._draw import ago, console, plain, size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, pinned, realm_options, settings
 
 
@@ -109,7 +109,10 @@ def _draw_all(answer: dict[str, Any]) -> None:
     out = console()
     for row in answer["realms"]:
         out.print(f"[bold]{row['realm_id']}[/]  [dim]{_told(row)}[/]")
-    if not answer["realms"]:
+    failed = answer.get("failed", ())
+    for row in failed:
+        click.echo(f"! Realm {row['realm_id']} cannot be listed: {plain(row['message'])}", err=True)
+    if not answer["realms"] and not failed:
         out.print("No realm yet; `recollect sync` makes the first one.")
 
 

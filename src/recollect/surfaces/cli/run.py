@@ -48,7 +48,7 @@ def command(
     recollect run "review this" --runner command --command "claude -p"
     git diff | recollect run - --command "llm"
     """
-    arguments = {
+    arguments: dict[str, Any] = {
         "prompt": _piped() if prompt == "-" else prompt,
         "runner": runner,
         "command": _words(command) if command is not None else None,

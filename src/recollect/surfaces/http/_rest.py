@@ -21,7 +21,7 @@ from recollect.surfaces.mcp import tool_result
 
 VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
 STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
-WHOLE = re.compile(r"-?[0-9]{1,19}")
+WHOLE = re.compile(r"-?[0-9]{1,4000}")  # as long as Python reads it
 NAME = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # in a query; `labels[team]` is one entry of an object
 WITH_BODY = ("POST", "PUT", "PATCH")
 
@@ -60,10 +60,11 @@ def _route(path: str, methods: dict[str, Endpoint]) -> Route:
 def _door(desk: Desk, operation: Operation, door: Door) -> Endpoint:
     async def enter(request: Request) -> Response:
         clock = _clock(request)
+        arguments: Any
         try:
             arguments = door.arguments(await _given(request, operation, door))
         except BadRequest as wrong:
-            return refused(400, "INVALID_PARAMS", str(wrong))
+            arguments = wrong  # the operation says it in its family's form
         if operation.is_long and SSE in request.headers.get("accept", ""):
             return await _turn(desk, operation, arguments, clock)
         return answer(await desk.ask(operation, arguments, clock))
@@ -76,7 +77,11 @@ def _tool(desk: Desk, operation: Operation) -> Endpoint:
 
     async def call(request: Request) -> Response:
         clock = _clock(request)
-        reply = await desk.ask(operation, await json_of(request), clock)
+        try:
+            arguments = await _body(request)
+        except BadRequest as wrong:
+            arguments = wrong
+        reply = await desk.ask(operation, arguments, clock)
         return Response(encoded(tool_result(reply)), status(reply), media_type=JSON)
 
     return call
@@ -135,7 +140,7 @@ async def _given(request: Request, operation: Operation, door: Door) -> dict[str
     properties = operation.input_schema["properties"]
     given = _queried(properties, request.query_params.multi_items())
     if request.method in WITH_BODY:
-        body = await json_of(request)
+        body = await _body(request)
         if body is not None and not isinstance(body, dict):
             raise BadRequest("the body must be a JSON object")
         _merge(given, body or {})
@@ -144,6 +149,16 @@ async def _given(request: Request, operation: Operation, door: Door) -> dict[str
         if name not in given and header in request.headers:
             given[name] = request.headers[header]
     return given
+
+
+async def _body(request: Request) -> Any:
+    """The body. One that is no JSON is the operation's to refuse; one that was not taken never reaches it."""
+    try:
+        return await json_of(request)
+    except Unreadable as wrong:
+        if wrong.status != 400:
+            raise
+        raise BadRequest(str(wrong)) from None
 
 
 def _merge(given: dict[str, Any], more: dict[str, Any]) -> None:

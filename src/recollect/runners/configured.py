@@ -1,0 +1,65 @@
+"""Runners by their names, and what a realm's config may say of those that it names itself."""
+
+from typing import Any
+
+from recollect.errors import BadRequest
+
+RECALL, COMMAND, ACP = "recall", "command", "acp"
+BUILT_IN = (RECALL, COMMAND, ACP)
+WITH_COMMAND = (COMMAND, ACP)
+REJECT, ALLOW = "reject", "allow"
+POLICIES = (REJECT, ALLOW)  # of an agent that wants permission
+OPTIONS = {
+    RECALL: ("runner", "folder"),
+    COMMAND: ("runner", "command", "folder"),
+    ACP: ("runner", "command", "folder", "permissions"),
+}
+
+
+def check(runner: str | None, runners: dict[str, dict[str, Any]]) -> None:
+    """Refuse a config whose runners could not run a turn, or not as they are meant to."""
+    for name, options in runners.items():
+        _check_one(name, options)
+    if runner is not None and runner not in BUILT_IN and runner not in runners:
+        raise BadRequest(absent(runner), field="runner")
+
+
+def absent(name: str) -> str:
+    return f"there is no runner {name!r}: it must be one of {', '.join(BUILT_IN)}, or a name from the realm's config"
+
+
+def kind_of(name: str, options: dict[str, Any]) -> str:
+    """Which of the built-in runners it is."""
+    kind = options.get("runner", COMMAND)
+    if kind not in BUILT_IN:
+        raise _bad(name, f"must have a runner that is one of {', '.join(BUILT_IN)}")
+    return str(kind)
+
+
+def command_of(name: str, options: dict[str, Any]) -> list[str] | None:
+    command = options.get("command")
+    if command is None:
+        return None
+    if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command) or not command[0]:
+        raise _bad(name, "must have a command that is an array of strings: a program and its arguments")
+    return command
+
+
+def _check_one(name: str, options: dict[str, Any]) -> None:
+    if not name or name in BUILT_IN:
+        raise BadRequest(f"runners must have names of their own, which {name!r} is not", field="runners")
+    kind = kind_of(name, options)
+    for key in options:
+        if key not in OPTIONS[kind]:
+            raise _bad(name, f"is of the kind {kind}, which has {', '.join(OPTIONS[kind])}, and no {key!r}")
+    if kind in WITH_COMMAND and command_of(name, options) is None:
+        raise _bad(name, "needs a command: an array of a program and its arguments")
+    folder = options.get("folder", "/")
+    if not isinstance(folder, str) or not folder:
+        raise _bad(name, "must have a folder that is a path")
+    if options.get("permissions", REJECT) not in POLICIES:
+        raise _bad(name, f"must have permissions that are one of {', '.join(POLICIES)}")
+
+
+def _bad(name: str, reason: str) -> BadRequest:
+    return BadRequest(f"the config's runner {name!r} {reason}", field="runners")

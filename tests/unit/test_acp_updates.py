@@ -1,0 +1,79 @@
+"""What an agent tells of its turn, update by update, and what becomes of it."""
+
+from typing import Any
+
+import pytest
+
+from recollect.runners import Called, Output, Returned, Said, Thought
+from recollect.runners._acp_updates import Updates
+
+
+def told(*updates: dict[str, Any]) -> list[Output]:
+    """What becomes of the updates of a turn."""
+    reading = Updates()
+    return [output for update in updates for output in reading.read(update)] + list(reading.end())
+
+
+def call(status: str | None = None, text: str | None = None, number: str = "1", **more: Any) -> dict[str, Any]:
+    content = {} if text is None else {"content": [{"type": "content", "content": {"type": "text", "text": text}}]}
+    state = {} if status is None else {"status": status}
+    return {"sessionUpdate": "tool_call_update", "toolCallId": number, "title": "Run", **state, **content, **more}
+
+
+def chunk(text: str, kind: str = "message") -> dict[str, Any]:
+    return {"sessionUpdate": f"agent_{kind}_chunk", "content": {"type": "text", "text": text}}
+
+
+def plan(**entries: str) -> dict[str, Any]:
+    rows = [{"content": name, "status": status, "priority": "high"} for name, status in entries.items()]
+    return {"sessionUpdate": "plan", "entries": rows}
+
+
+def test_a_plan_is_told_whole_whenever_it_changes() -> None:
+    assert told(
+        plan(look="pending", mend="pending"),
+        chunk("hm", "thought"),
+        plan(look="in_progress", mend="pending"),
+        plan(look="in_progress", mend="pending"),
+        call("completed", "there it is"),
+        plan(look="completed", mend="in_progress"),
+    ) == [
+        Thought("Plan:\n[ ] look\n[ ] mend\n"),
+        Thought("hm"),
+        Thought("\nPlan:\n[-] look\n[ ] mend\n"),
+        Called("1", "Run"),
+        Returned("1", "there it is"),
+        Thought("Plan:\n[x] look\n[-] mend\n"),
+    ]
+
+
+FIRST, OUT = Called("1", "Run"), Returned("1", "out")
+CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
+    "completed, then its output": ([call("completed"), call(text="out")], [FIRST, OUT]),
+    "completed, then its raw output": ([call("completed"), call(rawOutput="out")], [FIRST, OUT]),
+    "failed, then its output": ([call("failed"), call(text="out")], [FIRST, Returned("1", "out", is_error=True)]),
+    "completed without output": ([call("completed"), chunk("so")], [FIRST, Returned("1", ""), Said("so")]),
+    "completed without output at the end": ([call("completed")], [FIRST, Returned("1", "")]),
+    "one after another": (
+        [call("completed"), call("completed", "two", "2")],
+        [FIRST, Returned("1", ""), Called("2", "Run"), Returned("2", "two")],
+    ),
+    "output before it is completed": ([call("in_progress", "out"), call("completed")], [FIRST, OUT]),
+    "output that grows": ([call("in_progress", "o"), call("in_progress", "out"), call("completed")], [FIRST, OUT]),
+    "more output afterwards": (
+        [call("completed", "out"), chunk("so"), call(text="out and more")],
+        [FIRST, OUT, Said("so"), Returned("1", "out and more")],
+    ),
+    "the same in another form": ([call("completed", "out"), call("completed", rawOutput={"text": "out"})], [FIRST, OUT]),
+    "the same again": (
+        [call("completed", "out"), call("completed", "out"), call("in_progress"), call(text="")],
+        [FIRST, OUT],
+    ),
+    "never completed": ([call("in_progress", "out")], [FIRST, OUT]),
+    "never completed, nothing given": ([call("in_progress")], [FIRST]),
+}
+
+
+@pytest.mark.parametrize(("updates", "outputs"), CALLS.values(), ids=CALLS)
+def test_what_a_call_gave_back_is_told_whenever_it_comes(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
+    assert told(*updates) == outputs
