@@ -167,9 +167,10 @@ class Distiller:
     def _touched(self) -> dict[bytes, SessionRow]:
         """The sessions that are other than when they were last looked at, newest first; and those that are gone."""
         known, sessions = self.memory.looked(), self.reader.all_sessions()
+        emptied = {session.id for session in sessions if not session.event_count}  # else it may only be yet to be read
         for gone in self.memory.sessions() - {session.id for session in sessions if session.event_count}:
             with self.memory.transaction():
-                self.memory.forget_session(gone)
+                self.memory.forget_session(gone, for_good=gone in emptied)
         seen = int(self.memory.meta(SEEN) or 0)
         rewritten = set(self.reader.sessions_above(seen)) if seen else set()
         return {

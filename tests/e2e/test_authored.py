@@ -119,7 +119,8 @@ def shown(rpc: RawRpc, journey: str, document: str) -> str:
 
 
 def test_processes_that_write_at_once_lose_nothing(person: Person, folder: Path) -> None:
-    with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as one, RawRpc(person, "--realm", REALM) as other:
+    person.run("realm", "create", REALM, "--realm-backend", "jsonl")
+    with RawRpc(person, "--realm", REALM) as one, RawRpc(person, "--realm", REALM) as other:
         journey = tool(one, "get_or_create_journey", user_id=USER)["journey_id"]
 
         def write(rpc: RawRpc) -> set[str]:

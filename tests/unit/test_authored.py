@@ -165,11 +165,21 @@ def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_s
     write(realm, b"a")
     with Memory(realm, writable=True) as memory, memory.transaction():
         memory.put_turn(PLACE, 1, [(observation("Made"), WORDS)])
-        memory.forget_turns(SESSION, [1])
-        memory.forget_session(SESSION)
+        memory.forget_session(SESSION, for_good=False)
     with Memory(realm) as memory:
         assert [row.made_by for row in memory.newest(Filters(), 9)] == [AGENT]
         assert Journeys(memory).by_time(JOURNEY, Window(), 9)[0].summary == "Of quolls"
+
+
+def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) -> None:
+    write(realm, b"a")
+    with Memory(realm, writable=True) as memory, memory.transaction():
+        memory.forget_session(SESSION, for_good=True)
+    lose(realm)
+    with Memory(realm, writable=True) as memory:
+        assert memory.newest(Filters(), 9) == []
+        assert Journeys(memory).by_time(JOURNEY, Window(), 9) == []
+    assert "quolls" not in lines_of(realm).read_text("utf-8")
 
 
 def test_a_model_that_reads_a_turn_again_replaces_what_it_said(realm: Path) -> None:

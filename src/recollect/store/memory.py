@@ -213,19 +213,21 @@ class Memory(Database):
             self._forget("session = ? AND turn = ?", (session, turn))
             self.db.execute("DELETE FROM observed WHERE session = ? AND turn = ?", (session, turn))
 
-    def forget_session(self, session: bytes) -> None:
-        """Remove everything about a session that is gone, or that nobody may see any more."""
-        self._forget("session = ?", (session,))
+    def forget_session(self, session: bytes, *, for_good: bool) -> None:
+        """Remove what can be made again of a session that is gone; for good, all that is remembered of it."""
+        self._forget("session = ?" if for_good else f"session = ? AND made_by = '{RULES}'", (session,))
         for table in ("observed", "looked"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
-        if self._authored is None:
+        if for_good:
             self.db.execute("DELETE FROM extracted WHERE session = ?", (session,))
             self._forget_summary(session)
+            self.let_go()
 
     def _forget(self, where: str, values: Sequence[Any]) -> None:
-        """What was authored stays where a file says it: an archive made anew may only not have read its session yet."""
-        made = "" if self._authored is None else f" AND made_by = '{RULES}'"
-        self._remove(key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where}{made}", values))
+        rows = self._rows(f"SELECT key, made_by FROM observation WHERE {where}", values)
+        self._remove(key for key, _ in rows)
+        if any(made_by != RULES for _, made_by in rows):
+            self.let_go()
 
     def _forget_summary(self, session: bytes) -> None:
         """A session stays in its journey, where it is seen again if it comes back; what was said of it does not."""
