@@ -16,7 +16,7 @@ from recollect.realms.count import Count
 from recollect.realms.kept import ARCHIVED, INTERRUPTED, Kept
 from recollect.realms.lease import Lease
 from recollect.realms.names import uuid7
-from recollect.realms.streams import Streams
+from recollect.realms.streams import Streams, Told
 from recollect.realms.turn import Event, Turn, added, asked, notice, now_ms
 from recollect.runners import Assignment, Cancel, Output, Runner
 from recollect.runners._process import began, stop_strays
@@ -80,9 +80,15 @@ class Run:
     def to_end(self) -> Ran:
         """Let the runner do its work, and commit what came of it."""
         fault: RecollectError | None = AgentFault("The turn ended by a fault of the runner's own.")
-        with closing(Count(self._kept.folder, self._running.token)) as count, self._held():
+        with closing(Count(self._kept.folder, self._running.token)) as count, self._held() as told:
+
+            def tell(event: Event) -> None:
+                count.put(event["sequence"])
+                self._streams.tell(self._name, event, told)
+                self._tell(event)
+
             sequence = max(self._row.events, self._streams.last(self._name))
-            turn = Turn(self._name, self._order.prompt, self._running.turn, sequence, lambda event: self._tell(event, count))
+            turn = Turn(self._name, self._order.prompt, self._running.turn, sequence, tell)
             try:
                 fault = self._work(turn)
                 if fault is not None and self._is_late():
@@ -101,9 +107,8 @@ class Run:
             stop_reason=turn.stop_reason,
         )
 
-    def _tell(self, event: Event, count: Count) -> None:
-        count.put(event["sequence"])
-        self._streams.tell(self._name, event)
+    def _tell(self, event: Event) -> None:
+        """Tell whoever asked for the turn."""
         if self._order.tell is not None:
             try:
                 self._order.tell(event)
@@ -114,12 +119,12 @@ class Run:
         return time.monotonic() > self._ends_at
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _held(self) -> Iterator[Told]:
         """However a turn ends, and whatever fails then, its session is free afterwards."""
-        self._streams.begin(self._name)
+        told = self._streams.begin(self._name)
         self._lease.hold(self._running.token, self._cancel, lambda: self._order.is_unwanted() or self._is_late())
         try:
-            yield
+            yield told
         finally:
             try:
                 with self._kept.opened() as live:
@@ -127,7 +132,7 @@ class Run:
             except StoreFault:
                 self._lease.end_later(self._running)
             self._lease.let_go(self._running.token)
-            self._streams.finish(self._name)
+            self._streams.finish(self._name, told)
 
     # ---- work
 

@@ -13,6 +13,7 @@ WAITING = 1_000  # events that a listener may be behind; text comes in pieces of
 ENDS_WAITING = 100  # ends of turns that may wait beyond that: how a turn ended is told, whatever else is missing
 MOST_TOLD = 4 << 20  # characters of a turn that are kept for those who join late
 FINISHED = 8  # turns that are kept for those whose connection broke off near the end
+END_TOLD_S = 2.0  # seconds that a turn waits for the one before it to have told its end; it may hang
 TRUNCATED = "stream_truncated"
 ENDS = frozenset({"turn_completed", "turn_failed", "turn_interrupted"})
 
@@ -133,7 +134,7 @@ class Streams:
     """All listeners of a realm in this process. Who joins while a turn runs hears it from its beginning."""
 
     def __init__(self) -> None:
-        self._changing = threading.Lock()
+        self._changing = threading.Condition()
         self._listeners: dict[str, list[Listener]] = {}
         self._running: dict[str, Told] = {}
         self._finished: dict[str, Told] = {}
@@ -171,16 +172,21 @@ class Streams:
             if not self._listeners[session]:
                 del self._listeners[session]
 
-    def begin(self, session: str) -> None:
+    def begin(self, session: str) -> Told:
+        """A turn begins, once the end of the one before it is told: that is committed, and so lets us begin, first."""
         with self._changing:
+            self._changing.wait_for(lambda: session not in self._running, END_TOLD_S)
             self._finished.pop(session, None)
-            self._running[session] = Told()
+            self._running[session] = told = Told()
+            return told
 
-    def tell(self, session: str, event: Event) -> None:
+    def tell(self, session: str, event: Event, told: Told) -> None:
+        """Of a turn that was taken over, and another has begun since, nothing is told any more."""
         with self._changing:
+            if self._running.get(session) is not told:
+                return
             self._last[session] = event["sequence"]
-            if (told := self._running.get(session)) is not None:
-                told.add(event)
+            told.add(event)
             for listener in self._listeners.get(session, ()):
                 listener.feed(event)
 
@@ -189,10 +195,11 @@ class Streams:
         with self._changing:
             return self._last.get(session, 0)
 
-    def finish(self, session: str) -> None:
+    def finish(self, session: str, told: Told) -> None:
         with self._changing:
-            if (told := self._running.pop(session, None)) is not None:
-                self._finished[session] = told
+            if self._running.get(session) is told:
+                self._finished[session] = self._running.pop(session)
+                self._changing.notify_all()
             while len(self._finished) > FINISHED:
                 del self._finished[next(iter(self._finished))]
 

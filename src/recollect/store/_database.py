@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from recollect.errors import DeadlineExceeded, RecollectError, StoreFault
+from recollect.index.faults import is_full
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
 RETRY_S = 0.01
@@ -209,7 +210,7 @@ def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
     text = str(reason)
     if "interrupted" in text:
         return DeadlineExceeded("the request took longer than its deadline")
-    if "full" in text:
+    if "full" in text or ("I/O error" in text and is_full(path.parent)):
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
         return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())

@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recollect.errors import Busy, StoreFault
@@ -29,8 +29,9 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
             raise Busy(
                 f"Another Recollect (process {holder}) is writing this realm; what it stores is visible at once."
             ) from reason
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # on a full disk nobody learns who we are, but that we are here
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(handle)
