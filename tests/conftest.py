@@ -19,6 +19,11 @@ in_utc()
 KEPT = {"LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: tests wait for processes a third of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
 class Person:
     """Somebody with a home folder full of agent logs, and Recollect's state beside it. Everything is real."""
 
