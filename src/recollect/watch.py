@@ -8,6 +8,7 @@ new agent may be installed at any time, everything is looked over now and then a
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -169,6 +170,7 @@ def _homes(intake: Intake) -> list[Path]:
     formats = [format for source in intake.sources for format in source.formats if not format.polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
     live = live_of(intake.realm).parent
-    live.mkdir(exist_ok=True, mode=0o700)  # so that the first session that is run here is noticed as soon as any other
-    homes.add(live)
+    with suppress(OSError):  # a full disk, say
+        live.mkdir(exist_ok=True, mode=0o700)  # so that the first session that is run here is noticed as any other is
+        homes.add(live)
     return sorted(home for home in homes if not homes & set(home.parents))

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from recollect.index.text import TEXT
+from recollect.errors import StoreFault
+from recollect.index.engine import OF_ARCHIVE
+from recollect.index.text import TEXT, TextWriter
 from recollect.ingest import Report, sync
 from recollect.sources import all_sources
 from recollect.store import archive_of
@@ -407,6 +409,17 @@ def test_once_there_is_room_again_a_sync_completes(small_disk: Person) -> None:
     assert archived(small_disk) == undisturbed(small_disk)
     assert finds_everything(small_disk)
     assert len(found(small_disk, "grain")) == 50
+
+
+def test_an_index_is_not_thrown_away_because_the_disk_is_full(small_disk: Person) -> None:
+    fill(small_disk)
+    small_disk.sync()
+    (TEXT.folder(small_disk.realm) / "nobody.knows.del").touch()  # which no writer can make sense of
+    (small_disk.state / "large").write_bytes(bytes(shutil.disk_usage(small_disk.state).free - 16_384))
+    with pytest.raises(StoreFault, match="disk is full"):
+        TextWriter(small_disk.realm, (TEXT.folder(small_disk.realm) / OF_ARCHIVE).read_text())
+    (small_disk.state / "large").unlink()
+    assert finds_everything(small_disk)
 
 
 def test_a_watcher_says_that_the_disk_is_full_and_goes_on_once_there_is_room(small_disk: Person) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from tantivy import FieldType, Query
 
 from recollect.errors import StoreFault
-from recollect.index.faults import unwritable
+from recollect.index.faults import is_full, unwritable
 
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 REMOVED_TOGETHER = 1_000  # documents by one question to the engine
@@ -95,11 +95,19 @@ class EngineWriter:
                 self._sweep()
                 self.writer = self.index.writer(layout.heap, 1)
                 self.fresh = False
-        except Unusable:
+        except Unusable as reason:
+            if self.folder.exists() and is_full(realm):
+                raise self.fault(reason) from reason  # nothing may be wrong with it but that
             before_making()
-            self.index = layout.make(realm, archive)
-            self.writer = self.index.writer(layout.heap, 1)
-            self.fresh = True
+            self._make(realm, archive)
+
+    def _make(self, realm: Path, archive: str) -> None:
+        try:
+            self.index = self.layout.make(realm, archive)
+            self.writer = self.index.writer(self.layout.heap, 1)
+        except (ValueError, OSError) as reason:
+            raise self.fault(reason) from reason
+        self.fresh = True
 
     def _sweep(self) -> None:
         """Delete what a commit that was cut off left behind: the next one has its number, and would not write over it."""
