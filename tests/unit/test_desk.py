@@ -1,0 +1,23 @@
+"""Whoever reads the events of a session is let go when there will be none."""
+
+import asyncio
+
+import pytest
+
+from recollect.realms.streams import Listener
+from recollect.surfaces.http import _desk
+from recollect.surfaces.http._desk import HEARTBEAT, Reading, Wake
+
+
+def test_a_reader_is_let_go_when_another_process_has_archived_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_desk, "HEARTBEAT_S", 0.01)
+    answers = [True, True, False]
+
+    async def is_present() -> bool:
+        return answers.pop(0)
+
+    async def read() -> list[bytes]:
+        reading = Reading(Listener("s"), Wake(), lambda _: None, is_present)
+        return [line async for line in reading.lines()]
+
+    assert asyncio.run(asyncio.wait_for(read(), 20)) == [HEARTBEAT, HEARTBEAT]
