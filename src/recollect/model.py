@@ -4,6 +4,7 @@ Session > Turn > Event. No I/O here.
 """
 
 import re
+import time
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -264,6 +265,11 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 LIVE = "recollect"  # the source of sessions that were run here
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def now_ms() -> int:
+    """The time of day, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def timestamp(at: int) -> str:

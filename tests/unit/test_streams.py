@@ -80,3 +80,12 @@ def test_only_the_last_few_turns_are_kept() -> None:
         streams.finish(f"{number}", told)
     assert heard(streams.listen("0", heard=0, committed=1)) == [-1]
     assert heard(streams.listen("1", heard=0, committed=1)) == [1]
+
+
+def test_who_has_heard_some_of_what_is_not_kept_is_told_exactly_what_is_missing(monkeypatch: Any) -> None:
+    monkeypatch.setattr("recollect.realms.streams.WAITING", 3)
+    streams = Streams()
+    run(streams, 1, 10)
+    assert heard(streams.listen(SESSION, 3, heard=2)) == [3, -6, 10]
+    assert heard(streams.listen(SESSION, 3, heard=7)) == [-2, 10]
+    assert heard(streams.listen(SESSION, 3, heard=9)) == [10]

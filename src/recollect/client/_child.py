@@ -17,7 +17,6 @@ COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what we
 DRAIN_S = 1.0  # seconds for what a dead server left in its pipes; a child of its may hold them open for ever
 LEAVE_S = 25.0  # seconds to leave in: a server first ends its turns and writes its answers, 20 seconds at most
 REST_S = 0.5  # seconds to leave in for one that is at rest; one that runs turns is told to end them
-OBEY_S = 2.0  # seconds after being told to end, before it is made to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +102,7 @@ class ChildLines:
         """It has closed its output, so it is of no use to anybody: it ends now, by itself or not."""
         if not self._closing and not await _within(DRAIN_S, self._gone):
             await self.close()
-        await _within(self._leave_s + 2 * OBEY_S, self._gone)
+        await _within(self._leave_s + 2 * DRAIN_S, self._gone)
         await _within(DRAIN_S, self._listening)
         self._listening.cancel()
         self._process.close()

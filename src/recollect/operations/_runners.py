@@ -13,8 +13,6 @@ from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
 from recollect.runners import command as commands
 from recollect.runners.configured import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, absent, command_of, kind_of
 
-__all__ = ["COMMAND", "RECALL", "Chosen", "choose", "recall"]
-
 TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
 NOTHING = "nothing found"
 STEP = 2_000  # characters of an answer that are told at once

@@ -11,13 +11,12 @@ from msgspec import Struct
 from recollect.errors import BadRequest
 from recollect.index.text import Scope
 from recollect.language import Unanswered, open_model
-from recollect.model import TOLD_CODES
+from recollect.model import TOLD_CODES, now_ms
 from recollect.operations._ids import event_ref
 from recollect.operations._memory_views import NO_PROJECT, day, observation_ref
 from recollect.operations._operation import Clock
 from recollect.operations.memory import recalled
 from recollect.realms import Realm
-from recollect.realms.turn import now_ms
 from recollect.search import Asked, Found, deadline_check, parse, search
 from recollect.search.recall import Recalled
 from recollect.snippet import snippet

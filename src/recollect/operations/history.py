@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from recollect.errors import Absent, BadEventType, BadRequest
 from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope, TextIndex
-from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode, timestamp
+from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode, now_ms, timestamp
 from recollect.operations import _cursors, _views
 from recollect.operations._arguments import Arguments, moment, one_of, only, whole_number
 from recollect.operations._envelope import Answer, enveloped
@@ -18,7 +18,6 @@ from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
 from recollect.operations._operation import Clock, Family, Operation, Reply, reading_within
 from recollect.realms import Realm
-from recollect.realms.turn import now_ms
 from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
 from recollect.store import EventRow, Reader, SessionRow, TurnRow

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from recollect.errors import Absent, BadRequest, ErrorKind, RecollectError, StoreFault
+from recollect.model import now_ms
 from recollect.operations import _journeys_views as views
 from recollect.operations import _journeys_words as said
 from recollect.operations._arguments import Arguments, flag, moment, only, text, whole_number
@@ -19,7 +20,6 @@ from recollect.operations._ids import uuid_key, uuid_text
 from recollect.operations._journey_members import diagnosed_among, settle, told_of
 from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered
 from recollect.realms import Realm
-from recollect.realms.turn import now_ms
 from recollect.redact import redact_all
 from recollect.search import Asked, deadline_check, parse
 from recollect.search.recall import match_of

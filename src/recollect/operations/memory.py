@@ -14,7 +14,7 @@ from recollect.embed import Unavailable
 from recollect.errors import Absent, BadId, BadRequest, Busy, StoreFault
 from recollect.index.engine import Unusable, sound
 from recollect.index.text import Scope
-from recollect.model import TOLD_CODES, Observation, observation_type
+from recollect.model import TOLD_CODES, Observation, now_ms, observation_type
 from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
 from recollect.operations._ids import Id, Noun, parse_id
@@ -23,7 +23,6 @@ from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Re
 from recollect.operations._transcript import transcript
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
-from recollect.realms.turn import now_ms
 from recollect.redact import redact_all
 from recollect.search import Meaning, Mode, deadline_check, parse
 from recollect.search.recall import Recalled, conversations, recall

@@ -21,6 +21,7 @@ from recollect.realms import config as configs
 from recollect.realms.live import New
 from recollect.realms.run import Order, Ran
 from recollect.realms.streams import Listener
+from recollect.runners.configured import COMMAND, RECALL
 from recollect.store.live import LiveRow
 
 WITHIN_MS = 5_000  # the deadline of what only reads
@@ -91,7 +92,7 @@ def _command(given: Arguments, clock: Clock) -> list[str] | None:
 def _runner_name(given: Arguments, default: str) -> str:
     value = given.get("runner")
     if value is None:
-        return _runners.COMMAND if given.get("command") is not None and default == _runners.RECALL else default
+        return COMMAND if given.get("command") is not None and default == RECALL else default
     if not isinstance(value, str) or not value:
         raise BadRequest("runner must be a name", field="runner")
     return value
@@ -187,7 +188,7 @@ def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
 
 def _default_runner(config: dict[str, Any]) -> str:
     name = config.get("runner")
-    return name if isinstance(name, str) else _runners.RECALL
+    return name if isinstance(name, str) else RECALL
 
 
 def _folder(options: dict[str, Any]) -> str:

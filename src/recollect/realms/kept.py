@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.errors import NoSession, StoreFault
+from recollect.model import now_ms
 from recollect.realms.count import counted
 from recollect.realms.lease import is_alive
 from recollect.realms.manifest import Backend
-from recollect.realms.turn import asked, bodies_of, notice, now_ms
+from recollect.realms.turn import asked, bodies_of, notice
 from recollect.redact import redact
 from recollect.runners._process import began, stop_group, stop_strays
 from recollect.store._database import file_at

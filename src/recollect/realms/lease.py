@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from recollect.errors import StoreFault
+from recollect.model import now_ms
 from recollect.realms.names import uuid7
 from recollect.runners import Cancel
 from recollect.store._database import file_at
@@ -64,7 +65,7 @@ class Lease(threading.Thread):
         super().__init__(daemon=True, name="heart")
         self.holder = str(uuid7())
         self.instance = instance
-        self._row = LeaseRow(self.holder, instance, surface, os.getpid(), time.time_ns() // 1_000_000, boot(), steady_ms())
+        self._row = LeaseRow(self.holder, instance, surface, os.getpid(), now_ms(), boot(), steady_ms())
         self._realm = realm
         self._lock = live_of(realm).parent / _lock(self.holder)
         self._turns: dict[bytes, tuple[Cancel, Callable[[], bool]]] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.errors import NotKept
-from recollect.model import Usage
+from recollect.model import Usage, now_ms
 from recollect.realms.count import sweep
 from recollect.realms.kept import Kept, end_orphans
 from recollect.realms.lease import GONE_WITHIN_S, Lease
@@ -21,7 +21,7 @@ from recollect.realms.manifest import Backend
 from recollect.realms.names import uuid7
 from recollect.realms.run import Order, Ran, Run
 from recollect.realms.streams import Listener, Streams
-from recollect.realms.turn import now_ms, usage_of
+from recollect.realms.turn import usage_of
 from recollect.store.live import Live, LiveRow, RunningRow
 
 PROGRAMS_S = 3.5  # seconds that whoever runs a turn has to end its programs; then others do

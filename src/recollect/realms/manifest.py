@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from enum import StrEnum
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadSettings, StoreFault
-from recollect.model import timestamp
+from recollect.model import now_ms, timestamp
 
 FILE = "realm_manifest.json"
 FORMAT = 1  # of the manifest; a newer one is another program's to understand
@@ -59,7 +58,7 @@ def read(folder: Path) -> Manifest | None:
 def pin(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
     """The manifest of a realm, made now if there is none. A backend that is asked for must be the one it has."""
     known = read(folder) or _create(folder, Manifest(
-        realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(time.time_ns() // 1_000_000)
+        realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(now_ms())
     ))  # fmt: skip
     if backend is not None and backend is not known.backend:
         raise BadSettings(f"realm backend mismatch for '{name}': requested '{backend}', existing '{known.backend}'")

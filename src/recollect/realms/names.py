@@ -3,10 +3,10 @@
 import re
 import secrets
 import threading
-import time
 import uuid
 
 from recollect.errors import BadSettings
+from recollect.model import now_ms
 
 DEFAULT = "main"  # where imported history lives
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -48,7 +48,7 @@ _given = 0
 def uuid7() -> uuid.UUID:
     """A UUID that begins with the time in milliseconds (RFC 9562). Of one process, later ones are greater."""
     global _given
-    bits = time.time_ns() // 1_000_000 << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
+    bits = now_ms() << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
     with _giving:
         _given = max(bits, _given + 1)  # the same millisecond, or a clock that was set back
         return uuid.UUID(int=_given)

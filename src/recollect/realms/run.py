@@ -12,12 +12,13 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import AgentFault, Cancelled, RecollectError, StoreFault
+from recollect.model import now_ms
 from recollect.realms.count import Count
 from recollect.realms.kept import ARCHIVED, INTERRUPTED, Kept
 from recollect.realms.lease import Lease
 from recollect.realms.names import uuid7
 from recollect.realms.streams import Streams, Told
-from recollect.realms.turn import Event, Turn, added, asked, notice, now_ms
+from recollect.realms.turn import Event, Turn, added, asked, notice
 from recollect.runners import Assignment, Cancel, Output, Runner
 from recollect.runners._process import began, stop_strays
 from recollect.store.live import LiveRow, Message, RunningRow

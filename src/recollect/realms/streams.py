@@ -121,7 +121,8 @@ class Told(Struct):
         fresh = [event for event in self.events if event["sequence"] > heard]
         for event in fresh[:most]:
             listener.feed(event)
-        listener.miss(len(fresh[most:]) + self.more)
+        newest = self.events[-1]["sequence"] + self.more
+        listener.miss(len(fresh[most:]) + min(self.more, max(0, newest - heard)))
         if self.end is not None and self.end["sequence"] > heard:
             listener.feed(self.end)
 

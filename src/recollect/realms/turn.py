@@ -1,14 +1,13 @@
 """One turn while it runs: what the agent says and does becomes events for those who listen, and messages to commit."""
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from recollect.errors import AgentFault
-from recollect.model import Usage, timestamp
+from recollect.model import Usage, now_ms, timestamp
 from recollect.redact import redact_all
 from recollect.runners import Called, Ended, Kept, Output, Returned, Said, Spent, Thought
 from recollect.store.live import Message
@@ -17,10 +16,6 @@ MOST_TEXT = 32 << 20  # characters of one turn: a program that writes more is ou
 TOKEN = 4  # characters, where nothing better is known
 
 Event = dict[str, Any]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def asked(prompt: str, at: int) -> Message:

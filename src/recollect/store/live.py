@@ -5,7 +5,6 @@ archive for minutes. Every question of who may do what is decided inside one tra
 """
 
 import threading
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import NoSession, SessionBusy
+from recollect.model import now_ms
 from recollect.store._database import Database, file_at, roll_back, transaction
 
 Message = dict[str, Any]
@@ -133,8 +133,7 @@ class Live(Database):
 
     def _count_change(self) -> int:
         """Not below the time: a database that is made anew counts beyond all that were there before it."""
-        now = time.time_ns() // 1_000_000
-        rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now,))
+        rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now_ms(),))
         return int(rows[0][0])
 
     def changes(self) -> int:

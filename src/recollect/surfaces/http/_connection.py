@@ -6,11 +6,10 @@ from http import HTTPStatus
 from typing import Any
 
 import h11
-import msgspec
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from recollect.surfaces.http._answers import JSON, refused
+from recollect.surfaces.http._answers import refused
 from recollect.surfaces.http._body import WITHIN_S
 
 MOST_AT_ONCE = 2_048  # connections; who comes then is told to come again
@@ -77,12 +76,11 @@ class Connection(H11Protocol):
     def _refuse(self, status: int, message: str) -> None:
         """Tell why, unless an answer is under way already, and hang up."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            body = msgspec.json.encode({"code": "INVALID_PARAMS", "message": message})
-            headers = [("content-type", JSON), ("content-length", str(len(body))), ("connection", "close")]
+            told = refused(status, "INVALID_PARAMS", message, headers={"connection": "close"})
             reason = HTTPStatus(status).phrase.encode()
             for event in (
-                h11.Response(status_code=status, headers=headers, reason=reason),
-                h11.Data(body),
+                h11.Response(status_code=status, headers=told.raw_headers, reason=reason),
+                h11.Data(bytes(told.body)),
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
