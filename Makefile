@@ -1,6 +1,6 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try test check bench bench-quality golden docs sdk new-source clean
+.PHONY: setup try test check agents bench bench-quality golden docs sdk new-source clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,6 +20,12 @@ try: setup  ## index this machine's sessions, or a bundled sample, and show a fi
 
 test: setup  ## all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+AGENTS := $(abspath $(VENV))/agents
+agents: setup  ## install real agents from npm, at the versions that tests know, and run them offline
+	mkdir -p $(AGENTS) && cp tests/agents/package.json $(AGENTS)/
+	npm install --prefix $(AGENTS) --no-audit --no-fund
+	RECOLLECT_AGENTS=$(AGENTS) $(BIN)/python -m pytest -m agents
 
 check: setup  ## lint, types, layers
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """An agent that speaks the Agent Client Protocol by its official SDK and does what the last line of the prompt says.
 
-An argument changes what it is: `forgetful` cannot load sessions, `locked` wants a login first.
+An argument changes what it is: `forgetful` cannot load sessions, `locked` wants a login first,
+`late` and `torn` replay a session that they load only in its next turn, whole or in part, and `silent` does not replay it.
 """
 
 import asyncio
@@ -44,6 +45,7 @@ class Scripted:
     def __init__(self, manner: str) -> None:
         self.manner = manner
         self.cancelled = asyncio.Event()
+        self.rest: list[Any] = []  # of a replay
 
     def on_connect(self, client: Any) -> None:
         self.client = client
@@ -61,16 +63,22 @@ class Scripted:
         if session_id != KNOWN:
             raise RequestError.resource_not_found(session_id)
         self.session = session_id
-        await self.tell(
+        replay = [
             update_user_message_text("an old question"),
-            update_agent_message_text("an old answer"),
+            start_tool_call("other", "An old call", raw_input={"old": True}),
+            update_agent_message_text("an old "),
+            update_agent_message_text("answer"),
             start_tool_call("old", "An old call", raw_input={"old": True}),
-        )
+        ]
+        now = {"late": 0, "torn": 3, "silent": 0}.get(self.manner, len(replay))
+        await self.tell(*replay[:now])
+        self.rest = [] if self.manner == "silent" else replay[now:]
         return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> PromptResponse:
         self.session = session_id
         self.text = "".join(block.text for block in prompt)
+        await self.tell(update_available_commands([]), *self.rest)
         word, *rest = self.text.splitlines()[-1].split()
         return await getattr(self, f"do_{word}")(*rest) or PromptResponse(stop_reason="end_turn")
 
@@ -86,6 +94,10 @@ class Scripted:
 
     async def do_repeat(self) -> None:
         await self.say(self.text)
+
+    async def do_say(self, *words: str) -> None:
+        for number, word in enumerate(words):
+            await self.say(f" {word}" if number else word)
 
     async def do_tour(self) -> PromptResponse:
         """Everything that a turn may hold."""
@@ -120,6 +132,20 @@ class Scripted:
         used = Usage(total_tokens=36, input_tokens=10, output_tokens=5, cached_read_tokens=20, thought_tokens=1)
         return PromptResponse(stop_reason="max_tokens", usage=used)
 
+    async def do_terminal(self) -> None:
+        """Run commands in terminals of its own and tell of them beside the protocol, as codex-acp does."""
+        for number, said, code in (("t1", ("hel", "lo\n"), 3), ("t2", (), 0)):
+            where = {"terminal_id": number}
+            start = start_tool_call(number, "sh", kind="execute", status="in_progress", content=[tool_terminal_ref(number)])
+            start.field_meta = {"terminal_info": {**where, "cwd": "/"}}
+            updates = [update_tool_call(number) for _ in said]
+            for update, data in zip(updates, said, strict=True):
+                update.field_meta = {"terminal_output_delta": {**where, "data": data}}
+            end = update_tool_call(number, status="failed" if code else "completed")
+            end.field_meta = {"terminal_exit": {**where, "exit_code": code, "signal": None}}
+            await self.tell(start, *updates, end)
+        await self.say("ran")
+
     def image(self) -> Any:
         return image_block(PNG, "image/png")
 
@@ -128,6 +154,12 @@ class Scripted:
         call = ToolCallUpdate(tool_call_id="p", title="Delete all", raw_input={"path": "/"})
         for kinds in requests:
             await self.say(await self.permission(call, *kinds.split(",")))
+
+    async def do_propose(self) -> None:
+        """Ask for permission showing what would be done, as Gemini CLI does, and report in words alone."""
+        proposal = [tool_diff_content("/x.py", "new\n", "old\n")]
+        call = ToolCallUpdate(tool_call_id="p", title="Edit x.py", status="pending", content=proposal)
+        await self.say(await self.permission(call, "allow_once", "reject_once"))
 
     async def permission(self, call: ToolCallUpdate, *kinds: str) -> str:
         options = [PermissionOption(option_id=f"the {kind}", name=kind, kind=kind) for kind in kinds]

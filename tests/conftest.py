@@ -24,6 +24,9 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+COMMANDS_OVER_MCP = {"RECOLLECT_COMMANDS_OVER_MCP": "1"}  # the owner lets MCP clients name programs
+
+
 class Person:
     """Somebody with a home folder full of agent logs, and Recollect's state beside it. Everything is real."""
 
@@ -67,16 +70,17 @@ class Person:
         """What a command prints with --json, also when it fails."""
         return json.loads(self.run(*arguments, "--json", check=False).stdout)
 
-    def mcp(self, *options: str) -> "RawMcp":
-        return RawMcp(self, *options)
+    def mcp(self, *options: str, **environment: str) -> "RawMcp":
+        return RawMcp(self, *options, **environment)
 
 
 class RawMcp:
     """`recollect mcp` and its pipes, for saying to it what no proper client would."""
 
-    def __init__(self, person: Person, *options: str) -> None:
+    def __init__(self, person: Person, *options: str, **environment: str) -> None:
         command = [sys.executable, "-m", "recollect", "mcp", *(options or ("--no-sync",))]
-        self.process = subprocess.Popen(command, env=person.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        env = {**person.env, **environment}
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._last = 0
 
     def __enter__(self) -> "RawMcp":

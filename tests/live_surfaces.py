@@ -11,17 +11,17 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from recollect.operations import OPERATIONS
-from tests.conftest import Person
+from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.http_server import HttpServer
 from tests.rpc_server import RawRpc, RpcSocket, Talk
 
 EXITS = {"SESSION_NOT_FOUND": 10, "SESSION_BUSY": 11, "REQUEST_CANCELLED": 14, "PROVIDER_ERROR": 20, "AGENT_ERROR": 30,
-         "SESSION_PERSISTENCE_DISABLED": 40, "GENERATION_CONFLICT": 2, "INVALID_PARAMS": 2, "INTERNAL_ERROR": 1}  # fmt: skip
+         "SESSION_PERSISTENCE_DISABLED": 40, "STALE_CURSOR": 47, "GENERATION_CONFLICT": 2, "INVALID_PARAMS": 2, "INTERNAL_ERROR": 1}  # fmt: skip
 STATUSES = {"SESSION_NOT_FOUND": 404, "SESSION_BUSY": 409, "REQUEST_CANCELLED": 499, "PROVIDER_ERROR": 502,
-            "AGENT_ERROR": 500, "SESSION_PERSISTENCE_DISABLED": 501, "GENERATION_CONFLICT": 409, "INVALID_PARAMS": 400,
+            "AGENT_ERROR": 500, "SESSION_PERSISTENCE_DISABLED": 501, "STALE_CURSOR": 410, "GENERATION_CONFLICT": 409, "INVALID_PARAMS": 400,
             "INTERNAL_ERROR": 500}  # fmt: skip
 NUMBERS = {"SESSION_NOT_FOUND": -32001, "SESSION_BUSY": -32002, "REQUEST_CANCELLED": -32005, "PROVIDER_ERROR": -32010,
-           "AGENT_ERROR": -32013, "SESSION_PERSISTENCE_DISABLED": -32020, "GENERATION_CONFLICT": -32602,
+           "AGENT_ERROR": -32013, "SESSION_PERSISTENCE_DISABLED": -32020, "STALE_CURSOR": -32027, "GENERATION_CONFLICT": -32602,
            "INVALID_PARAMS": -32602, "INTERNAL_ERROR": -32603}  # fmt: skip
 
 
@@ -115,28 +115,32 @@ class Rest(Surface):
 
 
 class Mcp(Surface):
-    """MCP on standard streams. What runs beside is run by another process."""
+    """MCP on standard streams, where the owner lets it name programs. What runs beside is run by another process."""
 
     has_realms = False
+    allowed = COMMANDS_OVER_MCP
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         super().__init__(person, realm, backend)
-        self._raw = self.stack.enter_context(person.mcp("--no-sync", *self.options))
+        self._raw = self.stack.enter_context(person.mcp("--no-sync", *self.options, **self.allowed))
 
     def ask(self, name: str, **arguments: Any) -> Any:
         return told(self._raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
 
     def ask_apart(self, name: str, **arguments: Any) -> Any:
-        with self.person.mcp("--no-sync", *self.options) as raw:
+        with self.person.mcp("--no-sync", *self.options, **self.allowed) as raw:
             return told(raw.request("tools/call", {"name": name, "arguments": arguments})["result"])
 
 
 class McpHttp(Surface):
+    """MCP over HTTP, where the owner lets it name programs."""
+
     has_realms = False
+    allowed = COMMANDS_OVER_MCP
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         super().__init__(person, realm, backend)
-        self.server = self.stack.enter_context(HttpServer(person, *self.options))
+        self.server = self.stack.enter_context(HttpServer(person, *self.options, **self.allowed))
 
     def ask(self, name: str, **arguments: Any) -> Any:
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
@@ -222,6 +226,8 @@ def queried(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case dict():
             yield from ((f"{key}[{inner}]", text) for inner, text in value.items())
+        case bool():
+            yield key, str(value).lower()
         case _:
             yield key, value
 
@@ -264,7 +270,8 @@ def words_of(name: str, arguments: dict[str, Any]) -> list[str]:
     words = ["session", name.removeprefix("meerkat_").replace("read", "show")]
     words += [given.pop("session_id")] if "session_id" in given else []
     words += [word for key, value in given.pop("labels", {}).items() for word in ("--label", f"{key}={value}")]
-    return [*words, *(word for key, value in given.items() for word in (f"--{key}", str(value)))]
+    words += [f"--{key}" for key, value in given.items() if value is True]
+    return [*words, *(word for key, value in given.items() if value is not True for word in (f"--{key}", str(value)))]
 
 
 # ---- agents that do what a test wants

@@ -14,4 +14,5 @@ SESSIONS = (
     "meerkat_config",
 )
 TOOLS = (*HISTORY, *TRACE, *MEMORY, *JOURNEYS, *SESSIONS)
+RUNNING = {"meerkat_create_session", "meerkat_start_turn"}  # turns, and with them programs
 WRITING = {"record_observation", *JOURNEYS, *SESSIONS} - {"query_journey_history", *READING}

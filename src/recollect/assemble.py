@@ -2,7 +2,8 @@
 
 The fold keeps a small state per session, so that a log may come in any number of pieces: the state after the pieces
 is the state after the whole. Events are final when they are made, with one exception: a slash command opens a turn
-only if the agent answers it, so what follows the command is held back as `tentative` until that is known.
+only if the agent answers it, so what follows the command is held back as `tentative` until that is known. Until then,
+and for ever if the agent does not, the command is a `system` event: the program ran it, nobody asked the agent.
 """
 
 import re
@@ -27,8 +28,8 @@ from recollect.model import (
     Usage,
     session_id,
 )
+from recollect.title import TITLE, is_placeholder, label, title_of
 
-TITLE = 120  # characters of a title
 OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
 LARGEST_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
 TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
@@ -36,8 +37,17 @@ WEB_TOOLS = {
     "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run", "search_web",
     "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
 }  # fmt: skip
-OWN_SERVER = re.compile(r"^(?:mcp__)?(?:recollect|moraine)(?:[-_.:/][a-z0-9_-]*)?(?:__|[./:])", re.IGNORECASE)
-OWN_NAMES = {"search_sessions", "list_sessions", "search_event_previews", "query_journey_history"}
+OWN_TOOL = re.compile(  # the server's name decides, as each agent joins it to the tool's: recollect__open, recollect_open, …
+    r"@?(?:mcp[-_./:]+)?"
+    r"(?:(?:recollect|moraine)[-_./:]"
+    r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # a plugin's server is named last
+    re.IGNORECASE,
+)
+OWN_NAMES = {  # ours where no server is named; `search`, `open`, `read`, `get_observations` are other servers' too
+    "search_sessions", "list_sessions", "search_event_previews", "get_or_create_journey", "query_journey_history",
+    "add_document_to_journey", "link_session_to_journey", "meerkat_create_session", "meerkat_start_turn",
+    "meerkat_interrupt", "meerkat_read", "meerkat_history", "meerkat_list", "meerkat_archive", "meerkat_config",
+}  # fmt: skip
 OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey)\b")
 
 
@@ -100,13 +110,27 @@ def fold(state: State, records: list[Record | About], fallback_at: int) -> Folde
 def learn(state: State, about: About) -> None:
     """What is said of a session: the last word counts, a title of lower rank never does."""
     title = label(about.title or "", TITLE)
-    if title and about.title_rank >= state.title_rank:
+    if title and not is_placeholder(title) and about.title_rank >= state.title_rank:
         state.title, state.title_rank = title, about.title_rank
     state.parent = about.parent or state.parent
     state.parent_call = about.parent_call or state.parent_call
     state.cwd = state.cwd or about.cwd
     state.branch = about.branch or state.branch
     state.model = about.model or state.model
+
+
+def known_of(state: State) -> About:
+    """What is known of a session, rather than said in it."""
+    return About(
+        session=state.native_id,
+        title=state.title,
+        title_rank=state.title_rank,
+        parent=state.parent,
+        parent_call=state.parent_call,
+        cwd=state.cwd,
+        branch=state.branch,
+        model=state.model,
+    )
 
 
 def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
@@ -119,6 +143,8 @@ def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
         _open_turn(state, record, made)
     elif record.opens is Opens.COMMAND:
         state.command, state.before = [record], _copy(state.turn)
+    elif record.opens is Opens.ECHO:
+        state.command = []
     elif state.command:
         _resolve_command(state, record, made)
     _append(state, record, made)
@@ -190,6 +216,7 @@ def _event(state: State, record: Record) -> Event:
     turn = state.turn
     assert turn is not None and record.at is not None
     tool, own, answers = record.tool, record.own, None
+    is_local_command = record.opens is Opens.COMMAND and record.text.startswith("/")  # a shell line is the person's own
     if record.kind is Kind.TOOL_CALL:
         own = is_own(record.tool, record.arguments)
         if record.call:
@@ -206,7 +233,7 @@ def _event(state: State, record: Record) -> Event:
         id=record.id,
         turn=turn.ordinal,
         seq=state.seq,
-        kind=record.kind,
+        kind=Kind.SYSTEM if is_local_command else record.kind,
         at=record.at,
         line=record.line,
         text=record.text,
@@ -260,8 +287,13 @@ def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None
         turn.prompt = event.seq
     if record.opens is not Opens.PROMPT:
         return
-    if state.title_rank < TitleRank.PROMPT and (title := label(event.text, TITLE)):
+    if state.title_rank >= TitleRank.PROMPT:
+        return
+    title, names_subject = title_of(event.text)
+    if names_subject:
         state.title, state.title_rank = title, TitleRank.PROMPT
+    else:  # until a later prompt does
+        state.title = state.title or title
 
 
 def _stop(turn: Turn, event: Event, record: Record) -> None:
@@ -320,21 +352,11 @@ def _day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
-def label(text: str, most: int) -> str:
-    """The first line that says something, cut at a word."""
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    line = " ".join(line.split())
-    if len(line) <= most:
-        return line
-    cut = line[: most - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + "…"
-
-
 def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
     """Whether a call is one of Recollect's own tools, or its command line run in a shell."""
     if tool is None:
         return False
-    if OWN_SERVER.match(tool) or tool.rsplit("__", 1)[-1] in OWN_NAMES:
+    if tool in OWN_NAMES or OWN_TOOL.match(tool):
         return True
     command = (arguments or {}).get("command") or (arguments or {}).get("cmd")
     if isinstance(command, list):

@@ -23,7 +23,7 @@ from recollect.index.words import prepared, words
 from recollect.model import KIND_CODE, KINDS, TOLD_CODES, Event, Kind, Observation
 from recollect.observe import RULES, observe
 from recollect.settings import Settings
-from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of
+from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, Words
 
@@ -99,6 +99,7 @@ class Distiller:
         self._model = model
         with self._stack:
             self._stack.enter_context(exclusive(realm, DISTILLING))
+            self._lock_file = file_at(realm / DISTILLING)
             self.reader = Reader(archive_of(realm))
             self._stack.callback(self.reader.close)
             self.memory = Memory(realm, writable=True)
@@ -110,6 +111,10 @@ class Distiller:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def has_lost_folder(self) -> bool:
+        """Whether the state folder was deleted, or another one took its place: nobody would find what is made here."""
+        return file_at(self.realm / DISTILLING) != self._lock_file
 
     def steps(self) -> Iterator[Progress]:
         """One pass. Stopping between two steps loses nothing."""
@@ -349,16 +354,31 @@ def words_in(text: str) -> str:
 def distil(
     realm: Path, settings: Settings, env: Mapping[str, str], stop: Callable[[], bool], on_step: OnStep | None = None
 ) -> bool:
-    """Bring observations and vectors level, unless told to stop or another process is at it. Whether all is done."""
+    """Bring observations and vectors level, unless told to stop or another process is at it. Whether all is done.
+
+    It also ends, quietly, when the state folder is deleted.
+    """
     if is_level(realm, settings):
         return True
+    if not realm.exists():  # to take its lock would make the folder again
+        return False
     try:
         with Distiller(realm, settings, env) as distiller:
-            for progress in distiller.steps():
-                if on_step:
-                    on_step(progress)
-                if stop():
-                    return False
+            return _run(distiller, stop, on_step)
     except Busy:
         return False
+
+
+def _run(distiller: Distiller, stop: Callable[[], bool], on_step: OnStep | None) -> bool:
+    """Take all steps of a pass; whether all is done."""
+    try:
+        for progress in distiller.steps():
+            if on_step:
+                on_step(progress)
+            if stop() or distiller.has_lost_folder():
+                return False
+    except (StoreFault, OSError):
+        if distiller.has_lost_folder():
+            return False
+        raise
     return True

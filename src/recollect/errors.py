@@ -7,6 +7,7 @@ RecollectError
 │   ├── BadEventType    an event type outside the vocabulary
 │   ├── BadDetailLevel  a depth of detail that there is not
 │   ├── BadCursor       a cursor of another question, or none at all
+│   ├── StaleCursor     a place in a stream of events that this stream does not have
 │   ├── OutOfRange      a place beyond the last one
 │   └── GenerationConflict  somebody else has written in between
 ├── Absent              a well-formed id of something that is not here
@@ -35,6 +36,7 @@ class ErrorKind(StrEnum):
     BAD_EVENT_TYPE = "bad event type"
     BAD_DETAIL_LEVEL = "bad detail level"
     BAD_CURSOR = "bad cursor"
+    STALE_CURSOR = "stale cursor"
     OUT_OF_RANGE = "index out of range"
     GENERATION = "generation conflict"
     ABSENT = "unknown object"
@@ -84,6 +86,10 @@ class BadDetailLevel(BadRequest):
 
 class BadCursor(BadRequest):
     kind = ErrorKind.BAD_CURSOR
+
+
+class StaleCursor(BadRequest):
+    kind = ErrorKind.STALE_CURSOR
 
 
 class OutOfRange(BadRequest):

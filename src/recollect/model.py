@@ -42,6 +42,7 @@ class Opens(StrEnum):
     NO = "no"
     PROMPT = "prompt"
     COMMAND = "command"  # a slash command: only if the agent then answers it
+    ECHO = "echo"  # what a slash command printed: the agent will not answer that command
 
 
 class Stop(StrEnum):
@@ -264,6 +265,7 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 
 LIVE = "recollect"  # the source of sessions that were run here
+AGENT_START_S = 60.0  # seconds that an agent has to get ready for a prompt; those that are installed on first use take long
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

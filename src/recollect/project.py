@@ -1,10 +1,14 @@
 """Which project a working folder belongs to: its repository, however many worktrees of it there are."""
 
-import re
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 
-WORKTREES = re.compile(r"^(?P<root>.+?)[/\\]\.(?:claude|codex|cursor|git)?[/\\]?worktrees[/\\]")
+from recollect.worktree import repository_of_worktree
+
+LONGEST_PATH = 4_096  # bytes: the kernel refuses longer paths, so no folder has one
+LONGEST_NAME = 255  # characters of a file name, on every file system that people use
 
 
 @lru_cache(maxsize=4096)
@@ -13,16 +17,32 @@ def project_of(cwd: str) -> str:
 
     The folder is looked at where it still exists; where it is gone, or was another machine's, its path has to do.
     """
-    root = _repository(Path(cwd)) if Path(cwd).is_absolute() else None
+    root = _repository(cwd)
     if root is not None:
         return root.name
-    if (match := WORKTREES.match(cwd)) and (name := PureWindowsPath(match["root"]).name):
-        return name
-    return PureWindowsPath(cwd).name or cwd
+    return (repository_of_worktree(cwd) or PureWindowsPath(cwd).name or cwd)[:LONGEST_NAME]
 
 
-def _repository(folder: Path) -> Path | None:
-    for candidate in (folder, *folder.parents):
+def existing_folders(path: str) -> Iterator[Path]:
+    """The folder that a path names and its parents, deepest first, as far as they exist on this machine.
+
+    A log may name any path, also one of 40,000 parts. The walk begins at the root and ends at the first part that does
+    not exist, so it costs no more than the folders that there are.
+    """
+    if len(path) > LONGEST_PATH or not Path(path).is_absolute():
+        return
+    root, *parts = Path(path).parts
+    found = [Path(root)]
+    with suppress(OSError):  # not ours to look into
+        for part in parts:
+            if not (deeper := found[-1] / part).is_dir():
+                break
+            found.append(deeper)
+    yield from reversed(found)
+
+
+def _repository(cwd: str) -> Path | None:
+    for candidate in existing_folders(cwd):
         mark = candidate / ".git"
         try:
             if mark.is_dir():

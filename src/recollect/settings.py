@@ -14,6 +14,7 @@ from recollect.errors import BadSettings
 
 FILE = "settings.toml"
 LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
+ON, OFF = {"1", "true", "on", "yes"}, {"0", "false", "off", "no"}
 MOST_DIGITS = 20  # of a number: Python refuses to read one of thousands
 TOKEN = "RECOLLECT_TOKEN"  # the variable with what callers of a server must bring: a list of processes does not show it
 
@@ -70,6 +71,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Only these sources; empty means all."""
     deadline_ms: Annotated[int, Meta(ge=0, le=LONGEST_MS)] | None = None
     """Replaces every deadline; 0 means already past."""
+    commands_over_mcp: bool = False
+    """Let MCP clients name programs to run: a `command` of a session, or `runners` in a realm's config."""
     search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()
@@ -96,7 +99,11 @@ def read_settings(env: Mapping[str, str]) -> Settings:
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if (redact := env.get("RECOLLECT_REDACT")) is not None:
-        values["redact"] = redact.lower() not in {"0", "false", "off", "no"}
+        values["redact"] = redact.lower() not in OFF
+    if commands := env.get("RECOLLECT_COMMANDS_OVER_MCP"):
+        if commands.lower() not in ON | OFF:
+            raise BadSettings(f"RECOLLECT_COMMANDS_OVER_MCP must be 1 or 0, not {commands[:40]!r}.")
+        values["commands_over_mcp"] = commands.lower() in ON
     if exclude := env.get("RECOLLECT_EXCLUDE"):
         values["exclude"] = exclude.split(os.pathsep)
     if (deadline := env.get("RECOLLECT_DEADLINE_MS")) is not None:

@@ -30,25 +30,41 @@ REST = 200  # times as long as such a look took: where there are very many logs,
 TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
 
 
+class Observer:
+    """Hears how watching goes."""
+
+    def reading(self) -> None:
+        """Log lines are read from now on."""
+
+    def synced(self, report: Report) -> None:
+        """Something was read, or nothing was new."""
+
+    def failed(self, fault: StoreFault) -> None:
+        """Nothing can be read for now; it is tried again."""
+
+    def distil_failed(self, fault: StoreFault) -> None:
+        """What was read is kept, but nothing is made of it for now."""
+
+
 def watch(
     realm: Path,
     settings: Settings,
     sources: tuple[Source, ...],
     env: Mapping[str, str],
     stop: threading.Event,
-    on_sync: Callable[[Report], None],
-    on_fault: Callable[[StoreFault], None],
+    observer: Observer,
 ) -> None:
     """Sync now and after every change, until told to stop.
 
     While another process writes, wait to take over from it; while the disk is full, wait for room. What was read is
     distilled by a thread beside this one, which rests while logs are being read.
     """
-    with Background(realm, settings, env, stop, on_fault) as memory:
-        told = memory.waking(on_sync)
+    with Background(realm, settings, env, stop, observer.distil_failed) as memory:
+        told = memory.waking(observer.synced)
         while not stop.is_set():
             try:
                 with Intake(realm, settings, sources, env) as intake:
+                    observer.reading()
                     with memory.resting():
                         report = intake.sync()
                     told(report)
@@ -56,7 +72,7 @@ def watch(
             except Busy:
                 stop.wait(TAKE_OVER_S)
             except StoreFault as fault:
-                on_fault(fault)
+                observer.failed(fault)
                 stop.wait(TAKE_OVER_S)
 
 

@@ -682,7 +682,7 @@ def test_a_server_with_a_token_lets_in_who_brings_it(tmp_path: Path) -> None:
 def test_every_code_of_the_contract_has_its_class() -> None:
     """M48."""
     for code, name in {
-        "SESSION_NOT_FOUND": "SessionNotFound", "SESSION_BUSY": "SessionBusy", "SESSION_NOT_RUNNING": "SessionNotRunning",
+        "SESSION_NOT_FOUND": "SessionNotFound", "SESSION_BUSY": "SessionBusy",
         "REQUEST_CANCELLED": "RequestCancelled", "PROVIDER_ERROR": "ProviderError", "AGENT_ERROR": "AgentError",
         "SESSION_PERSISTENCE_DISABLED": "SessionPersistenceDisabled", "STALE_CURSOR": "StaleCursor",
         "GENERATION_CONFLICT": "GenerationConflict", "INVALID_PARAMS": "InvalidParams", "INTERNAL_ERROR": "InternalError",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_memory_client import OBSERVATION, TOKEN, Memory, furnished
+from tests.contract.test_memory_client import OBSERVATION, QUOTED, TOKEN, Memory, furnished
 
 UNKNOWN = "obs-0123456789abcdef"
 BAD_IDS = "ids must be an array of 1 to 20 observation IDs"
@@ -74,10 +74,10 @@ def test_every_field_is_shown_in_the_form_of_the_contract(memory: Memory) -> Non
         evidence_ids=[event],
     )
     assert memory.text("get_observations", ids=[identity]) == (
-        "Retrieved 1 observation:\n\n"
+        f"Retrieved 1 observation:\n{QUOTED}\n\n"
         "## [api, 2026-01-10 00:00] - decision: Rotate refresh tokens\n\n"
         "**Each is good for one use**\n\n"
-        "We looked at both.\n\n- Rotation shows theft\n- Long lives do not\n\n"
+        "> We looked at both.\n>\n> - Rotation shows theft\n> - Long lives do not\n\n"
         "**Facts:**\n- Reuse ends the family\n- Stored as a hash\n\n"
         "**Concepts:** `JWT`, `refresh-token`\n\n"
         "**Files:** `auth.ts`, `middleware/jwt.ts`\n\n"
@@ -93,7 +93,7 @@ def test_what_is_empty_is_left_out(memory: Memory) -> None:
     text = memory.text("get_observations", ids=[memory.ids["clock"]])
     event = memory.evidence("After the bell")
     assert text == (
-        "Retrieved 1 observation:\n\n"
+        f"Retrieved 1 observation:\n{QUOTED}\n\n"
         "## [watch, 2026-01-20 00:00] - diagnosis: Lantern clock\n\n"
         f"**ID:** {memory.ids['clock']} (by agent)\n"
         f"**Path:** `{log_of(memory, 3, 'watch')}` (lines 3-3)\n"
@@ -103,7 +103,7 @@ def test_what_is_empty_is_left_out(memory: Memory) -> None:
 
 FIELDS = {
     "subtitle": ("A line more", "**A line more**"),
-    "narrative": ("A story", "A story"),
+    "narrative": ("A story", "> A story"),
     "facts": (["A fact"], "**Facts:**\n- A fact"),
     "concepts": (["A tag"], "**Concepts:** `A tag`"),
     "files_modified": (["a.ts"], "**Files:** `a.ts`"),
@@ -129,7 +129,7 @@ def test_a_field_is_shown_when_it_is_the_only_one(memory: Memory, field: str) ->
 def test_twenty_observations_can_be_opened_at_once(memory: Memory, many: list[str]) -> None:
     """C17."""
     text = memory.text("get_observations", ids=many[:20])
-    assert text.startswith("Retrieved 20 observations:\n\n")
+    assert text.startswith(f"Retrieved 20 observations:\n{QUOTED}\n\n")
     assert text.count("\n\n---\n\n## [") == 19
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_memory_client import OBSERVATION, TOKEN, Memory, furnished
+from tests.contract.test_memory_client import OBSERVATION, PROMPTS, QUOTED, TOKEN, Memory, furnished
 
 NOT_A_QUERY = "Query must be string or array"
 WRONG_NUMBER = "Query array must have 2-5 items"
@@ -154,7 +154,7 @@ def test_a_string_finds_observations_under_the_headings_of_the_contract(memory: 
     (row,) = memory.found('"velvet tokens"')
     log = memory.person.claude_log("00000001-0000-4000-8000-000000000000", "-work-api")
     assert text == (
-        "## Search Results (1 observation)\n\n"
+        f"## Search Results (1 observation)\n{QUOTED}\n\n"
         "### 1. [api] - 2026-01-10\n"
         f"**ID:** {identity}\n"
         "**Type:** decision\n"
@@ -170,7 +170,7 @@ def test_a_string_finds_observations_under_the_headings_of_the_contract(memory: 
 def test_several_observations_are_numbered_counted_and_divided(memory: Memory) -> None:
     text = memory.text("search", query="lantern", limit=5)
     head, *parts = text.split("\n\n---\n\n")
-    assert head.startswith("## Search Results (5 observations)\n\n### 1. [")
+    assert head.startswith(f"## Search Results (5 observations)\n{QUOTED}\n\n### 1. [")
     assert [number for number, _, _ in HIT.findall(text)] == ["1", "2", "3", "4", "5"]
     assert len(parts) == 4
     assert len(OBSERVATION.findall(text)) == len({*OBSERVATION.findall(text)}) == 5
@@ -235,6 +235,29 @@ def test_scores_lie_between_0_and_1_and_are_in_order(memory: Memory, query: str,
     assert scores == sorted(scores, reverse=True)
 
 
+def test_equal_shown_scores_are_in_the_order_of_their_dates(memory: Memory) -> None:
+    rows = memory.found("lantern", mode="text", limit=50)
+    assert len({row["score"] for row in rows}) < len(rows), "some must share a score"
+    assert [(row["score"], row["date"]) for row in rows] == sorted(
+        [(row["score"], row["date"]) for row in rows], reverse=True
+    )
+
+
+def test_text_mode_finds_an_identifier_whole_where_it_occurs_whole(memory: Memory) -> None:
+    """Another observation has `failed` and `auth`, but not the identifier."""
+    parts = memory.record(
+        type="discovery", title="The auth proxy failed its err check", evidence_ids=[memory.evidence(PROMPTS["garden"])]
+    )
+    assert parts in {row["id"] for row in memory.found("auth failed", mode="text", limit=50)}
+    assert parts in {row["id"] for row in memory.found("ERR_AUTH_BROKEN", mode="text", limit=50)}, "nobody has that whole"
+    found = memory.found("ERR_AUTH_FAILED", mode="text", limit=50)
+    assert found
+    assert parts not in {row["id"] for row in found}
+    for row in found:
+        (first, last), log = (row["startLine"], row["endLine"]), row["path"]
+        assert "ERR_AUTH_FAILED" in memory.text("read", path=log, startLine=first, endLine=last)
+
+
 @pytest.mark.parametrize("mode", ["text", "vector", "both"])
 def test_the_same_question_has_the_same_answer(memory: Memory, mode: str) -> None:
     first = memory.text("search", query="lantern", mode=mode, limit=50)
@@ -290,7 +313,7 @@ def test_conversations_come_under_the_headings_of_the_contract(memory: Memory) -
     (row,) = memory.found(["React Router", "checkout"], mode="text")
     assert list(row) == CONVERSATION
     assert text == (
-        "## Search Results (1 conversation)\n\n"
+        f"## Search Results (1 conversation)\n{QUOTED}\n\n"
         "### 1. [shop] - 2026-01-15\n"
         f"**Path:** `{row['path']}`\n"
         f"**Score:** {row['score']:.2f}\n\n"

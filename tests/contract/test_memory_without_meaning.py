@@ -56,7 +56,9 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_without_a_model_questions_are_answered_by_words_with_a_warning(memory: Memory, mode: str) -> None:
     text = memory.text("search", query="JWT access tokens", mode=mode)
     assert text.startswith("## Search Results (")
-    assert text.rpartition("\n\n> ")[2].startswith(("Not everything can be found by meaning: ", "Searching by words only: "))
+    assert text.rpartition("\n\nNote: ")[2].startswith(
+        ("Not everything can be found by meaning: ", "Searching by words only: ")
+    )
     assert memory.text("search", query=["jwt", "token"], mode=mode).startswith("## Search Results (1 conversation)")
     answer = json.loads(memory.text("search", query="JWT access tokens", mode=mode, response_format="json"))
     assert list(answer) == ["results", "total", "warnings"]
@@ -150,7 +152,7 @@ def test_another_model_takes_over_while_text_search_goes_on(tmp_path: Path) -> N
     with opened(person) as client:
         text = client.text("search", query="authentication of people signing in", mode="vector")
         assert OBSERVATION.search(text)
-        assert "\n> " not in text
+        assert "\nNote: " not in text
 
 
 def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Path) -> None:
@@ -158,9 +160,9 @@ def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Pa
     person.sync()
     with opened(person) as client:
         text = client.text("search", query="JWT access tokens")
-        assert text == "No observations found\n\n> The memory is still being made of what was read last."
+        assert text == "No observations found\n\nNote: The memory is still being made of what was read last."
         assert client.text("search", query=["jwt", "token"], mode="text").startswith("## Search Results (1 conversation)")
-        until(lambda: "\n> " not in client.text("search", query="JWT access tokens"))
+        until(lambda: "\nNote: " not in client.text("search", query="JWT access tokens"))
         assert client.text("search", query="JWT access tokens").startswith("## Search Results (")
 
 

@@ -40,7 +40,7 @@ def refused(person: Person, *arguments: str) -> str:
 
 def test_a_realm_gets_its_manifest_when_it_is_first_used(person: Person) -> None:
     """M33, M35."""
-    person.run("status")
+    person.run("sync")
     first = manifest(person)
     assert {**first, "created_at": ...} == {
         "realm_id": "main", "backend": "sqlite", "origin": "workspace", "created_at": ..., "manifest_format": 1,
@@ -51,11 +51,27 @@ def test_a_realm_gets_its_manifest_when_it_is_first_used(person: Person) -> None
 
 
 def test_a_manifest_tells_where_its_realm_came_from(person: Person) -> None:
-    person.run("status", "--realm", "named")
+    person.run("sync", "--realm", "named")
     made = person.json("realm", "current", "--isolated")
     assert manifest(person, "named")["origin"] == "explicit"
     assert (made["origin"], manifest(person, made["realm_id"])["origin"]) == ("generated", "generated")
     assert made["realm_id"].startswith("realm-")
+
+
+READS = (
+    ["list"], ["search", "x"], ["ask", "x"], ["observations"], ["status"], ["doctor"], ["sources"], ["trace", "search", "x"],
+    ["session", "list"], ["session", "show", "last"], ["config", "get"], ["realm", "current"], ["open", "session:abc"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--realm", "absent")], ids=["default", "named"])
+@pytest.mark.parametrize("command", READS, ids=" ".join)
+def test_a_read_never_creates_a_realm(person: Person, command: list[str], options: tuple[str, ...]) -> None:
+    done = person.run(*command, *options, check=False)
+    assert "Traceback" not in done.stderr
+    assert ("There is no realm 'absent'" in done.stderr) is bool(options)
+    assert not person.state.exists()
+    assert person.json("realm", "list")["realms"] == []
 
 
 def test_racing_creators_agree(person: Person) -> None:
@@ -327,7 +343,7 @@ def test_what_a_person_wrote_wrongly_can_be_mended_by_a_command(served: tuple[Pe
 
 
 def test_a_config_that_a_person_wrote_is_of_generation_0(person: Person) -> None:
-    person.run("status")
+    person.run("sync")
     (person.realm / "config.json").write_text('{"deadline_ms": 2000}')
     found = person.json("config", "get")
     assert (found["config"], found["generation"]) == ({"deadline_ms": 2000}, 0)

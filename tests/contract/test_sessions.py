@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Person
 from tests.e2e.processes import is_alive, until
 from tests.live_surfaces import SURFACES, Agent, Refused, Surface
+from tests.logs import Claude, write
 
 CREATE, TURN, INTERRUPT = "meerkat_create_session", "meerkat_start_turn", "meerkat_interrupt"
 READ, HISTORY, LIST, ARCHIVE, CONFIG = (
@@ -319,3 +320,81 @@ def test_realms_are_told(surface: Surface) -> None:
     assert (row["backend"], row["origin"]) == ("sqlite", "explicit")
     assert surface.ask("realm_get", realm_id="harbour").items() >= row.items()
     assert surface.refusal("realm_get", realm_id="no realm").code == "INVALID_PARAMS"
+
+
+# ---- imported sessions
+
+
+@pytest.fixture(scope="module")
+def imported(surface: Surface) -> str:
+    """A session that was read from an agent's log, in the same realm."""
+    log = Claude("77777777-0000-4000-8000-000000000000")
+    told = [
+        log.prompt("paint the buoy"),
+        log.thinks("Red or green?"),
+        log.calls("Bash", "c1", command="ls paint"),
+        log.result("c1", "red\ngreen"),
+        log.says("It is red now."),
+        log.prompt("and the jetty"),
+        log.says("I begin", stop=None),
+        log.interrupted(),
+    ]
+    write(surface.person.claude_log(log.session), told)
+    surface.person.run("sync", "--realm", surface.realm)
+    (found,) = surface.person.json("search", "buoy", "--realm", surface.realm, "-t", "user_input")["data"]["results"]
+    return str(uuid.UUID(found["session"]["id"].removeprefix("session:")))
+
+
+def test_an_imported_session_is_read_like_a_live_one(surface: Surface, imported: str) -> None:
+    """J29: whatever family names a session, this one opens it."""
+    state = surface.ask(READ, session_id=imported)
+    assert state.keys() >= STATE
+    assert (state["session_id"], state["turns"], state["is_active"], state["imported"]) == (imported, 2, False, True)
+    assert state["usage"]["output_tokens"] > 0
+    page = surface.ask(HISTORY, session_id=imported)
+    assert page["message_count"] == state["message_count"] == len(page["messages"])
+    assert [message["role"] for message in page["messages"]] == [
+        "user", "assistant", "tool_results", "assistant", "user", "assistant", "system_notice",
+    ]  # fmt: skip
+    prompt, thought, result, answer, *_, notice = page["messages"]
+    assert (prompt["content"], answer["content"], result["content"]) == ("paint the buoy", "It is red now.", "red\ngreen")
+    assert [block["type"] for block in thought["blocks"]] == ["reasoning", "tool_use"]
+    assert thought["blocks"][1]["input"] == {"command": "ls paint"}
+    assert result["results"][0]["tool_use_id"] == thought["blocks"][1]["id"]
+    assert notice["kind"] == "interrupt"
+
+
+def test_the_messages_of_an_imported_session_come_in_pages(surface: Surface, imported: str) -> None:
+    whole = surface.ask(HISTORY, session_id=imported)["messages"]
+    paged = [surface.ask(HISTORY, session_id=imported, offset=at, limit=2) for at in range(0, len(whole), 2)]
+    assert [message for page in paged for message in page["messages"]] == whole
+    assert [page["has_more"] for page in paged] == [True, True, True, False]
+    past = surface.ask(HISTORY, session_id=imported, offset=1_000)
+    assert (past["messages"], past["has_more"]) == ([], False)
+
+
+def test_imported_sessions_are_listed_where_they_are_asked_for(surface: Surface, imported: str) -> None:
+    live = created(surface)
+    assert imported not in {row["session_id"] for row in surface.ask(LIST)["sessions"]}
+    both = [row["session_id"] for row in surface.ask(LIST, imported=True)["sessions"]]
+    assert {imported, live} <= {*both}
+    assert both.index(live) < both.index(imported), "the last used comes first"
+    second = surface.ask(LIST, imported=True, offset=1, limit=1)["sessions"]
+    assert [row["session_id"] for row in second] == both[1:2]
+
+
+def test_an_imported_session_says_what_cannot_be_done_with_it(surface: Surface, imported: str) -> None:
+    for name, more in ((TURN, {"prompt": "go on"}), (ARCHIVE, {})):
+        refused = surface.refusal(name, session_id=imported, **more)
+        assert (refused.code, "imported from claude-code" in refused.message) == ("SESSION_NOT_FOUND", True)
+    assert surface.ask(INTERRUPT, session_id=imported)["interrupted"] is False
+
+
+def test_a_turn_of_an_archived_session_is_refused_with_the_reason(surface: Surface) -> None:
+    session = created(surface)
+    surface.ask(ARCHIVE, session_id=session)
+    for name, more in ((TURN, {"prompt": "go on"}), (READ, {}), (ARCHIVE, {})):
+        refused = surface.refusal(name, session_id=session, **more)
+        assert refused.code == "SESSION_NOT_FOUND"
+        assert "was archived" in refused.message
+    assert "no such session" in surface.refusal(READ, session_id=ABSENT).message

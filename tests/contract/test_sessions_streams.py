@@ -247,3 +247,11 @@ def test_a_turn_goes_on_when_its_caller_hangs_up(server: HttpServer, agent: Agen
     agent.go.touch()
     until(lambda: server.ask("GET", f"/sessions/{session}/history")[1]["message_count"] == 2)
     assert server.ask("GET", f"/sessions/{session}/history")[1]["messages"][1]["content"] == "started\nfinished\n"
+
+
+def test_a_reader_of_an_event_that_never_was_is_told_so(server: HttpServer) -> None:
+    session = deferred(server, command=["cat"])
+    turn(server, session)  # events 1 to 3
+    status, error = server.ask("GET", f"/sessions/{session}/events", last_event_id="4000")
+    assert (status, error["code"], error["details"]) == (410, "STALE_CURSOR", {"newest": 3})
+    assert "4000" in error["message"]

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.assemble import TITLE
 from recollect.ingest import Intake, Report
 from recollect.ingest.keeping import UNDATED
 from recollect.model import Kind
@@ -19,6 +18,7 @@ from recollect.settings import Settings
 from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex
 from recollect.sources._jsonl import decode, raw_lines
 from recollect.store import Reader, SessionRow
+from recollect.title import TITLE
 from tests.golden import contents
 
 pytestmark = pytest.mark.corpus

@@ -78,3 +78,8 @@ def is_alive(pid: int) -> bool:
         return False
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return bool(state.strip()) and not state.startswith("Z")
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    return [int(child) for child, parent in map(str.split, listed.splitlines()) if int(parent) == pid]

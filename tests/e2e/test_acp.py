@@ -16,6 +16,7 @@ import pytest
 from recollect.errors import AgentFault, BadRequest, ProviderFault
 from recollect.model import Usage
 from recollect.runners import Assignment, Called, Cancel, Ended, Kept, Output, Returned, Said, Spent, Thought, acp
+from recollect.runners._acp_updates import REJECTED
 from tests.acp_agent import KNOWN, NEW
 from tests.e2e.processes import is_alive, until
 
@@ -152,6 +153,20 @@ def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -
     assert outputs == [Kept({"acp_session": KNOWN}), Said("repeat"), Ended()]
 
 
+@pytest.mark.parametrize("manner", ["", "late", "torn", "silent"])
+@pytest.mark.parametrize("words", ["news", "an old answer", "an old answer and more", "answer", "", "an old question"])
+def test_a_replay_whenever_it_comes_is_no_part_of_the_next_turn(turn: Turn, manner: str, words: str) -> None:
+    call = {"type": "tool_use", "id": "old", "name": "An old call", "input": {}}
+    history = [
+        {"role": "assistant", "content": "an old answer", "blocks": [{"type": "text", "text": "an old answer"}, call]},
+        {"role": "user", "content": "an old question"},
+    ]
+    state = {"acp_session": KNOWN}
+    outputs = turn.outputs(f"say {words}", (*SCRIPTED, manner), state=state, history=lambda: history)
+    assert [type(output) for output in outputs if not isinstance(output, Said)] == [Kept, Ended]
+    assert said(outputs) == words
+
+
 @pytest.mark.parametrize(("manner", "session"), [("forgetful", KNOWN), ("", "one that is gone")])
 def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, manner: str, session: str) -> None:
     def history() -> Iterator[dict[str, str]]:
@@ -189,16 +204,24 @@ def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, 
 
 
 @pytest.mark.parametrize(
-    ("policy", "answers"),
+    ("policy", "results", "answers"),
     [
-        ({}, ["the reject_once", "the reject_always", "cancelled"]),
-        ({"permissions": "allow"}, ["the allow_once", "the allow_once", "the allow_always"]),
+        ({}, [Returned("p", REJECTED, is_error=True)], ["the reject_once", "the reject_always", "cancelled"]),
+        ({"permissions": "allow"}, [], ["the allow_once", "the allow_once", "the allow_always"]),
     ],
 )
-def test_permission_is_given_by_policy(turn: Turn, policy: dict[str, str], answers: list[str]) -> None:
+def test_permission_is_given_by_policy(
+    turn: Turn, policy: dict[str, str], results: list[Output], answers: list[str]
+) -> None:
     asked = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
     outputs = turn.outputs(f"permit {asked}", options=policy)
-    assert outputs[1:] == [Called("p", "Delete all", {"path": "/"}), *map(Said, answers), Ended()]
+    assert outputs[1:] == [Called("p", "Delete all", {"path": "/"}), *results, *map(Said, answers), Ended()]
+
+
+def test_a_rejected_call_comes_before_the_words_that_report_it(turn: Turn) -> None:
+    call = Called("p", "Edit x.py")
+    rejected = [call, Returned("p", REJECTED, is_error=True), Said("the reject_once"), Ended()]
+    assert turn.outputs("propose")[1:] == rejected, "what was only proposed is no result"
 
 
 def test_a_policy_that_there_is_not_starts_nothing(turn: Turn) -> None:

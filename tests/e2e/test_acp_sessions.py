@@ -53,6 +53,32 @@ def test_what_an_agent_says_and_does_becomes_messages_and_events(server: HttpSer
     assert [hit["event"]["type"] for hit in found["data"]["results"]] == ["tool_response"]
 
 
+def test_what_a_command_printed_is_kept_with_its_exit_code(server: HttpServer) -> None:
+    session = ask(server, "POST", "/sessions", {"prompt": "terminal", **ACP})["session_id"]
+    messages = ask(server, "GET", f"/sessions/{session}/history")["messages"]
+    results = [result for message in messages for result in message.get("results", [])]
+    assert results == [
+        {"tool_use_id": "t1", "content": "hello\n", "is_error": True, "exit_code": 3},
+        {"tool_use_id": "t2", "content": "", "is_error": False, "exit_code": 0},
+    ]
+    events = ask(server, "GET", f"/open/turn:{UUID(session).hex}-1")["data"]["events"]
+    first = next(event["id"] for event in events if event["type"] == "tool_response")
+    content = ask(server, "GET", f"/open/{first}")["data"]["content"]
+    assert (content["text"], content["exit_code"]) == ("hello\n", 3)
+
+
+def test_the_command_line_shows_calls_and_their_results_in_short(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.run("run", "terminal", "--runner", "acp", "--command", " ".join(SCRIPTED))
+    shown = person.run("session", "history", "last").stdout
+    parts = ("-> sh\n", "<- (exit code 3) hello\n", "<- (exit code 0) (nothing)\n", "ran\n")
+    assert sorted(map(shown.index, parts)) == list(map(shown.index, parts))
+    person.run("run", "propose", "--runner", "acp", "--command", " ".join(SCRIPTED))
+    shown = person.run("session", "history", "last").stdout
+    call, result, text = map(shown.index, ("-> Edit x.py\n", "<- (failed) Permission", "the reject_once"))
+    assert call < result < text
+
+
 def test_the_next_turn_tells_an_agent_that_forgot_what_was_said(server: HttpServer) -> None:
     command = [*SCRIPTED, "forgetful"]
     first = ask(server, "POST", "/sessions", {"prompt": "the code is 4711\nrepeat", "runner": "acp", "command": command})

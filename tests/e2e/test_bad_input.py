@@ -101,12 +101,18 @@ def test_an_unreadable_log_is_named_the_rest_is_read_and_later_it_is_too(person:
     assert len(found(person, "doors")) == 1
 
 
-@pytest.mark.parametrize("command", [("sync",), ("search", "avocet")])
-def test_a_state_folder_that_cannot_be_written_is_named(person: Person, command: tuple[str, ...]) -> None:
+def test_a_state_folder_that_cannot_be_written_is_named(person: Person) -> None:
     person.state.mkdir(mode=0o500)
-    done = person.run(*command, check=False, preexec_fn=obey_permissions)
+    done = person.run("sync", check=False, preexec_fn=obey_permissions)
     assert done.returncode == 1
     assert str(person.state) in sentences(done)
+
+
+def test_an_empty_state_folder_that_cannot_be_written_can_be_searched(person: Person) -> None:
+    person.state.mkdir(mode=0o500)
+    done = person.run("search", "avocet", preexec_fn=obey_permissions)
+    assert "Nothing is indexed yet" in sentences(done)
+    assert list(person.state.iterdir()) == []
 
 
 def test_a_state_folder_that_is_a_file_is_named(person: Person) -> None:
@@ -230,11 +236,16 @@ def test_a_log_that_grows_while_it_is_read_is_read_once(person: Person, long_log
     assert person.sync().bytes == 0
 
 
-def test_a_log_that_is_cut_short_while_it_is_read_becomes_what_is_left(person: Person, long_log: Path) -> None:
-    short = len(long_log.read_bytes().splitlines(keepends=True)[0])
-    sync_disturbed(person, long_log, lambda log: os.truncate(log, short))
+def test_a_log_that_is_cut_short_while_it_is_read_keeps_what_was_read(person: Person, long_log: Path) -> None:
+    whole = long_log.read_bytes()
+    sync_disturbed(person, long_log, lambda log: os.truncate(log, whole.index(b"\n") + 1))
     person.sync()
-    assert len(texts(person)) == 1
+    read = [int(text.split()[1]) for text in texts(person)]
+    assert len(read) > 1
+    assert read == list(range(len(read)))
+    append(long_log, Claude(start=900).prompt("another way"))
+    person.sync()
+    assert len(texts(person)) == 2
     assert archived(person) == undisturbed(person)
 
 
@@ -395,7 +406,7 @@ def test_a_full_disk_is_named_and_nothing_that_was_stored_is_lost(small_disk: Pe
     done = small_disk.run("sync", check=False)
     assert done.returncode == 1
     assert "disk is full" in sentences(done)
-    assert archived(small_disk) == before
+    assert set(before) <= set(archived(small_disk)), "what there was room for may be there as well"
     assert finds_everything(small_disk)
 
 

@@ -14,7 +14,7 @@ import pytest
 from recollect.store.lock import exclusive, is_held
 from tests.conftest import Person
 from tests.e2e.archives import answer, archived, sessions, texts, undisturbed
-from tests.e2e.processes import is_writer, running, until, watching
+from tests.e2e.processes import inside, is_writer, running, until, watching
 from tests.logs import Claude, append
 
 FILLER = "the build failed because a lock file was older than its manifest and nobody had noticed " * 4
@@ -155,7 +155,7 @@ def test_of_two_syncs_one_works_and_the_other_says_so(at_work: tuple[Person, "su
     assert second.returncode == 1
     assert second.stdout == ""
     assert second.stderr == (
-        f"recollect: Another Recollect (process {process.pid}) is writing this realm; what it stores is visible at once.\n"
+        f"recollect: Recollect is already syncing (process {process.pid}). New log lines appear by themselves.\n"
     )
 
 
@@ -176,3 +176,36 @@ def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Pop
             assert "data" in client.call("list_sessions", **window)
             answered += 1
     assert answered > 5
+
+
+# A disk so slow that each log takes 0.1 s to open and each line as long to read. At `fatal` of them the process is killed.
+SLOW_DISK = """
+import os, time
+import recollect.ingest.keeping as keeping, recollect.ingest.reading as reading
+passed, commits, read, crc32 = [0.0], [0], [0], reading.crc32
+keeping.time = type(sys)("time")
+keeping.time.monotonic = lambda: passed[0]
+def slowly(*given):
+    passed[0] += 0.1
+    read[0] += 1
+    if read[0] == {fatal}:
+        os.kill(os.getpid(), 9)
+    return crc32(*given)
+reading.crc32 = slowly
+reading.BATCH_LINES = 4
+"""
+
+
+@pytest.mark.parametrize("logs", [1, 60], ids=["one big log", "many small logs"])
+def test_a_first_sync_that_is_killed_keeps_what_it_had_read(person: Person, logs: int) -> None:
+    """Of 60 lines, 100 ms and two checksums each, the first 30 are read in six seconds."""
+    for number in range(logs):
+        said = Claude(f"{number:08d}-0000-4000-8000-000000000000")
+        append(person.claude_log(said.session), *(said.prompt(f"prompt {number} {place}") for place in range(60 // logs)))
+    killed = inside(person, SLOW_DISK.format(fatal=61), "sync", check=False)
+    assert killed.returncode == -signal.SIGKILL
+    kept = len(texts(person))
+    assert 20 <= kept <= 30
+    person.run("sync")
+    assert archived(person) == undisturbed(person)
+    assert len(texts(person)) == 60

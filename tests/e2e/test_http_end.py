@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Person
+from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import is_alive, until
 from tests.http_server import HttpServer, events_of
 from tests.live_surfaces import Agent
@@ -95,7 +95,7 @@ def test_a_server_that_ends_commits_its_turns_as_interrupted(
 ) -> None:
     agent = Agent(tmp_path / "agent")
     with ExitStack() as stack:
-        server = HttpServer(person)
+        server = HttpServer(person, **COMMANDS_OVER_MCP)
         stack.callback(server.process.kill)
         session, running = begun(server, pool, agent, way)
         reader = stack.enter_context(server.events(f"/sessions/{session}/events"))
@@ -115,7 +115,7 @@ def test_a_server_that_ends_commits_its_turns_as_interrupted(
 
 def test_readers_of_a_quiet_session_do_not_hold_up_the_end(person: Person) -> None:
     with ExitStack() as stack:
-        server = HttpServer(person)
+        server = HttpServer(person, **COMMANDS_OVER_MCP)
         stack.callback(server.process.kill)
         session = server.ask("POST", "/sessions", {"initial_turn": "deferred"})[1]["session_id"]
         readers = [stack.enter_context(server.events(f"/sessions/{session}/events")) for _ in range(5)]
@@ -130,7 +130,7 @@ def test_who_asks_while_the_server_ends_is_not_left_waiting(
 ) -> None:
     agent = Agent(tmp_path / "agent")
     with ExitStack() as stack:
-        server = HttpServer(person)
+        server = HttpServer(person, **COMMANDS_OVER_MCP)
         stack.callback(server.process.kill)
         _, running = begun(server, pool, agent, "rest")
         asked = [pool.submit(server.ask, "GET", "/sessions") for _ in range(6)]

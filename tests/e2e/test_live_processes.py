@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Person
+from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import is_alive, running, until
 from tests.live_processes import REALM, Agent, begun, database, deferred, messages, roles
 from tests.rpc_server import RawRpc
@@ -388,7 +388,7 @@ def test_what_was_asked_before_the_input_was_closed_is_answered(person: Person, 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_server_for_agents_that_is_ended_interrupts_its_turns(person: Person, rpc: RawRpc, agent: Agent) -> None:
-    with person.mcp("--no-sync", "--realm", REALM) as mcp:
+    with person.mcp("--no-sync", "--realm", REALM, **COMMANDS_OVER_MCP) as mcp:
         call = {"name": "meerkat_create_session", "arguments": {"prompt": "go", "command": agent.command}}
         mcp.say(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
         (row,) = until(lambda: [row for row in rpc.result("session/list")["sessions"] if row["is_active"]])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Person
+from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import is_alive, until
 from tests.http_server import HttpServer, events_of
 from tests.live_surfaces import Agent
@@ -26,7 +26,7 @@ Answer = tuple[int, http.client.HTTPMessage, Any]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    with HttpServer(Person(tmp_path_factory.mktemp("person"))) as server:
+    with HttpServer(Person(tmp_path_factory.mktemp("person")), **COMMANDS_OVER_MCP) as server:
         yield server
 
 

@@ -60,6 +60,16 @@ def test_identifiers_and_quotations_match_by_text_only(person: Person, question:
     assert texts(person, question) == []
 
 
+@pytest.mark.parametrize("question", ["motorvole", "documentfrog", "motorvole documentfrog"])
+def test_a_made_up_compound_does_not_match_through_its_parts(person: Person, question: str) -> None:
+    """The model knows `motor`, and `motor` is in the archive; nobody ever wrote `motorvole`."""
+    assert texts(person, question) == []
+
+
+def test_a_compound_that_somebody_wrote_finds_what_means_the_same(person: Person) -> None:
+    assert texts(person, "carburetor") == ["Replace the carburetor first."]
+
+
 def test_the_parts_of_a_score_add_up_to_it(person: Person) -> None:
     for hit in hits(person, "automobile motor repair", "--why"):
         assert hit["score"] == pytest.approx(score_of(sum(hit["why"].values())), abs=0.001)

@@ -12,7 +12,7 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.test_memory_client import OBSERVATION, furnished, opened, speaker, tell
+from tests.contract.test_memory_client import OBSERVATION, QUOTED, furnished, opened, speaker, tell
 from tests.e2e.processes import running
 from tests.logs import append
 
@@ -94,7 +94,7 @@ def test_a_question_finds_the_best_observations_first(person: Person) -> None:
 def test_ids_open_observations_in_full_and_in_their_order(person: Person) -> None:
     ids = [row["id"] for row in person.json("observations", "--limit", "4")][::-1]
     shown = person.run("observations", *ids).stdout
-    assert shown.startswith("Retrieved 4 observations:\n\n## [")
+    assert shown.startswith(f"Retrieved 4 observations:\n{QUOTED}\n\n## [")
     assert OBSERVATION.findall(shown) == ids
     assert [row["id"] for row in person.json("observations", *ids)] == ids
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect.realms.manifest import Origin, pin
 from recollect.realms.shelf import one, shelved
 from recollect.store.live import Live
-from tests.conftest import Person
+from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import inside
 from tests.http_server import HttpServer
 from tests.logs import Claude, write
@@ -65,6 +65,7 @@ def test_a_server_answers_what_can_be_read_where_nothing_can_be_written(person: 
     write(person.claude_log(said.session), [said.prompt("where is the marlinspike"), said.says("in the locker")])
     person.run("sync")
     (person.realm / "live").write_text("in the way")
+    person.env |= COMMANDS_OVER_MCP
     with person.mcp("--no-sync") as mcp, RawRpc(person, "--realm", "main") as rpc, HttpServer(person) as http:
         assert mcp.call("search_sessions", query="marlinspike")["data"]["results"]
         assert rpc.result("config/get")["generation"] == 0

@@ -15,7 +15,7 @@ from recollect.store import Writer, archive_of
 from recollect.store.lock import exclusive
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import archived, undisturbed
-from tests.e2e.processes import is_alive, is_writer, rests, running, until, watching
+from tests.e2e.processes import children_of, is_alive, is_writer, rests, running, until, watching
 from tests.logs import Claude, append, write
 
 SEARCH = {"name": "search_sessions", "arguments": {"query": "anything"}}
@@ -112,7 +112,8 @@ def test_a_replaced_log_is_noticed(watched: tuple[Person, RawMcp]) -> None:
     said = Claude("55555555-5555-4555-8555-555555555555", start=50)
     log = write(person.claude_log(said.session), [said.prompt("an old rail")])
     until(lambda: finds(client, "rail"))
-    write(log.with_suffix(".tmp"), [said.prompt("a young redshank, after all")]).replace(log)
+    again = Claude(said.session, start=50)  # the same record, with another text
+    write(log.with_suffix(".tmp"), [again.prompt("a young redshank, after all")]).replace(log)
     until(lambda: finds(client, "redshank"))
     assert not finds(client, "rail")
 
@@ -203,19 +204,6 @@ def test_the_watcher_ends_even_when_its_server_is_killed(person: Person) -> None
         watcher = writer(person)
         os.kill(client.process.pid, signal.SIGKILL)
         until(lambda: not is_alive(watcher))
-
-
-def test_a_waiting_watcher_ends_with_its_server_too(person: Person) -> None:
-    with watching(person), person.mcp(*SYNCING) as client:
-        assert client.request("ping")["result"] == {}
-        (waiting,) = until(lambda: children_of(client.process.pid))
-        os.kill(client.process.pid, signal.SIGKILL)
-        until(lambda: not is_alive(waiting))
-
-
-def children_of(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    return [int(child) for child, parent in map(str.split, listed.splitlines()) if int(parent) == pid]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process waits is read from /proc")

@@ -47,6 +47,58 @@ def test_a_plan_is_told_whole_whenever_it_changes() -> None:
     ]
 
 
+def shell(status: str | None = None, **meta: Any) -> dict[str, Any]:
+    """An update of a command as codex-acp 2.6.0 tells it: by `_meta`, the terminal being its own."""
+    told = {"toolCallId": "1", "_meta": {name: {"terminal_id": "1", **value} for name, value in meta.items()}}
+    if "terminal_info" not in meta:
+        return {"sessionUpdate": "tool_call_update", **told} | ({"status": status} if status else {})
+    content = [{"type": "terminal", "terminalId": "1"}]
+    start = {"sessionUpdate": "tool_call", "title": "ls", "kind": "execute", "status": "in_progress", "content": content}
+    return {**start, "rawInput": {"command": "ls", "cwd": "/"}, **told}
+
+
+LISTED = Called("1", "ls", {"command": "ls", "cwd": "/"})
+SHELL = shell(terminal_info={"cwd": "/"})
+ENDED = {"signal": None}
+SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
+    "output and end together": (
+        [shell("failed", terminal_output_delta={"data": "x\n"}, terminal_exit={"exit_code": 3, **ENDED}), chunk("so")],
+        [Returned("1", "x\n", is_error=True, exit_code=3), Said("so")],
+    ),
+    "output in pieces": (
+        [
+            shell(terminal_output_delta={"data": "x"}),
+            shell(terminal_output_delta={"data": "y"}),
+            shell("completed", terminal_exit={"exit_code": 0, **ENDED}),
+        ],
+        [Returned("1", "xy", exit_code=0)],
+    ),
+    "output as a whole": (
+        [
+            shell(terminal_output={"data": "x"}),
+            shell(terminal_output={"data": "xyz"}),
+            shell("completed", terminal_exit={"exit_code": 0, **ENDED}),
+        ],
+        [Returned("1", "xyz", exit_code=0)],
+    ),
+    "no output": ([shell("completed", terminal_exit={"exit_code": 0, **ENDED})], [Returned("1", "", exit_code=0)]),
+    "ended by a signal": (
+        [shell("failed", terminal_output_delta={"data": "x"}, terminal_exit={"exit_code": None, "signal": "SIGKILL"})],
+        [Returned("1", "x", is_error=True)],
+    ),
+    "never ended": ([shell(terminal_output_delta={"data": "x"})], [Returned("1", "x")]),
+    "junk beside the protocol": (
+        [shell("completed", terminal_exit={"exit_code": 10**30}) | {"rawOutput": "x"}],
+        [Returned("1", "x")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("updates", "outputs"), SHELLS.values(), ids=SHELLS)
+def test_what_a_terminal_of_the_agents_own_printed_is_told(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
+    assert told(SHELL, *updates) == [LISTED, *outputs]
+
+
 FIRST, OUT = Called("1", "Run"), Returned("1", "out")
 CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
     "completed, then its output": ([call("completed"), call(text="out")], [FIRST, OUT]),

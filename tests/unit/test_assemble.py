@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from recollect.assemble import TENTATIVE, TITLE, Folded, State, call_text, fold, is_own, label, session_of
+from recollect.assemble import TENTATIVE, Folded, State, call_text, fold, is_own, session_of
 from recollect.model import About, Event, Kind, Mode, Opens, Record, Session, Stop, TitleRank, Turn, Usage
+from recollect.title import TITLE, label
 
 BEFORE = 1_700_000_000_000  # when a record without a time is taken to have happened, if nothing else is known
 START = 1_769_904_000_000  # 2026-02-01
@@ -235,6 +236,26 @@ def test_tokens_are_counted_once_when_a_command_is_moved(log: Log) -> None:
     assert log.turns[2].usage == Usage(input=7)
 
 
+def test_a_command_is_a_system_event_until_the_agent_answers_it(log: Log) -> None:
+    log.take(log.prompt("one"), log.command("/review"))
+    assert [event.kind for event in log.events] == [Kind.USER_INPUT, Kind.SYSTEM]
+    log.take(log.answers("b"))
+    assert [event.kind for event in log.events] == [Kind.USER_INPUT, Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE]
+    assert log.turns[2].prompt == 1
+
+
+def test_a_command_that_printed_something_is_local_though_the_agent_goes_on(log: Log) -> None:
+    printed = log.record(Kind.SYSTEM, "Set model", opens=Opens.ECHO)
+    log.take(log.prompt("one"), log.calls("Bash", "c1"), log.command("/model"), printed, log.result("c1"), log.answers("b"))
+    assert log.session().turn_count == 1
+    assert [event.text for event in log.events if event.kind is Kind.USER_INPUT] == ["one"]
+
+
+def test_a_shell_line_is_the_persons_own(log: Log) -> None:
+    log.take(log.prompt("one"), log.answers(), log.command("! ls"))
+    assert log.events[-1].kind is Kind.USER_INPUT
+
+
 def test_a_command_is_not_waited_for_without_end(log: Log) -> None:
     log.take(log.prompt("one"), log.command("/model"), *(log.note() for _ in range(TENTATIVE)), log.answers("late"))
     assert len(log.turns) == 1
@@ -318,6 +339,21 @@ def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: Mode) 
         ("mcp__moraine__list_sessions", {}),
         ("recollect.open", {}),
         ("search_sessions", {}),
+        ("meerkat_start_turn", {}),
+        ("mcp__plugin_recollect_recollect__open", {}),
+        ("mcp__plugin_my_tools_recollect__search", {}),
+        ("mcp__plugin_my-tools_Recollect__search", {}),
+        ("mcp_plugin_recollect_recollect_search", {}),
+        ("plugin:recollect:recollect/search", {}),
+        ("mcp__recollect-local__search", {}),
+        ("recollect__search", {}),
+        ("recollect___search", {}),
+        ("mcp_recollect_search", {}),
+        ("recollect_search", {}),
+        ("recollect-search", {}),
+        ("recollect/search", {}),
+        ("@recollect/search", {}),
+        ("recollect:search", {}),
         ("Bash", {"command": "recollect search oven"}),
         ("exec_command", {"cmd": "  /usr/local/bin/recollect list --json"}),
         ("shell", {"command": ["bash", "-lc", "recollect open event:1"]}),
@@ -334,6 +370,22 @@ def test_our_own_tools_and_commands_are_known(tool: str, arguments: dict[str, An
         ("open", {"id": "event:1"}),
         ("mcp__browser__open", {}),
         ("mcp__recollections__open", {}),
+        ("mcp__othermem__search_sessions", {}),
+        ("mcp__othermem__meerkat_read", {}),
+        ("mcp__othermem__recollect_search", {}),
+        ("mcp__plugin_recollect_browser__open", {}),
+        ("mcp__plugin_my_recollect_browser__open", {}),
+        ("mcp__plugin_browser_tabs__recollect_open", {}),
+        ("mcp__plugin_othermem_othermem__search_sessions", {}),
+        ("othermem__search_sessions", {}),
+        ("mcp_othermem_search_sessions", {}),
+        ("othermem_list_sessions", {}),
+        ("othermem.search_sessions", {}),
+        ("othermem/search_sessions", {}),
+        ("recollections_search", {}),
+        ("search", {}),
+        ("read", {}),
+        ("get_observations", {}),
         ("Bash", {"command": "grep -r recollect src"}),
         ("Bash", {"command": "recollect sync"}),
         ("Bash", {"command": "git commit -m 'recollect search is faster'"}),
@@ -400,6 +452,18 @@ def test_a_local_command_is_no_title(log: Log) -> None:
 def test_a_prompt_that_says_nothing_leaves_the_title_to_the_next(log: Log) -> None:
     log.take(log.prompt(" \n "), log.prompt("something"))
     assert log.session().title == "something"
+
+
+def test_a_bare_link_is_the_title_until_a_prompt_names_the_subject(log: Log) -> None:
+    log.take(log.prompt("https://example.org/issues/12"), log.answers())
+    assert log.session().title == "https://example.org/issues/12"
+    log.take(log.prompt("paint the shed"), log.answers(), log.prompt("and the door"))
+    assert log.session().title == "paint the shed"
+
+
+def test_a_placeholder_never_replaces_a_title(log: Log) -> None:
+    log.take(titled("Paint the shed", TitleRank.GENERATED), log.prompt("do it"), titled("New Session", TitleRank.CUSTOM))
+    assert log.session().title == "Paint the shed"
 
 
 @pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * TITLE, "a" * (TITLE + 1)])

@@ -89,3 +89,20 @@ def test_names_are_told_from_how_a_sentence_begins() -> None:
 def test_only_plain_words_have_a_meaning(question: str, meaning: str) -> None:
     """Identifiers match by text, and beside what must occur literally nothing may be found by meaning."""
     assert parse(question).meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("question", "terms", "wholes"),
+    [
+        ("ERR_AUTH_FAILED", (), (("err", "auth", "fail"),)),
+        ("auth ERR_AUTH_FAILED", ("auth",), (("err", "auth", "fail"),)),
+        ("getUserName", ("getusernam",), ()),
+        ("the login in src/auth.ts fails", ("login", "fail"), (("src", "auth", "ts"),)),
+    ],
+)
+def test_an_identifier_that_occurs_whole_is_not_sought_by_its_parts(question: str, terms: object, wholes: object) -> None:
+    asked = parse(question)
+    narrowed = asked.with_identifiers_whole(lambda whole: True)
+    assert (narrowed.terms, narrowed.wholes) == (terms, wholes)
+    unchanged = asked.with_identifiers_whole(lambda whole: False)
+    assert (unchanged.terms, unchanged.wholes) == (asked.terms, asked.wholes)

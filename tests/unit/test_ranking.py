@@ -7,6 +7,7 @@ from recollect.search.ranking import (
     RANKING,
     Candidate,
     Ranking,
+    are_equal,
     help_by_time,
     help_by_title,
     help_each_other,
@@ -102,3 +103,12 @@ def test_a_score_is_between_0_and_1_and_grows_with_the_sum() -> None:
     scores = [score_of(total) for total in (0.0, 0.1, 5.0, 50.0, 5_000.0)]
     assert scores == sorted(scores)
     assert scores[0] == 0.0 and scores[-1] < 1.0
+
+
+def test_candidates_with_equal_shown_scores_are_in_the_order_of_their_times() -> None:
+    """Rule 13: two sums that differ behind the last decimal that is shown are a tie."""
+    older, newer = candidate(1, 10.000_001, at=1), candidate(2, 10.0, at=2)
+    assert older.total() > newer.total()
+    assert older.score() == newer.score()
+    assert are_equal(older, msgspec.structs.replace(newer, at=1))
+    assert in_order([older, newer]) == [newer, older]

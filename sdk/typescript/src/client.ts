@@ -86,8 +86,8 @@ export class Client implements AsyncDisposable {
 
   /** Sessions of the realm, last used first, without archived ones. */
   async listSessions(options: ListOptions = {}): Promise<SessionState[]> {
-    const { labels, offset, limit } = options;
-    return (await ask(this.#wire, "session/list", { labels, offset, limit })).sessions;
+    const { labels, imported, offset, limit } = options;
+    return (await ask(this.#wire, "session/list", { labels, imported, offset, limit })).sessions;
   }
 
   /** State and usage of a session. */

@@ -4,7 +4,6 @@
  *     RecollectError
  *     ├── SessionNotFound             no such session in this realm, or it is archived
  *     ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
- *     ├── SessionNotRunning           what was asked needs a running turn
  *     ├── RequestCancelled            the turn was interrupted, or reading took longer than it may
  *     ├── ProviderError               what the agent needs cannot be had
  *     ├── AgentError                  the agent failed, or its turn took longer than it may
@@ -41,7 +40,6 @@ export class RecollectError extends Error {
 
 export class SessionNotFound extends RecollectError {}
 export class SessionBusy extends RecollectError {}
-export class SessionNotRunning extends RecollectError {}
 export class RequestCancelled extends RecollectError {}
 export class ProviderError extends RecollectError {}
 export class AgentError extends RecollectError {}
@@ -65,7 +63,6 @@ export class ConnectionLost extends RecollectError {
 const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
   ["SESSION_NOT_FOUND", SessionNotFound],
   ["SESSION_BUSY", SessionBusy],
-  ["SESSION_NOT_RUNNING", SessionNotRunning],
   ["REQUEST_CANCELLED", RequestCancelled],
   ["PROVIDER_ERROR", ProviderError],
   ["AGENT_ERROR", AgentError],

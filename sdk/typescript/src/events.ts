@@ -35,6 +35,7 @@ export interface ToolCallResult extends Told {
   id: string;
   content: string;
   is_error: boolean;
+  exit_code?: number;
 }
 
 /** The turn is over, and what it came to can be read. */

@@ -13,7 +13,6 @@ export {
   RequestCancelled,
   SessionBusy,
   SessionNotFound,
-  SessionNotRunning,
   SessionPersistenceDisabled,
   StaleCursor,
   Unauthorized,

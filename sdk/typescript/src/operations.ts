@@ -3,11 +3,11 @@
 /** A JSON object of which nothing more is known. */
 export type JsonObject = { [name: string]: unknown };
 
-/** Find where something was said or done in any past AI agent session on this machine: prompts, answers and tool outputs by default. Use it first whenever earlier work could help: 'how did we fix…', 'which command…', 'what was decided about…', an error message seen before. Write the query as the words you expect in the text; identifiers, paths and error codes match whole and in parts, and a "double-quoted part" must occur literally. Answers are short handles of about 150 tokens each, best first, never whole conversations. Next: `open` a hit's event_id for the full text, its turn_id for what happened around it, or its session_id for the whole course; or call this again with within_id to search inside one session or turn. To browse by date use list_sessions. */
+/** Search and recall previous sessions: past conversations, chat history and transcripts of every AI agent on this machine. Use it first when earlier work could help: what we did or discussed yesterday or last week, what was decided, how we solved this before, an error seen before, prior work, which command. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Answers are handles of about 150 tokens, best first. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id, inside one session or turn. By date: list_sessions. */
 export interface SearchSessionsRequest {
   /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. */
   query: string;
-  /** A session or turn id from an earlier answer: search only inside it. Default: everywhere. */
+  /** A session or turn id from an earlier answer: search only inside it. Default: everywhere but in the session that asks. */
   within_id?: string | null;
   /** Which kinds of events to search. Default: user_input, assistant_response, tool_response. Add tool_call to find commands by their arguments, reasoning for the agent's thinking. */
   event_types?: ("user_input" | "assistant_response" | "reasoning" | "tool_call" | "tool_response" | "compaction" | "system" | "runtime")[] | null;
@@ -73,7 +73,7 @@ export interface SearchSessionsAnswer {
   };
 }
 
-/** Show more about an id that search_sessions, list_sessions or open returned. A session id gives its metadata and one short summary per turn (about 150 tokens a turn); a turn id gives every event of it in one line each (about 80 tokens an event); an event id gives that event's full text, however long. Go from small to large: open the event first, then its turn for the context, and a whole session only when its course matters. Every answer has `traversal` with the ids of the neighbours and parents to open next. */
+/** Show more about an id that search_sessions, list_sessions or open returned. A session id gives a short summary per turn (about 150 tokens a turn); a turn id every event in one line (about 80 tokens an event); an event id its full text, however long. Go from small to large: the event, then its turn for the context, a whole session only when its course matters. `traversal` has the ids of neighbours and parents. */
 export interface OpenRequest {
   /** An id exactly as returned: session:…, turn:… or event:…. */
   id: string;
@@ -108,7 +108,7 @@ export interface OpenAnswer {
   };
 }
 
-/** List the sessions that overlap a stretch of time, newest first: titles and metadata only, about 120 tokens each, no transcript text. Use it for 'what did I work on yesterday' or to find a session by date; to find by content use search_sessions. Next: `open` a listed session_id. */
+/** List the sessions that overlap a stretch of time, newest first: titles and metadata, about 120 tokens each, no transcript text. Use it for 'what did I work on yesterday'; to find by content use search_sessions. Next: `open` a listed session_id. */
 export interface ListSessionsRequest {
   /** Inclusive start, ISO 8601 with an offset or Z. Example: 2026-04-30T09:00:00-04:00. */
   start_datetime: string;
@@ -241,7 +241,7 @@ export interface SearchEventsRequest {
 /** What `search_events` answers. */
 export type SearchEventsAnswer = JsonObject;
 
-/** Layer 1 of the memory: find observations, the short insights of past agent sessions (decisions with their reasons, bugs with cause and fix, patterns, features, test and config changes). About 60 tokens each plus facts, so start here when you ask what was decided, why, or how something was solved. Next: get_observations with the ids for the whole story (most questions end there), or read with the path and lines for the raw conversation. An array of 2 to 5 concepts finds conversations that hold all of them instead. For the exact words of a prompt, answer, command or output use search_sessions. */
+/** Search and recall what was learnt in previous sessions and past conversations (memory, layer 1 of 3): observations, the short insights of chat history and transcripts. What we did or discussed, what was decided and why, how a bug was solved before, an error and its fix, prior work, patterns. About 60 tokens each plus facts. Next: get_observations with the ids for the whole story (most questions end there), or read with the path and lines. An array of 2 to 5 concepts finds conversations that hold all of them. For exact words use search_sessions. */
 export interface SearchRequest {
   /** One question or concept; or 2 to 5 concepts that a conversation must all hold. */
   query: string | string[];
@@ -268,7 +268,7 @@ export interface SearchRequest {
 /** What `search` answers. */
 export type SearchAnswer = JsonObject;
 
-/** Layer 2 of the memory: the whole of 1 to 20 observations that `search` found, in the order asked for: what happened and why, facts, concepts, files, evidence. About 200 to 500 tokens each. Next, only if needed: `read` the path and lines it names, or `open` one of its evidence events. */
+/** Layer 2 of the memory: the whole of 1 to 20 observations that `search` found, in the order asked for: what happened and why, facts, concepts, files, evidence. About 200 to 500 tokens each. Next, only if needed: `read` the path and lines it names, or `open` its evidence. */
 export interface GetObservationsRequest {
   /** Ids as returned by search: obs-…. */
   ids: string[];
@@ -277,7 +277,7 @@ export interface GetObservationsRequest {
 /** What `get_observations` answers. */
 export type GetObservationsAnswer = JsonObject;
 
-/** Layer 3 of the memory: the transcript of one conversation as Markdown exchanges of user and assistant, tools summed up in a line. 500 to 2,000 tokens and more: use it only when layers 1 and 2 do not answer, and give the lines that search named. Works too when the agent has deleted the file since. */
+/** Layer 3 of the memory: the transcript of one conversation as Markdown, tools summed up in a line. 500 to 2,000 tokens and more: use it only when layers 1 and 2 do not answer, with the lines that search named. Works too when the agent has deleted the file since. */
 export interface ReadRequest {
   /** A path exactly as search returned it. */
   path: string;
@@ -290,7 +290,7 @@ export interface ReadRequest {
 /** What `read` answers. */
 export type ReadAnswer = JsonObject;
 
-/** Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, all of one session. Write a short true title and self-contained facts; later sessions find it with `search`. */
+/** Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, all of one session. Write a short true title and self-contained facts. */
 export interface RecordObservationRequest {
   /** decision, bug-fix, pattern, feature, refactor, discovery, … or a word of yours. */
   type: string;
@@ -331,7 +331,7 @@ export interface GetOrCreateJourneyAnswer {
   is_new: boolean;
 }
 
-/** Search journey sessions by keyword and time range; without a query, newest first. Only sessions linked to this journey are found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>. */
+/** Search journey sessions by keyword and time range; without a query, newest first. Only what is linked to this journey is found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>. */
 export interface QueryJourneyHistoryRequest {
   /** Journey to search within. */
   journey_id: string;
@@ -388,7 +388,7 @@ export interface AddDocumentToJourneyAnswer {
   created_at: string;
 }
 
-/** Put a session into a journey, so that query_journey_history finds it; it leaves any other journey. The session_id is the hex of `open`'s session:… as a UUID. */
+/** Put a session into a journey, whose queries find it from then on; it leaves any other journey. The session_id is the hex of `open`'s session:… as a UUID. */
 export interface LinkSessionToJourneyRequest {
   journey_id: string;
   session_id: string;
@@ -486,14 +486,14 @@ export interface DeleteJourneyAnswer {
   document_count: number;
 }
 
-/** Create a live session in this realm and run its first turn by an agent (recall answers from past sessions); initial_turn deferred only registers it. Next: meerkat_start_turn. */
+/** Create a live session and run its first turn (unless deferred). Its agent answers from the archive (recall), or is a program on this machine that may change files and use the network. */
 export interface MeerkatCreateSessionRequest {
   prompt?: string;
   initial_turn?: "immediate" | "deferred";
   labels?: { [name: string]: string };
   /** recall (default), command, acp, or one of the config. */
   runner?: string;
-  /** Program and arguments, for command and acp. */
+  /** Not over MCP. */
   command?: string[];
   user_id?: string;
   journey_id?: string;
@@ -520,7 +520,7 @@ export type MeerkatCreateSessionAnswer = {
   session_id: string;
 };
 
-/** Continue a live session with one more turn, and wait for its answer. SESSION_BUSY at once while another turn runs: meerkat_interrupt ends that one. */
+/** Run one more turn of a live session. Its agent may be a program on this machine that can change files and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it. */
 export interface MeerkatStartTurnRequest {
   session_id: string;
   prompt: string;
@@ -547,7 +547,7 @@ export interface MeerkatStartTurnAnswer {
   stop_reason: string;
 }
 
-/** Cancel the running turn of a live session, whichever process runs it, and wait until it has ended; interrupted is false when none runs. */
+/** Cancel the running turn of a live session, whichever process runs it, and wait for its end; interrupted is false when none runs. */
 export interface MeerkatInterruptRequest {
   session_id: string;
 }
@@ -558,7 +558,7 @@ export interface MeerkatInterruptAnswer {
   interrupted: boolean;
 }
 
-/** State, labels and token usage of a live session; is_active while a turn runs, which it never waits for. Messages: meerkat_history. */
+/** State, labels and token usage of a session, live or of an agent's log; is_active while a turn runs, which it never waits for. */
 export interface MeerkatReadRequest {
   session_id: string;
 }
@@ -587,9 +587,11 @@ export interface MeerkatReadAnswer {
   };
   turns: number;
   runner: string;
+  imported?: boolean;
+  title?: string;
 }
 
-/** Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a turn that is running. Also of archived ones. */
+/** Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a running turn. Also of archived ones. */
 export interface MeerkatHistoryRequest {
   session_id: string;
   /** Default 0. */
@@ -612,6 +614,9 @@ export interface MeerkatHistoryAnswer {
     blocks?: JsonObject[];
     results?: JsonObject[];
     kind?: string;
+    /** Context that was put in, not typed. */
+    injected?: boolean;
+    compaction_summary?: boolean;
     stop_reason?: string;
     usage?: {
       input_tokens: number;
@@ -626,9 +631,11 @@ export interface MeerkatHistoryAnswer {
   }[];
 }
 
-/** Live sessions of this realm, last used first, archived ones hidden; labels must all match. For all past sessions: list_sessions. */
+/** Live sessions of this realm, the latest used on top, archived ones hidden; labels must all match. Sessions of agents' logs: list_sessions. */
 export interface MeerkatListRequest {
   labels?: { [name: string]: string };
+  /** Also sessions read from agents' logs. Default false. */
+  imported?: boolean;
   /** Default 0. */
   offset?: number;
   /** Default 100. */
@@ -660,10 +667,12 @@ export interface MeerkatListAnswer {
     };
     turns: number;
     runner: string;
+    imported?: boolean;
+    title?: string;
   }[];
 }
 
-/** End a live session for good: hidden from meerkat_list, no more turns; its history stays readable and findable by search_sessions. */
+/** End a live session for good: hidden from meerkat_list, no more turns. Its messages stay readable by meerkat_history and can be found as before. */
 export interface MeerkatArchiveRequest {
   session_id: string;
 }
@@ -684,7 +693,7 @@ export interface SessionLocateAnswer {
   session_id: string;
 }
 
-/** Read (get), replace (set) or change (patch, RFC 7396) the realm's config. Every write raises its generation by 1; with a stale expected_generation nothing is written. */
+/** Read (get), replace (set) or change (patch, RFC 7396) the realm's config. Every write raises its generation by 1; a stale expected_generation writes nothing. No runners over MCP. */
 export interface MeerkatConfigRequest {
   action: "get" | "set" | "patch";
   config?: JsonObject;

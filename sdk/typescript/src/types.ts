@@ -46,6 +46,8 @@ export interface PageOptions {
 export interface ListOptions extends PageOptions {
   /** Only sessions that have all of these. */
   labels?: Readonly<Record<string, string>>;
+  /** Also sessions that were read from agents' logs. */
+  imported?: boolean;
 }
 
 /** Who runs a turn. It is kept with the session for later turns. */

@@ -172,10 +172,18 @@ class AsyncClient:
         return AsyncSession(self._wire, session_id)
 
     async def list_sessions(
-        self, *, labels: Mapping[str, str] | None = None, offset: int | None = None, limit: int | None = None
+        self,
+        *,
+        labels: Mapping[str, str] | None = None,
+        imported: bool | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
     ) -> list[SessionState]:
-        """Sessions of the realm that have all of these labels, last used first, without archived ones."""
-        page = {"labels": labelled(labels), "offset": offset, "limit": limit}
+        """Sessions of the realm that have all of these labels, last used first, without archived ones.
+
+        `imported` adds the sessions that were read from agents' logs.
+        """
+        page = {"labels": labelled(labels), "imported": imported, "offset": offset, "limit": limit}
         return (await ask(self._wire, SessionList, "session/list", **page)).sessions
 
     async def read_session(self, session_id: str) -> SessionState:

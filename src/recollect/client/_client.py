@@ -145,10 +145,18 @@ class Client:
         return Session(self._loop, self._client.session(session_id))
 
     def list_sessions(
-        self, *, labels: Mapping[str, str] | None = None, offset: int | None = None, limit: int | None = None
+        self,
+        *,
+        labels: Mapping[str, str] | None = None,
+        imported: bool | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
     ) -> list[SessionState]:
-        """Sessions of the realm that have all of these labels, last used first, without archived ones."""
-        return self._loop.run(self._client.list_sessions(labels=labels, offset=offset, limit=limit))
+        """Sessions of the realm that have all of these labels, last used first, without archived ones.
+
+        `imported` adds the sessions that were read from agents' logs.
+        """
+        return self._loop.run(self._client.list_sessions(labels=labels, imported=imported, offset=offset, limit=limit))
 
     def read_session(self, session_id: str) -> SessionState:
         """State and usage of a session."""

@@ -3,7 +3,6 @@
 RecollectError
 ├── SessionNotFound             no such session in this realm, or it is archived
 ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
-├── SessionNotRunning           what was asked needs a running turn
 ├── RequestCancelled            the turn was interrupted, or reading took longer than it may
 ├── ProviderError               what the agent needs cannot be had
 ├── AgentError                  the agent failed, or its turn took longer than it may
@@ -65,10 +64,6 @@ class SessionBusy(RecollectError):
     pass
 
 
-class SessionNotRunning(RecollectError):
-    pass
-
-
 class RequestCancelled(RecollectError):
     pass
 
@@ -113,7 +108,6 @@ class ConnectionLost(RecollectError):
 BY_CODE: dict[str, type[RecollectError]] = {
     "SESSION_NOT_FOUND": SessionNotFound,
     "SESSION_BUSY": SessionBusy,
-    "SESSION_NOT_RUNNING": SessionNotRunning,
     "REQUEST_CANCELLED": RequestCancelled,
     "PROVIDER_ERROR": ProviderError,
     "AGENT_ERROR": AgentError,

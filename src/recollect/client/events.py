@@ -47,6 +47,7 @@ class ToolCallResult(_Told, frozen=True, kw_only=True, tag="tool_result"):
     id: str
     content: str
     is_error: bool = False
+    exit_code: int | None = None
 
 
 class TurnCompleted(_Told, frozen=True, kw_only=True, tag="turn_completed"):

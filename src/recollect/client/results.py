@@ -49,6 +49,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     turns: int = 0
     runner: str = ""
     archived_at: str | None = None
+    imported: bool = False
+    title: str = ""
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,9 @@ class Message(Struct, frozen=True, kw_only=True):
     """Of tool results: one for each call."""
     kind: str | None = None
     """Of a notice: `interrupt`, `error` or `crash`."""
+    injected: bool = False
+    """Of a user's message in an imported session: context that an agent put in, not typed."""
+    compaction_summary: bool = False
     stop_reason: str | None = None
     usage: Usage | None = None
 

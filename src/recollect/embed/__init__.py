@@ -39,6 +39,10 @@ class Embedder(Protocol):
         """Whether a word has a meaning to this model, rather than being guessed at from its letters."""
         ...
 
+    def is_compound(self, word: str) -> bool:
+        """Whether this model only knows the parts of a word: `webhook` is one, and so is any that somebody makes up."""
+        ...
+
     def embed_question(self, text: str, weight: Callable[[str], float]) -> "Vectors | None":
         """One row for a question; None where it says nothing to this model. `weight` says how rare a word is."""
         ...

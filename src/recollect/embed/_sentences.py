@@ -16,6 +16,9 @@ class SentenceModel(ABC):
     def knows(self, word: str) -> bool:
         return True  # its pieces are its own affair
 
+    def is_compound(self, word: str) -> bool:
+        return False
+
     def embed_question(self, text: str, weight: Callable[[str], float]) -> Matrix | None:
         row: Matrix = self.embed([text])[0]
         return row if row.any() else None

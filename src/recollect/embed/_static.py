@@ -31,6 +31,13 @@ TOGETHER = 64  # texts whose words are learnt at once
 LETTERS = 3.5  # on average, of the pieces of a word that was put together of others, such as `webhook`; `quail` is guesswork
 CRUMB = 4  # letters of a word for every further piece; what falls into smaller ones is no word of any language
 MOST_HEADER = 1 << 20  # bytes
+# Endings that make a word of a word: `refactor` + `ing` is known by its root, `folder` + `vole` is two words.
+ENDINGS = frozenset(
+    "s es ed d ing ings er ers or ors est ly ally y cy ity ty ion ions tion tions ation ations ization isation ize ise ized "
+    "ised izing ifying ify ified ment ments ness less ful able ible ability ibility al ial ic ical ics ive ative ous ious "
+    "ance ence ant ent ancy ency ary ery ory age ist ists ism ship hood dom ward wards wise ate ated ating en ened ening "
+    "like".split()
+)
 
 Matrix = npt.NDArray[np.float32]
 
@@ -100,6 +107,10 @@ class StaticModel:
         """A word in one piece was learnt; one in several was not, unless these are long enough to mean something."""
         pieces = self._count(word.lower())
         return pieces == 1 or len(word) >= LETTERS * pieces
+
+    def is_compound(self, word: str) -> bool:
+        _, *others = self._tokenizer.encode(word.lower(), add_special_tokens=False).tokens or ("",)
+        return bool(others) and "".join(others) not in ENDINGS and self.knows(word)
 
     def _may_know(self, word: str) -> bool:
         """Whether a word is at least made of more than crumbs: `barley` is, `xyzzyplugh` is not."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from recollect.display import neutralise
 from recollect.language import tokens
 from recollect.model import TYPES, Event, Kind
 
@@ -47,7 +48,6 @@ transcript shows and nothing that you only suppose; leave secrets out. Write in 
 )
 MOST_OBSERVATIONS = 4
 
-CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 TELLING = re.compile(r"error|exception|fail|fatal|panic|denied|refused|not found|cannot|undefined|no such", re.IGNORECASE)
 
 
@@ -145,7 +145,7 @@ def _said(text: str, most: int) -> str:
 
 def _call(event: Event) -> str:
     given = ", ".join(f"{name}={_short(str(value), ARGUMENT)}" for name, value in (event.arguments or {}).items())
-    return f"{event.tool or 'tool'} {_short(given, CALL)}".rstrip()
+    return f"{_short(event.tool or 'tool', ARGUMENT)} {_short(given, CALL)}".rstrip()
 
 
 def _outcome(response: Event | None) -> str:
@@ -175,4 +175,4 @@ def _short(text: str, most: int) -> str:
 
 def _clean(text: str) -> str:
     """Without what a terminal would obey, and without an end of the transcript that is none."""
-    return CONTROL.sub("", text).replace("</transcript", "< /transcript")
+    return neutralise(text).replace("</transcript", "< /transcript")

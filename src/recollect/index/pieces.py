@@ -59,6 +59,7 @@ class Narrow(Struct, frozen=True):
     session: int | None = None
     source: str | None = None
     started: int | None = None
+    without: tuple[int, ...] = ()  # sessions
 
 
 def folded(text: str) -> str:
@@ -205,7 +206,8 @@ def _query(string: str, narrow: Narrow) -> Query:
             parts.append(Query.term_query(SCHEMA, field, value))
     if narrow.started is not None:
         parts.append(Query.range_query(SCHEMA, "started", FieldType.Unsigned, upper_bound=narrow.started + ERA))
-    return Query.boolean_query([(Occur.Must, Query.const_score_query(part, 0.0)) for part in parts])
+    left_out = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in narrow.without]
+    return Query.boolean_query([*((Occur.Must, Query.const_score_query(part, 0.0)) for part in parts), *left_out])
 
 
 def _holding(string: str) -> list[Query]:

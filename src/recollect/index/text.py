@@ -15,7 +15,7 @@ from tantivy import Document, FieldType, Occur, Query
 
 from recollect.index.engine import EngineReader, EngineWriter, Layout
 from recollect.index.kinds import OWN
-from recollect.index.words import analyzer, prepared
+from recollect.index.words import analyzer, indexed
 from recollect.model import TOLD_CODES
 
 VERSION = 2  # of the fields and of what counts as a word; another one means another index
@@ -63,6 +63,7 @@ class Scope(Struct, frozen=True):
     until: int | None = None
     source: str | None = None
     project: str | None = None
+    without: tuple[int, ...] = ()  # sessions
 
 
 def _schema() -> tantivy.Schema:
@@ -98,7 +99,10 @@ class TextWriter(EngineWriter):
     def _add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             document = Document()
-            document.add_text("text", prepared(entry.text))
+            for text in indexed(entry.text):
+                document.add_text("text", text)
+            del text
+            entry.text = ""  # the document has a copy of its own, and it may be large
             document.add_unsigned("key", entry.key)
             document.add_unsigned("kind", entry.kind + OWN * entry.own)
             if entry.kind in TOLD_CODES and not entry.own:
@@ -157,7 +161,8 @@ def within(query: Query, scope: Scope) -> Query:
         if value is not None:
             filters.append(Query.term_query(SCHEMA, field, value))
     worthless = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
-    return Query.boolean_query([(Occur.Must, query), *worthless])
+    left_out = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in scope.without]
+    return Query.boolean_query([(Occur.Must, query), *worthless, *left_out])
 
 
 def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[Hit]:

@@ -79,7 +79,7 @@ class Near(Struct, frozen=True):
 
 
 class Only(Struct, frozen=True, kw_only=True):
-    """Which rows are compared. Lists of sessions or keys are everything that may be, not what may not."""
+    """Which rows are compared. `sessions` and `keys` are all that may be; `without` and `without_keys` may not be."""
 
     kinds: tuple[int, ...] = ()
     session: int | None = None
@@ -88,6 +88,8 @@ class Only(Struct, frozen=True, kw_only=True):
     until: int | None = None
     sessions: tuple[int, ...] | None = None
     keys: tuple[int, ...] | None = None
+    without: tuple[int, ...] = ()  # sessions
+    without_keys: tuple[int, ...] = ()
 
 
 class Unusable(Exception):
@@ -271,6 +273,10 @@ class VectorIndex:
             passing &= _among(self._columns["session"], only.sessions)
         if only.keys is not None:
             passing &= _among(self._columns["key"], only.keys)
+        if only.without:
+            passing &= ~_among(self._columns["session"], only.without)
+        if only.without_keys:
+            passing &= ~_among(self._columns["key"], only.without_keys)
         return passing
 
     def _by_code(self, question: Vectors, passing: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 LONGEST = 80  # bytes of a word: a SHA-256 in hex is 64, longer runs are encoded data
+AT_ONCE = 4 << 20  # characters that are looked at in one piece: two copies of each are made
 LONGEST_CAMEL = 64  # characters of a word that is worth taking apart
 
 PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -48,11 +49,16 @@ def analyzer() -> TextAnalyzer:
 
 
 def prepared(text: str) -> str:
-    """The text as it goes into the index."""
+    """The text as it goes into the index, in one piece."""
+    return "\n".join(indexed(text))
+
+
+def indexed(text: str) -> list[str]:
+    """The text as it goes into the index, and apart from it the parts of its words: a long text is not copied."""
     parts = camel_parts(text)
     if not text.isascii():
         text = spaced(text)
-    return f"{text}\n{parts}" if parts else text
+    return [text, parts] if parts else [text]
 
 
 def spaced(text: str) -> str:
@@ -66,9 +72,14 @@ def camel_parts(text: str) -> str:
     Humps are looked for in a copy of the text that only knows lower, upper and other: looking for a literal is the one
     thing that is fast on a long text.
     """
-    raw = text.encode()
-    shape = raw.translate(SHAPE)
     seen: dict[bytes, None] = {}
+    for start in range(0, len(text), AT_ONCE):
+        _note_humps(text[max(0, start - LONGEST_CAMEL) : start + AT_ONCE].encode(), seen)
+    return b" ".join(map(_parts, seen)).decode()
+
+
+def _note_humps(raw: bytes, seen: dict[bytes, None]) -> None:
+    shape = raw.translate(SHAPE)
     for hump in HUMPS:
         place = shape.find(hump)
         while place >= 0:
@@ -77,7 +88,6 @@ def camel_parts(text: str) -> str:
             if end - start <= LONGEST_CAMEL:
                 seen[raw[start:end]] = None
             place = shape.find(hump, end)
-    return b" ".join(map(_parts, seen)).decode()
 
 
 @lru_cache(maxsize=65_536)

@@ -13,20 +13,23 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import BadSettings
+from recollect.index.faults import is_full
 from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, is_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
 from recollect.ingest.live import LiveReader
 from recollect.ingest.logfile import changed
-from recollect.ingest.reading import LogReader
+from recollect.ingest.reading import LogReader, refuse
 from recollect.ingest.report import OnProgress, Report
+from recollect.ingest.shared import can_start_over, missing, reads_on, start_over
 from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import Lines, Snapshots, Source, Stamp
+from recollect.sources import NOT_UNDERSTOOD, Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
+from recollect.store.reserve import give_back, set_aside
 from recollect.store.writer import PUBLISHED
 
 EXCLUSIONS_S = 300  # seconds between two looks for new markers in all folders: there may be thousands
@@ -48,14 +51,17 @@ class Intake:
         self.env = env
         self._polled: dict[Path, tuple[Log, Stamp]] = {}
         self._exclusions_at = 0.0
+        self._from_start: set[str] = set()  # logs that this sync reads from their first byte
+        self._groups: set[frozenset[str]] = set()  # of logs that were known to tell the same when it began
         self._live: Live | None = None
         self._lock = exclusive(realm)
         self._lock.__enter__()
+        set_aside(realm)
         try:
             self.archive = Writer(archive_of(realm))
             self.indexer = Indexer(realm, self.archive)
         except BaseException:
-            self._lock.__exit__(None, None, None)
+            self._leave()
             raise
 
     def __enter__(self) -> "Intake":
@@ -68,7 +74,12 @@ class Intake:
             if self._live is not None:
                 self._live.close()
         finally:
-            self._lock.__exit__(None, None, None)
+            self._leave()
+
+    def _leave(self) -> None:
+        if is_full(self.realm):
+            give_back(self.realm)
+        self._lock.__exit__(None, None, None)
 
     def sync(self, paths: Iterable[Path] | None = None, on_progress: OnProgress | None = None) -> Report:
         """Read what is new in all logs, or in those among `paths`, wherever they lie."""
@@ -124,13 +135,23 @@ class Intake:
         report, began = Report(), time.perf_counter()
         self.indexer.open()
         with Grouped(self.archive, self.indexer) as transaction:
-            for row in live.changed_after(known if known < newest else 0):  # more: another database took its place
+            rows = live.changed_after(known if known < newest else 0)  # more: another database took its place
+            for row in rows:
                 LiveReader(self.archive, self.indexer, self.settings, live, row).read(transaction, report)
         self.indexer.commit(force=True)
+        self._mark_duplicates({native_id for row in rows for native_id in row.native_ids})
         with self.archive.transaction():  # last: whoever reads that we are level finds everything, too
             self.archive.put_meta(PUBLISHED, str(newest))
         report.seconds = time.perf_counter() - began
         return report
+
+    def _mark_duplicates(self, native_ids: set[str]) -> None:
+        """Leave the logs of agents that ran our turns out of what is found, as far as they were read first."""
+        with self.archive.transaction():
+            is_changed = self.archive.mark_duplicate_turns(sorted(native_ids))
+        if is_changed:
+            self.indexer.reopen()
+            self.indexer.commit(force=True)
 
     def _live_sessions(self) -> Live | None:
         """Opened once: to open and close it again would look like a change to whoever watches its folder, as we do."""
@@ -163,13 +184,15 @@ class Intake:
         report = report or Report()
         began = time.perf_counter()
         has_marker.cache_clear()
-        logs = self._changed(found, report)
+        logs = self._together(self._changed(found, report))
         report.bytes_total = sum(log.stamp.size for log in logs)
         if on_progress:
             on_progress(report)
         gc.disable()  # reading makes no cycles, and the collector would walk every batch in search of them
         try:
             self._read_all(logs, report, on_progress)
+            if again := self._out_of_order(logs):
+                self._read_all(again, report, on_progress)
         finally:
             gc.enable()
         self.indexer.commit(force=True)
@@ -188,7 +211,46 @@ class Intake:
             report.files += 1
             if changed(known.get(path_text(item.path)), item.stamp):
                 logs.append(item)
+        return logs
+
+    def _together(self, logs: list[Log]) -> list[Log]:
+        """These logs in reading order, with those that tell the same and have to be read from their start again."""
+        self._groups = {self.archive.group_of(path_text(log.path)) for log in logs}
+        for group in self._groups:
+            if len(group) > 1:
+                logs = self._with_group(group, logs)
+        self._from_start = {path_text(log.path) for log in logs if self.archive.cursor(path_text(log.path)) is None}
         return sorted(logs, key=lambda log: (log.stamp.mtime_ns, path_text(log.path)))
+
+    def _with_group(self, group: frozenset[str], logs: list[Log]) -> list[Log]:
+        others = [log for _, log in named(missing(group, logs), self.sources, self.settings) if isinstance(log, Log)]
+        changed = [log for log in logs if path_text(log.path) in group]
+        if len(changed) + len(others) < len(group) or not can_start_over(self.archive, [*changed, *others]):
+            return logs  # the archive has what a log no longer tells: nothing of it may go
+        if reads_on(self.archive, changed, others):
+            return logs
+        start_over(self.archive, [*changed, *others])
+        return [*logs, *others]
+
+    def _out_of_order(self, logs: list[Log]) -> list[Log]:
+        """Logs that were found to tell the same as others, which had been read before them."""
+        groups = {self.archive.group_of(path_text(log.path)) for log in logs} - self._groups
+        late = [group for group in groups if len(group) > 1 and not group <= self._from_start]
+        again = self._together([log for log in logs if any(path_text(log.path) in group for group in late)])
+        return [log for log in again if path_text(log.path) in self._from_start]
+
+    def read_again(self) -> Report:
+        """Read all logs from their start. Logs that tell the same are read in one order, whichever was read first."""
+        found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
+        whole = {path_text(log.path): log for log in found if isinstance(log, Log) and can_start_over(self.archive, [log])}
+        self.archive.drop_cursors()
+        report = self.sync()
+        groups = {self.archive.group_of(path) for path in whole}
+        again = [whole[path] for group in groups if len(group) > 1 and group <= whole.keys() for path in group]
+        if again:
+            start_over(self.archive, again)
+            self._sync(again, None, Report())
+        return report
 
     def _read_all(self, logs: list[Log], report: Report, on_progress: OnProgress | None) -> None:
         """Originals before copies: what a copy repeats must be known by the time it is read."""
@@ -218,6 +280,9 @@ def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotRea
                 raise TypeError(f"{log.source.name}: {type(unknown).__name__} is neither Lines, Document nor Database")
     except FileNotFoundError:
         return None  # gone since it was listed; what was read of it before stays
+    except NOT_UNDERSTOOD as reason:
+        refuse(intake.archive, log, reason, report)
+        return None
     except OSError as reason:
         report.unreadable.append(f"{path_text(log.path)}: cannot be read: {reason.strerror or reason}")
         return None

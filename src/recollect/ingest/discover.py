@@ -9,8 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.model import Problem
+from recollect.project import existing_folders
 from recollect.settings import Settings
-from recollect.sources import NOT_UNDERSTOOD, Format, Head, Source, Stamp, head_of
+from recollect.sources import NOT_UNDERSTOOD, Format, Head, Source, Stamp, head_of, not_understood
 from recollect.sources._walk import walk
 
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
@@ -69,6 +70,9 @@ def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> 
         whose = recognise(head_of(path), sources)
     except OSError as reason:
         yield Problem(path, 0, f"cannot be read: {reason.strerror or reason}")
+        return
+    except NOT_UNDERSTOOD as reason:
+        yield Problem(path, 0, not_understood(reason))
         return
     if whose is None:
         yield Problem(path, 0, UNKNOWN)
@@ -139,8 +143,7 @@ def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Sett
         return True
     if any(fnmatch(str(path), glob) for glob in settings.exclude):
         return True
-    folders = [path.parent, *((Path(cwd), *Path(cwd).parents) if cwd else ())]
-    return any(has_marker(folder) for folder in folders)
+    return has_marker(path.parent) or any(map(has_marker, existing_folders(cwd or "")))
 
 
 @lru_cache(maxsize=4_096)

@@ -50,7 +50,7 @@ class Indexer:
         try:
             for rows in reader.entries_above(mark, len(SEARCHABLE)):
                 self._hand_over(
-                    writer, [_stored(event, source, project) for event, source, project, _ in rows if event.body]
+                    writer, (_stored(event, source, project) for event, source, project, _ in rows if event.body)
                 )
                 if self.is_full():
                     self._commit(rows[-1][0].key, [])
@@ -61,17 +61,19 @@ class Indexer:
     def add(self, first_key: int, session: int, events: Iterable[Event], source: str, project: str | None) -> None:
         """Hand over events that the archive has just taken, before they are committed there. The index is open."""
         assert self._writer is not None
-        entries = [
+        entries = (
             _entry(key, session, event, _text(event), source, project)
             for key, event in enumerate(events, first_key)
             if event.kind is not Kind.UNKNOWN and (event.text or event.kind is Kind.TOOL_CALL)
-        ]
+        )
         self._hand_over(self._writer, entries)
 
-    def _hand_over(self, writer: TextWriter, entries: list[Entry]) -> None:
-        writer.add(entries)
-        self._pending += len(entries)
-        self._characters += sum(len(entry.text) for entry in entries)
+    def _hand_over(self, writer: TextWriter, entries: Iterable[Entry]) -> None:
+        """One by one, so that no more than one text is copied at a time."""
+        for entry in entries:
+            self._pending += 1
+            self._characters += len(entry.text)
+            writer.add([entry])
 
     def is_full(self) -> bool:
         """Whether so much was handed over that it should be committed before there is more."""
@@ -105,6 +107,11 @@ class Indexer:
         if writer is not None:
             with suppress(ValueError, OSError):  # what made the archive fail may fail the index too
                 writer.rollback()
+
+    def reopen(self) -> None:
+        """Take over what the archive committed without us. Nothing may be waiting to be committed."""
+        self.close()
+        self.open()
 
     def close(self) -> None:
         if self._writer is not None:

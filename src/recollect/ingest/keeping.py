@@ -1,21 +1,22 @@
 """From entries to the archive: secrets out, copies out, folded, stored, and handed to the index."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from recollect.assemble import TITLE, State, fold, label, learn, session_of
+from recollect.assemble import Folded, State, fold, known_of, learn, session_of
 from recollect.ingest.discover import Log, is_excluded
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.report import Report
+from recollect.ingest.retelling import NAMESAKE, Retelling, StartOver, says
 from recollect.model import (
-    KIND_CODE,
+    LIVE,
     About,
     Entry,
     Event,
-    Kind,
     Noise,
     Problem,
     Record,
@@ -27,12 +28,16 @@ from recollect.model import (
 from recollect.project import project_of
 from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
+from recollect.sources._injected import context_apart
 from recollect.store import EventCells, Writer
+from recollect.store._duplicates import is_duplicate
+from recollect.title import TITLE, label
 
 UNDATED = "undated"  # in tallies: records that are counted elsewhere, and have no time of their own
-NAMESAKE = "an id that another session has as well; kept under one of its own"
 PRIVATE = "do not index this chat"  # said anywhere in a session, in any case: nothing of it is kept
+PART = 4 << 20  # characters of a text that are looked at in one piece: what is copied of it is small
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
+COMMIT_SECONDS = 1.0  # a sync that is killed loses no more work than this; a commit waits for no disk
 
 
 class Excluded(Exception):
@@ -65,6 +70,7 @@ class Grouped:
         return self
 
     def _begin(self) -> None:
+        self._commit_at = time.monotonic() + COMMIT_SECONDS
         self._open = self.archive.transaction()
         self._open.__enter__()
 
@@ -78,7 +84,7 @@ class Grouped:
 
     def add(self, events: int) -> None:
         self.events += events
-        if self.events >= COMMIT_EVENTS or self.indexer.is_full():
+        if self.events >= COMMIT_EVENTS or time.monotonic() >= self._commit_at or self.indexer.is_full():
             self._open.__exit__(None, None, None)
             self.events = 0
             self.indexer.commit()
@@ -95,11 +101,20 @@ class Keeper:
         self.log = log
         self.source = log.source
         self.states: dict[str, State] = {}
+        self.retelling = Retelling(archive, log.source.name, path_text(log.path))
         self._allowed: set[str | None] = set()
+        self._owners: set[bytes] = set()
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
+        entries = list(context_apart(entries))
+        first: dict[str, bytes] = {}
         self._admit(entries, report)
+        self._identify(entries)
+        for record in reversed([entry for entry in entries if isinstance(entry, Record)]):
+            first[record.session] = record.id
+        for native_id, event in first.items():
+            self.retelling.open(native_id, own, self.states, event)
         sessions = self._by_session(entries, self._is_repeated)
         events = sum(self._store_more(native_id, said, own, report) for native_id, said in sessions.items())
         self._store_titles(entries)
@@ -109,7 +124,9 @@ class Keeper:
     def replace(self, entries: list[Entry], report: Report) -> int:
         """Make sessions what these entries say, all of them; how many events had to be written for that."""
         self.states = {}
+        entries = list(context_apart(entries))
         self._admit(entries, report)
+        self._identify(entries)
         sessions = self._by_session(entries, self._is_copied)
         events = sum(self._store_whole(native_id, said, report) for native_id, said in sessions.items())
         self._store_titles(entries)
@@ -123,7 +140,7 @@ class Keeper:
             if parent and self.archive.is_private(session_id(self.source.name, parent)):
                 raise Private
         told = [_told(entry) for entry in entries]
-        if any(PRIVATE in text.lower() for text in told):
+        if any(map(_is_private, told)):
             raise Private
         if self.settings.redact:
             for place in suspects(told):
@@ -153,19 +170,21 @@ class Keeper:
             return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt))
         return entry
 
+    def _identify(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            if isinstance(entry, Record):
+                entry.id = event_id(self.source.name, entry.key)
+
     def _by_session(
-        self, entries: list[Entry], is_repeated: Callable[[Record, bytes], bool]
+        self, entries: list[Entry], is_repeated: Callable[[Record, bytes, int], bool]
     ) -> dict[str, list[Record | About]]:
         """The records of each session that this batch tells of. What the archive has already is left out."""
-        records = [entry for entry in entries if isinstance(entry, Record)]
-        for record in records:
-            record.id = event_id(self.source.name, record.key)
-        known = self.archive.known([record.id for record in records])
+        known = self.archive.known([entry.id for entry in entries if isinstance(entry, Record)])
         sessions: dict[str, list[Record | About]] = {}
         seen: set[bytes] = set()
         for entry in entries:
             if isinstance(entry, Record):
-                if entry.id in known and is_repeated(entry, known[entry.id]):
+                if entry.id in known and is_repeated(entry, *known[entry.id]):
                     continue
                 if entry.id in seen:
                     continue
@@ -175,22 +194,42 @@ class Keeper:
                 sessions.setdefault(entry.session, []).append(entry)
         return sessions
 
-    def _is_repeated(self, record: Record, owner: bytes) -> bool:
-        """Whether a known id means the same event again: in its own session always, elsewhere if it says the same."""
-        return owner == session_id(self.source.name, record.session) or self._is_copied(record, owner)
+    def _is_repeated(self, record: Record, owner: bytes, seq: int) -> bool:
+        """Whether a known id means the same event again, and nothing that the log tells anew."""
+        if owner != session_id(self.source.name, record.session):
+            self._note_shared(owner)
+            if says(record, *self.archive.content(record.id)):
+                return True
+            known = self._rename(record)
+            return known is not None and self._is_repeated(record, *known)
+        if self.retelling.is_repeated(record, seq, self._state(record.session)):
+            return True
+        if seq >= self.retelling.base(record.session):
+            return False
+        known = self._rename(record)
+        return known is not None and self._is_repeated(record, *known)
 
-    def _is_copied(self, record: Record, owner: bytes) -> bool:
+    def _note_shared(self, owner: bytes) -> None:
+        """Another log has told a record of this one already, so the order in which the two are read matters."""
+        if owner not in self._owners:
+            self._owners.add(owner)
+            self.archive.put_shared(path_text(self.log.path), self.archive.path_of(owner) or path_text(self.log.path))
+
+    def _is_copied(self, record: Record, owner: bytes, seq: int) -> bool:
         """Whether a record is another session's. A namesake that says something else gets an id of its own."""
         if owner == session_id(self.source.name, record.session):
             return False
-        kind, body = self.archive.content(record.id)
-        if kind == KIND_CODE[record.kind] and (record.kind is Kind.TOOL_CALL or body == record.text):
+        if says(record, *self.archive.content(record.id)):
             return True
+        known = self._rename(record)
+        return known is not None and known[0] != session_id(self.source.name, record.session)
+
+    def _rename(self, record: Record) -> tuple[bytes, int] | None:
+        """Give a namesake an id of its own; in which session that one is known, and where."""
         self.archive.put_problems(self.source.name, [Problem(self.log.path, record.line, NAMESAKE, record.key)])
         record.key = f"{record.session}/{record.key}"
         record.id = event_id(self.source.name, record.key)
-        owner_now = self.archive.known([record.id]).get(record.id)
-        return owner_now is not None and owner_now != session_id(self.source.name, record.session)
+        return self.archive.known([record.id]).get(record.id)
 
     def _state(self, native_id: str) -> State:
         return self.states.setdefault(native_id, State(native_id=native_id))
@@ -201,17 +240,66 @@ class Keeper:
         if state.event_count and native_id != own and self._has_moved(native_id):
             del self.states[native_id]
             state = self._state(native_id)
+        if native_id in self.retelling.active:
+            return self._store_again(native_id, said, own, report)
         was_empty = state.event_count == 0
+        made = self._fold(state, said)
+        report.sessions += was_empty and state.turn is not None
+        return self._store_folded(state, made, made.events)
+
+    def _fold(self, state: State, said: list[Record | About]) -> Folded:
+        """Fold a batch. Turns that an agent ran for a live session are found there, and not here as well."""
         made = fold(state, said, self._age())
+        live = self.archive.live_turn_starts(state.native_id) if self.source.name != LIVE else ()
+        if live:
+            duplicates = {turn.ordinal for turn in made.turns if is_duplicate(turn.started_at, live)}
+            for event in made.events:
+                event.own = event.own or event.turn in duplicates
+        return made
+
+    def _store_folded(self, state: State, made: Folded, events: list[Event]) -> int:
         session = self._session(state)
         if session is None:
             return 0
         key = self.archive.put_session(session)
         self.archive.remove_events(made.withdrawn)
         self.archive.put_turns(key, made.turns)
-        self._put_events(key, made.events, session)
-        report.sessions += was_empty
-        return len(made.events)
+        self._put_events(key, events, session)
+        return len(events)
+
+    def _store_again(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+        """Compare what a log tells again with what the archive has, and replace it from the first change on."""
+        identity, state = session_id(self.source.name, native_id), self._state(native_id)
+        was_open = bool(state.command)
+        made = self._fold(state, said)
+        change = self.retelling.first_change(native_id, made.events, state)
+        if change is None and not self.retelling.is_complete(native_id, state):
+            return 0  # nothing new was said, and what is not told again yet stays
+        if change is not None and self.retelling.is_damaged(native_id, made.events[change], said):
+            self.states[native_id] = self.retelling.go_on(native_id)
+            news = self._news(said)
+            return self._store_more(native_id, news, own, report)
+        self.retelling.end(native_id)
+        if change is not None and was_open:
+            self.archive.cut_session(identity, self.retelling.base(native_id))
+            raise StartOver
+        if change is not None:
+            self.archive.cut_session(identity, made.events[change].seq)
+        else:
+            self.archive.reset_title(identity)
+        made.withdrawn = []
+        stored = self._store_folded(state, made, made.events[change:] if change is not None else [])
+        self.archive.name_again(identity)
+        return stored
+
+    def _news(self, said: list[Record | About]) -> list[Record | About]:
+        """Without the records that the archive has."""
+        known = self.archive.known([record.id for record in said if isinstance(record, Record)])
+        return [
+            entry
+            for entry in said
+            if isinstance(entry, About) or entry.id not in known or not self._is_repeated(entry, *known[entry.id])
+        ]
 
     def _store_whole(self, native_id: str, said: list[Record | About], report: Report) -> int:
         """Make a session what its log says now, by writing no more than the difference."""
@@ -219,7 +307,7 @@ class Keeper:
         stored = self.archive.stored(identity)
         self._date([record for record in said if isinstance(record, Record)], stored)
         state = self._state(native_id)
-        made = fold(state, said, self._age())
+        made = self._fold(state, said)
         session = self._session(state)
         if session is None:
             self._store_about(state)
@@ -259,14 +347,7 @@ class Keeper:
 
     def _store_about(self, state: State) -> None:
         """Keep what a log says of a session that another log tells: its title, its folder."""
-        about = About(
-            session=state.native_id,
-            title=state.title,
-            title_rank=state.title_rank,
-            cwd=state.cwd,
-            branch=state.branch,
-            model=state.model,
-        )
+        about = known_of(state)
         project = project_of(state.cwd) if state.cwd else None
         self.archive.put_about(session_id(self.source.name, state.native_id), path_text(self.log.path), about, project)
 
@@ -277,6 +358,7 @@ class Keeper:
 
     def _put_events(self, key: int, events: list[Event], session: Session) -> None:
         first = self.archive.put_events(key, events)
+        self.archive.note_duplicate(session.id)
         self.indexer.add(first, key, events, self.source.name, session.project)
 
     def _age(self) -> int:
@@ -294,6 +376,11 @@ class Keeper:
             if isinstance(entry, About) and entry.leaf and entry.title:
                 title = label(entry.title, TITLE)
                 self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
+
+
+def _is_private(text: str) -> bool:
+    """Whether a text says that its session is not to be kept. A long one is looked at in parts that overlap."""
+    return any(PRIVATE in text[start : start + PART].lower() for start in range(0, len(text), PART - len(PRIVATE)))
 
 
 def tally_of(entries: list[Entry]) -> Counter[str]:

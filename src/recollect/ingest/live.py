@@ -11,10 +11,11 @@ from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Excluded, Grouped, Keeper, Private, leave_out, tally_of
 from recollect.ingest.logfile import Progress
+from recollect.ingest.reading import refuse
 from recollect.ingest.report import Report
 from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import NOT_UNDERSTOOD, Stamp, not_understood
+from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Stamp, not_understood
 from recollect.sources._jsonl import EXCERPT
 from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
 from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
@@ -66,6 +67,7 @@ class LiveReader:
 
     def read(self, transaction: Grouped, report: Report) -> None:
         report.files_read += 1
+        self.archive.put_acp_sessions(self.row.id, self.row.native_ids)
         is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by what was said before
         while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
             entries: list[Entry] = [about(self.name, self.row.folder)]
@@ -78,7 +80,11 @@ class LiveReader:
             try:
                 if is_private:
                     raise Private
-                events = self.keeper.keep(entries, self.name, report)
+                with self.archive.undone_by(*NOT_STORED):
+                    events = self.keeper.keep(entries, self.name, report)
+            except NOT_STORED as reason:
+                refuse(self.archive, self.keeper.log, reason, report)
+                return
             except Excluded as reason:
                 is_private = isinstance(reason, Private)
                 leave_out(self.archive, self.row.id, self.cursor.path, reason)

@@ -25,6 +25,8 @@ class Progress(Struct, kw_only=True):
     sessions: dict[str, State] = {}
     edges: int = 0
     inside_line: bool = False  # the last line read had no newline yet
+    before: dict[str, State] = {}  # what the log told when it was last read whole, while it does not tell it again
+    moved_on: bool = False  # the log was emptied or rotated: what it tells now comes after what it told before
 
 
 def changed(known: tuple[int, int, int] | None, stamp: Stamp) -> bool:
@@ -48,6 +50,29 @@ def edges(stream: BinaryIO, offset: int) -> int:
     head = os.pread(stream.fileno(), min(EDGE, offset), 0)
     tail = os.pread(stream.fileno(), min(EDGE, offset), max(0, offset - EDGE))
     return zlib.crc32(tail, zlib.crc32(head))
+
+
+def is_rotated(path: Path, cursor: Cursor, progress: Progress) -> bool:
+    """Whether what was read of a log lies beside it under another name, as `x.jsonl.1` or the like."""
+    if path.suffix == ".zst" or not cursor.offset:
+        return False
+    with os.scandir(path.parent) as entries:
+        others = [entry for entry in entries if entry.name != path.name]
+    return any(
+        _begins_as(entry, cursor.offset, progress.edges)
+        for entry in others
+        if entry.name.startswith(path.name) or entry.inode() == cursor.inode
+    )
+
+
+def _begins_as(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
+    try:
+        if not entry.is_file() or entry.stat().st_size < size:
+            return False
+        with Path(entry.path).open("rb") as stream:
+            return edges(stream, size) == known
+    except OSError:
+        return False
 
 
 class Relation(StrEnum):

@@ -11,7 +11,8 @@ from recollect.ingest.keeping import UNDATED, Excluded, Grouped, Keeper, leave_o
 from recollect.ingest.report import OnProgress, Report
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import NOT_UNDERSTOOD, Snapshots, Stamp, Unreadable, not_understood
+from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Snapshots, Stamp, Unreadable, not_understood
+from recollect.sources._jsonl import EXCERPT
 from recollect.sources._source import UNNAMED
 from recollect.store import Cursor, Writer
 
@@ -85,7 +86,14 @@ class SnapshotReader:
     def _take(self, session: str, mark: str, entries: list[Entry], transaction: Grouped, report: Report) -> None:
         tally = dict(tally_of(entries))
         try:
-            events = self.keeper.replace(entries, report)
+            with self.archive.undone_by(*NOT_STORED):
+                events = self.keeper.replace(entries, report)
+        except NOT_STORED as reason:
+            problem = Problem(self.log.path, 0, not_understood(reason), session[:EXCERPT])
+            self.archive.put_problems(self.source.name, [problem])
+            report.problems += 1
+            entries = [problem]
+            events, tally = 0, dict(tally_of(entries))
         except Excluded as reason:
             leave_out(self.archive, session_id(self.source.name, session), path_text(self.log.path), reason)
             events, tally = 0, {"noise: excluded session": 1}

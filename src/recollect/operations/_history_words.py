@@ -57,14 +57,13 @@ SEARCH: dict[str, Any] = {
     "name": "search_sessions",
     "title": "Search past agent sessions",
     "description": (
-        "Find where something was said or done in any past AI agent session on this machine: prompts, answers and tool "
-        "outputs by default. Use it first whenever earlier work could help: 'how did we fix…', 'which command…', 'what "
-        "was decided about…', an error message seen before. Write the query as the "
-        "words you expect in the text; identifiers, paths and error codes match whole and in parts, and a "
-        '"double-quoted part" must occur literally. Answers are short handles of about 150 tokens each, best first, '
-        "never whole conversations. Next: `open` a hit's event_id for the full text, its turn_id for what happened around "
-        "it, or its session_id for the whole course; or call this again with within_id to search inside one session or "
-        "turn. To browse by date use list_sessions."
+        "Search and recall previous sessions: past conversations, chat history and transcripts of every AI agent on "
+        "this machine. Use it first when earlier work could help: what we did or discussed yesterday or last week, "
+        "what was decided, how we solved this before, an error seen before, prior work, which command. Write the "
+        'words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted '
+        "part\" literally. Answers are handles of about 150 tokens, best first. Next: `open` a hit's event_id for the "
+        "full text, its turn_id or session_id for more; or search again with within_id, inside one session or turn. "
+        "By date: list_sessions."
     ),
     "input_schema": {
         "type": "object",
@@ -75,7 +74,8 @@ SEARCH: dict[str, Any] = {
             },
             "within_id": {
                 "type": ["string", "null"],
-                "description": "A session or turn id from an earlier answer: search only inside it. Default: everywhere.",
+                "description": "A session or turn id from an earlier answer: search only inside it. Default: everywhere "
+                "but in the session that asks.",
             },
             "event_types": {
                 "type": ["array", "null"],
@@ -102,11 +102,10 @@ OPEN: dict[str, Any] = {
     "name": "open",
     "title": "Open a session, turn or event",
     "description": (
-        "Show more about an id that search_sessions, list_sessions or open returned. A session id gives its metadata and "
-        "one short summary per turn (about 150 tokens a turn); a turn id gives every event of it in one line each (about "
-        "80 tokens an event); an event id gives that event's full text, however long. Go from small to large: open the "
-        "event first, then its turn for the context, and a whole session only when its course matters. Every answer has "
-        "`traversal` with the ids of the neighbours and parents to open next."
+        "Show more about an id that search_sessions, list_sessions or open returned. A session id gives a short "
+        "summary per turn (about 150 tokens a turn); a turn id every event in one line (about 80 tokens an event); an "
+        "event id its full text, however long. Go from small to large: the event, then its turn for the context, a "
+        "whole session only when its course matters. `traversal` has the ids of neighbours and parents."
     ),
     "input_schema": {
         "type": "object",
@@ -144,9 +143,9 @@ LIST: dict[str, Any] = {
     "name": "list_sessions",
     "title": "List sessions by time",
     "description": (
-        "List the sessions that overlap a stretch of time, newest first: titles and metadata only, about 120 tokens each, "
-        "no transcript text. Use it for 'what did I work on yesterday' or to find a session by date; to find by content use "
-        "search_sessions. Next: `open` a listed session_id."
+        "List the sessions that overlap a stretch of time, newest first: titles and metadata, about 120 tokens each, "
+        "no transcript text. Use it for 'what did I work on yesterday'; to find by content use search_sessions. Next: "
+        "`open` a listed session_id."
     ),
     "input_schema": {
         "type": "object",

@@ -62,8 +62,8 @@ QUERY: dict[str, Any] = {
     "name": "query_journey_history",
     "title": "Search a journey",
     "description": (
-        "Search journey sessions by keyword and time range; without a query, newest first. Only sessions linked to this "
-        "journey are found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>."
+        "Search journey sessions by keyword and time range; without a query, newest first. Only what is linked to "
+        "this journey is found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>."
     ),
     "input_schema": _object(
         ["journey_id"],
@@ -121,7 +121,7 @@ LINK: dict[str, Any] = {
     "name": "link_session_to_journey",
     "title": "Link a session to a journey",
     "description": (
-        "Put a session into a journey, so that query_journey_history finds it; it leaves any other journey. The "
+        "Put a session into a journey, whose queries find it from then on; it leaves any other journey. The "
         "session_id is the hex of `open`'s session:… as a UUID."
     ),
     "input_schema": _object(

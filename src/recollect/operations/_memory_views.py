@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.display import DATA, MARK, bold, code_span, escape_json, in_brackets, list_item, one_line, quote
 from recollect.search import parse, shown_text
 from recollect.search.recall import Conversation, Recalled
 from recollect.snippet import snippet
@@ -16,6 +17,7 @@ FACTS, FACT = 3, 160  # of an observation in a list, and their length: with all 
 SUMMARY = 240  # characters on what a conversation was about
 TITLES = 3  # of its observations
 NO_PROJECT = "no project"
+QUOTED = f"Titles, facts and lines that begin with `>` are {DATA}"  # below the heading of every answer with quotations
 
 
 def observation_ref(identity: bytes) -> str:
@@ -30,19 +32,15 @@ def minute(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def score(value: float) -> float:
-    return round(min(1.0, max(0.0, value)), 2)
-
-
 def results(noun: str, rows: Sequence[Any], shown: str, *, as_json: bool, notes: Sequence[str]) -> str:
     """The answer of a search, found or not. Notes come last, so that they are in nobody's way."""
     if as_json:
         warnings = {"warnings": list(notes)} if notes else {}
-        return msgspec.json.encode({"results": rows, "total": len(rows), **warnings}).decode()
-    said = "".join(f"\n\n> {note}" for note in notes)
+        return escape_json(msgspec.json.encode({"results": rows, "total": len(rows), **warnings}).decode())
+    said = "".join(f"\n\nNote: {note}" for note in notes)
     if not rows:
         return f"No {noun}s found{said}"
-    return f"## Search Results ({len(rows)} {noun}{'s' if len(rows) != 1 else ''})\n\n{shown}{said}"
+    return f"## Search Results ({len(rows)} {noun}{'s' if len(rows) != 1 else ''})\n{QUOTED}\n\n{shown}{said}"
 
 
 # ---- observations in a list
@@ -57,7 +55,7 @@ def observation_row(found: Recalled) -> dict[str, Any]:
         "facts": row.facts,
         "project": row.project,
         "date": day(row.at),
-        "score": score(found.score),
+        "score": found.score,
         "path": row.path,
         "startLine": row.first_line,
         "endLine": row.last_line,
@@ -67,22 +65,21 @@ def observation_row(found: Recalled) -> dict[str, Any]:
 def observation_hit(rank: int, found: Recalled) -> str:
     row = found.observation
     lines = [
-        f"### {rank}. [{row.project or NO_PROJECT}] - {day(row.at)}",
+        f"### {rank}. [{in_brackets(row.project or NO_PROJECT)}] - {day(row.at)}",
         f"**ID:** {observation_ref(row.id)}",
-        f"**Type:** {row.type}",
-        f"**Score:** {score(found.score):.2f}",
-        f"**Path:** `{row.path}` (lines {row.first_line}-{row.last_line})",
+        f"**Type:** {one_line(row.type)}",
+        f"**Score:** {found.score:.2f}",
+        _place(row),
         "",
-        f"**Title:** {row.title}",
+        f"**Title:** {one_line(row.title)}",
     ]
     if row.facts:
-        lines += ["**Facts:**", *(f"- {_cut(fact, FACT)}" for fact in row.facts[:FACTS])]
+        lines += ["**Facts:**", *(list_item(fact, FACT) for fact in row.facts[:FACTS])]
     return "\n".join(lines)
 
 
-def _cut(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+def _place(row: ObservationRow) -> str:
+    return f"**Path:** {code_span(row.path)} (lines {row.first_line}-{row.last_line})"
 
 
 # ---- observations in full
@@ -90,28 +87,27 @@ def _cut(text: str, most: int) -> str:
 
 def observations(rows: Sequence[ObservationRow]) -> str:
     head = f"Retrieved {len(rows)} observation{'s' if len(rows) != 1 else ''}:"
-    return f"{head}\n\n" + "\n\n---\n\n".join(observation(row) for row in rows)
+    return f"{head}\n{QUOTED}\n\n" + "\n\n---\n\n".join(observation(row) for row in rows)
 
 
 def observation(row: ObservationRow) -> str:
     """The whole of it; what is empty is left out."""
-    place = f"**Path:** `{row.path}` (lines {row.first_line}-{row.last_line})"
     evidence = ", ".join(f"`event:{event.hex()}`" for event in row.evidence)
     parts = [
-        f"## [{row.project or NO_PROJECT}, {minute(row.at)}] - {row.type}: {row.title}",
-        f"**{row.subtitle}**" if row.subtitle else "",
-        row.narrative,
-        "\n".join(["**Facts:**", *(f"- {fact}" for fact in row.facts)]) if row.facts else "",
+        f"## [{in_brackets(row.project or NO_PROJECT)}, {minute(row.at)}] - {one_line(row.type)}: {one_line(row.title)}",
+        bold(row.subtitle) if row.subtitle else "",
+        quote(row.narrative) if row.narrative else "",
+        "\n".join(["**Facts:**", *map(list_item, row.facts)]) if row.facts else "",
         _named("Concepts", row.concepts),
         _named("Files", row.files_modified),
         _named("Files read", row.files_read),
-        f"**ID:** {observation_ref(row.id)} (by {row.made_by})\n{place}\n**Evidence:** {evidence}",
+        f"**ID:** {observation_ref(row.id)} (by {one_line(row.made_by)})\n{_place(row)}\n**Evidence:** {evidence}",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _named(label: str, values: Sequence[str]) -> str:
-    return f"**{label}:** " + ", ".join(f"`{value}`" for value in values) if values else ""
+    return f"**{label}:** " + ", ".join(map(code_span, values)) if values else ""
 
 
 # ---- conversations
@@ -128,7 +124,7 @@ def conversation_rows(
             "path": reader.address(sessions[one.session]),
             "project": sessions[one.session].project or NO_PROJECT,
             "date": day(sessions[one.session].started_at),
-            "score": score(one.score),
+            "score": one.score,
             "summary": _summary(memory, sessions[one.session]),
             "snippet": snippet(shown_text(events[one.event]), wanted)[0],
         }
@@ -140,18 +136,18 @@ def conversation_rows(
 def _summary(memory: Memory, session: SessionRow) -> str:
     """What a conversation was about: its title, and what was learnt in it."""
     titles = [title for title in memory.titles(session.id, TITLES) if title != session.title]
-    return _cut(". ".join([session.title, *titles]), SUMMARY)
+    return one_line(". ".join([session.title, *titles]), SUMMARY)
 
 
 def conversation_hit(rank: int, row: dict[str, Any]) -> str:
     return "\n".join(
         [
-            f"### {rank}. [{row['project']}] - {row['date']}",
-            f"**Path:** `{row['path']}`",
+            f"### {rank}. [{in_brackets(row['project'])}] - {row['date']}",
+            f"**Path:** {code_span(row['path'])}",
             f"**Score:** {row['score']:.2f}",
             "",
-            f"Summary: {row['summary']}",
+            f"Summary: {one_line(row['summary'])}",
             "",
-            f"> {row['snippet']}",
+            f"{MARK}{one_line(row['snippet'])}",
         ]
     )

@@ -18,12 +18,12 @@ SEARCH: dict[str, Any] = {
     "name": "search",
     "title": "Search what was learnt (layer 1 of 3)",
     "description": (
-        "Layer 1 of the memory: find observations, the short insights of past agent sessions (decisions with their "
-        "reasons, bugs with cause and fix, patterns, features, test and config changes). About 60 tokens each plus "
-        "facts, so start here when you ask what was decided, why, or how something was solved. Next: get_observations "
-        "with the ids for the whole story (most questions end there), or read with the path and lines for the raw "
-        "conversation. An array of 2 to 5 concepts finds conversations that hold all of them instead. For the exact "
-        "words of a prompt, answer, command or output use search_sessions."
+        "Search and recall what was learnt in previous sessions and past conversations (memory, layer 1 of 3): "
+        "observations, the short insights of chat history and transcripts. What we did or discussed, what was decided "
+        "and why, how a bug was solved before, an error and its fix, prior work, patterns. About 60 tokens each plus "
+        "facts. Next: get_observations with the ids for the whole story (most questions end there), or read with the "
+        "path and lines. An array of 2 to 5 concepts finds conversations that hold all of them. For exact words use "
+        "search_sessions."
     ),
     "input_schema": _object(
         ["query"],
@@ -57,8 +57,8 @@ GET_OBSERVATIONS: dict[str, Any] = {
     "title": "Open observations (layer 2 of 3)",
     "description": (
         "Layer 2 of the memory: the whole of 1 to 20 observations that `search` found, in the order asked for: what "
-        "happened and why, facts, concepts, files, evidence. About 200 to 500 tokens each. Next, only if needed: `read` "
-        "the path and lines it names, or `open` one of its evidence events."
+        "happened and why, facts, concepts, files, evidence. About 200 to 500 tokens each. Next, only if needed: "
+        "`read` the path and lines it names, or `open` its evidence."
     ),
     "input_schema": _object(
         ["ids"],
@@ -76,9 +76,9 @@ READ: dict[str, Any] = {
     "name": "read",
     "title": "Read a conversation (layer 3 of 3)",
     "description": (
-        "Layer 3 of the memory: the transcript of one conversation as Markdown exchanges of user and assistant, tools "
-        "summed up in a line. 500 to 2,000 tokens and more: use it only when layers 1 and 2 do not answer, and give the "
-        "lines that search named. Works too when the agent has deleted the file since."
+        "Layer 3 of the memory: the transcript of one conversation as Markdown, tools summed up in a line. 500 to "
+        "2,000 tokens and more: use it only when layers 1 and 2 do not answer, with the lines that search named. "
+        "Works too when the agent has deleted the file since."
     ),
     "input_schema": _object(
         ["path"],
@@ -92,9 +92,9 @@ RECORD: dict[str, Any] = {
     "name": "record_observation",
     "title": "Remember an insight",
     "description": (
-        "Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a pattern "
-        "worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, "
-        "all of one session. Write a short true title and self-contained facts; later sessions find it with `search`."
+        "Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a "
+        "pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open "
+        "return them, all of one session. Write a short true title and self-contained facts."
     ),
     "input_schema": _object(
         ["type", "title", "evidence_ids"],

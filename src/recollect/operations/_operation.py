@@ -26,14 +26,25 @@ def _never() -> bool:
     return False
 
 
+class Asker(Struct, frozen=True):
+    """What is known of the agent that asks: the id of its tool call, or of its session, and where it works."""
+
+    tool_use: str | None = None
+    thread: str | None = None
+    folder: str | None = None
+
+
 class Clock(Struct, frozen=True):
     """A request under way: when it was received, from where everything it costs is measured; whether it is still wanted;
-    whether somebody on this machine asks; and who wants to hear of the events of a turn that it runs."""
+    whether somebody on this machine asks, and whether an MCP client does, of which agent; and who wants to hear of the
+    events of a turn that it runs."""
 
     received: float
     cancelled: Callable[[], bool] = _never
     is_local: bool = True
+    is_mcp: bool = False
     tell: Callable[[dict[str, Any]], None] | None = None
+    asker: Asker | None = None
 
     @classmethod
     def now(cls) -> "Clock":
@@ -111,6 +122,7 @@ class Operation:
     writes: bool = False
     repeatable: bool = True  # asked twice, it does no more than asked once
     is_tool: bool = True  # offered to models; what is not, only people and programs ask for
+    runs_programs: bool = False  # agents, which may change or send anything that the owner can
     is_long: bool = False  # it may take as long as an agent does: never in a queue with others
     doors: tuple[Door, ...] = ()
     answer_schema: JsonSchema | None = None  # of a success, for programs; models are not told

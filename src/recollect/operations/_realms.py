@@ -6,13 +6,14 @@ from recollect.errors import BadRequest, RecollectError
 from recollect.model import timestamp
 from recollect.operations._arguments import Arguments, one_of, only
 from recollect.operations._operation import Clock
+from recollect.operations._programs import check_may_name_programs
 from recollect.operations._sessions_envelope import Answer
 from recollect.operations._sessions_words import ACTIONS, CONFIG
 from recollect.realms import Realm
 from recollect.realms import config as configs
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
-from recollect.realms.shelf import Shelved, delete, one, shelved, sweep, unused
+from recollect.realms.shelf import Shelved, delete, exists, one, shelved, sweep, unused
 
 # ---- config
 
@@ -27,21 +28,21 @@ def config(realm: Realm, given: Any, clock: Clock) -> Answer:
             found = configs.read(realm.home)
         case "set":
             _without(given, "patch")
-            found = configs.write(realm.home, _content(given, "config"), _generation(given), _allowed(clock))
+            found = configs.write(realm.home, _content(given, "config"), _generation(given), _allowed(realm, clock))
         case "patch":
             _without(given, "config")
-            found = configs.patch(realm.home, _content(given, "patch"), _generation(given), _allowed(clock))
+            found = configs.patch(realm.home, _content(given, "patch"), _generation(given), _allowed(realm, clock))
         case _:
             raise BadRequest(f"action must be one of {', '.join(ACTIONS)}", field="action")
     return {"config": found.config, "generation": found.generation, **_where(realm)}
 
 
-def _allowed(clock: Clock) -> configs.Allowed:
-    """Who is not on this machine may not say which programs run on it, in a config as little as in a request."""
+def _allowed(realm: Realm, clock: Clock) -> configs.Allowed:
+    """Who may not name a program in a request may not do so in a config either."""
 
     def check(before: dict[str, Any], after: dict[str, Any]) -> None:
-        if not clock.is_local and before.get("runners") != after.get("runners"):
-            raise BadRequest("runners are written by callers on this machine only", field="runners")
+        if before.get("runners") != after.get("runners"):
+            check_may_name_programs(realm, clock, "runners")
 
     return check
 
@@ -116,6 +117,8 @@ def _named(realm: Realm, given: Any) -> Shelved:
     if not isinstance(name, str):
         raise BadRequest("realm_id must be a string", field="realm_id")
     check_name(name)
+    if name == realm.name and not exists(realm.settings, name):
+        return Shelved(name, realm.home, None)  # nothing was ever written into it
     return one(realm.settings, name)
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from recollect.errors import BadRequest
 from recollect.operations._operation import Clock
+from recollect.operations._programs import check_may_name_programs
 from recollect.realms import Realm
 from recollect.runners import Assignment, Called, Output, Returned, Runner, Said
 from recollect.runners import command as commands
@@ -27,7 +28,7 @@ class Chosen(Struct, frozen=True):
     options: dict[str, Any]
 
 
-def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] | None) -> Chosen:
+def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] | None, clock: Clock) -> Chosen:
     """The runner of this name. A command goes with those that start a program, and a configured one has its own."""
     kind, options = name, {}
     if name not in BUILT_IN:
@@ -35,6 +36,8 @@ def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] |
         kind = kind_of(name, options)
         command = command or command_of(name, options)
     if kind in WITH_COMMAND and not command:
+        if name in BUILT_IN:
+            check_may_name_programs(realm, clock, "command")  # a caller who may not is told so, not asked for one
         raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
     if kind not in WITH_COMMAND and command:
         raise BadRequest(f"runner {name} takes no command", field="command")

@@ -3,11 +3,11 @@
 import re
 from pathlib import PurePath
 
-from recollect.assemble import label
 from recollect.model import Stop
 from recollect.observe import sentences
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory
+from recollect.title import label
 
 LONGEST = 600  # characters of a summary, the contract's
 TITLE, ASKED, CHANGED, ENDED = 120, 160, 150, 130  # characters of each part: with their labels just below that

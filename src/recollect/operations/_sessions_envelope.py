@@ -18,6 +18,7 @@ CODES = {
     ErrorKind.PROVIDER: "PROVIDER_ERROR",
     ErrorKind.AGENT: "AGENT_ERROR",
     ErrorKind.NOT_KEPT: "SESSION_PERSISTENCE_DISABLED",
+    ErrorKind.STALE_CURSOR: "STALE_CURSOR",
     ErrorKind.STORE: "INTERNAL_ERROR",
 }
 # Kinds that have no word of their own here, by those whose they share: with the word they share its numbers on all surfaces.

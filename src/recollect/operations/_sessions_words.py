@@ -26,8 +26,9 @@ UUID = {"type": "string"}  # a UUID, or `realm:uuid`
 ID = {"type": "string", "format": "uuid"}
 LABELS = {"type": "object", "additionalProperties": TEXT}
 WORDS = {"type": "array", "items": TEXT}
-COMMAND = {**WORDS, "description": "Program and arguments, for command and acp."}
+COMMAND = {**WORDS, "description": "Not over MCP."}
 RUNNER = {"type": "string", "description": "recall (default), command, acp, or one of the config."}
+IMPORTED = {"type": "boolean", "default": False, "description": "Also sessions read from agents' logs."}
 OFFSET = {"type": "integer", "minimum": 0, "default": 0}
 LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_PAGE, "default": DEFAULT_PAGE}
 COUNTS = told(
@@ -56,6 +57,7 @@ SESSION = told(
     turns=COUNT,
     runner=TEXT,
 )
+SESSION["properties"] |= {"imported": {"type": "boolean"}, "title": TEXT}  # of sessions read from agents' logs
 MESSAGE = {
     "type": "object",
     "properties": {
@@ -65,6 +67,8 @@ MESSAGE = {
         "blocks": {"type": "array", "items": {"type": "object"}},
         "results": {"type": "array", "items": {"type": "object"}},
         "kind": TEXT,
+        "injected": {"type": "boolean", "description": "Context that was put in, not typed."},
+        "compaction_summary": {"type": "boolean"},
         "stop_reason": TEXT,
         "usage": USAGE,
     },
@@ -86,8 +90,8 @@ CREATE: dict[str, Any] = {
     "name": "meerkat_create_session",
     "title": "Create a session",
     "description": (
-        "Create a live session in this realm and run its first turn by an agent (recall answers from past "
-        "sessions); initial_turn deferred only registers it. Next: meerkat_start_turn."
+        "Create a live session and run its first turn (unless deferred). Its agent answers from the archive (recall), "
+        "or is a program on this machine that may change files and use the network."
     ),
     "input_schema": shape(
         [],
@@ -103,27 +107,29 @@ CREATE: dict[str, Any] = {
     "doors": (Door(rpc="session/create", http="POST /sessions", headers={"x-device-id": "user_id"}),),
     "writes": True,
     "repeatable": False,
+    "runs_programs": True,
     "is_long": True,
 }
 TURN: dict[str, Any] = {
     "name": "meerkat_start_turn",
     "title": "Run a turn",
     "description": (
-        "Continue a live session with one more turn, and wait for its answer. SESSION_BUSY at once while "
-        "another turn runs: meerkat_interrupt ends that one."
+        "Run one more turn of a live session. Its agent may be a program on this machine that can change files "
+        "and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it."
     ),
     "input_schema": shape(["session_id", "prompt"], session_id=UUID, prompt=TEXT, runner=TEXT, command=WORDS),
     "answer_schema": RAN,
     "doors": (Door(rpc="turn/start", http="POST /sessions/{session_id}/messages"),),
     "writes": True,
     "repeatable": False,
+    "runs_programs": True,
     "is_long": True,
 }
 INTERRUPT: dict[str, Any] = {
     "name": "meerkat_interrupt",
     "title": "Interrupt a turn",
     "description": (
-        "Cancel the running turn of a live session, whichever process runs it, and wait until it has ended; "
+        "Cancel the running turn of a live session, whichever process runs it, and wait for its end; "
         "interrupted is false when none runs."
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
@@ -136,8 +142,8 @@ READ: dict[str, Any] = {
     "name": "meerkat_read",
     "title": "Read a session's state",
     "description": (
-        "State, labels and token usage of a live session; is_active while a turn runs, which it never waits "
-        "for. Messages: meerkat_history."
+        "State, labels and token usage of a session, live or of an agent's log; is_active while a turn runs, which "
+        "it never waits for."
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": SESSION,
@@ -147,8 +153,8 @@ HISTORY: dict[str, Any] = {
     "name": "meerkat_history",
     "title": "Read a session's messages",
     "description": (
-        "Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a turn "
-        "that is running. Also of archived ones."
+        "Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a running "
+        "turn. Also of archived ones."
     ),
     "input_schema": shape(["session_id"], session_id=UUID, offset=OFFSET, limit=LIMIT),
     "answer_schema": told(
@@ -165,10 +171,10 @@ LIST: dict[str, Any] = {
     "name": "meerkat_list",
     "title": "List live sessions",
     "description": (
-        "Live sessions of this realm, last used first, archived ones hidden; labels must all match. For all "
-        "past sessions: list_sessions."
+        "Live sessions of this realm, the latest used on top, archived ones hidden; labels must all match. Sessions "
+        "of agents' logs: list_sessions."
     ),
-    "input_schema": shape([], labels=LABELS, offset=OFFSET, limit=LIMIT),
+    "input_schema": shape([], labels=LABELS, imported=IMPORTED, offset=OFFSET, limit=LIMIT),
     "answer_schema": told(sessions={"type": "array", "items": SESSION}),
     "doors": (Door(rpc="session/list", http="GET /sessions"),),
 }
@@ -176,8 +182,8 @@ ARCHIVE: dict[str, Any] = {
     "name": "meerkat_archive",
     "title": "Archive a session",
     "description": (
-        "End a live session for good: hidden from meerkat_list, no more turns; its history stays readable and"
-        " findable by search_sessions."
+        "End a live session for good: hidden from meerkat_list, no more turns. Its messages stay readable by "
+        "meerkat_history and can be found as before."
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": told(session_id=ID, archived={"type": "boolean"}),
@@ -198,7 +204,7 @@ CONFIG: dict[str, Any] = {
     "title": "Realm config",
     "description": (
         "Read (get), replace (set) or change (patch, RFC 7396) the realm's config. Every write raises its "
-        "generation by 1; with a stale expected_generation nothing is written."
+        "generation by 1; a stale expected_generation writes nothing. No runners over MCP."
     ),
     "input_schema": shape(
         ["action"],

@@ -22,7 +22,7 @@ CODES = {
     ErrorKind.DEADLINE: "search_timeout",
 }
 INTERNAL = "internal_error"
-RETRYABLE = {"search_timeout", "rate_limit_exceeded", INTERNAL}
+RETRYABLE = {"search_timeout", INTERNAL}
 
 
 class Pagination(Struct):

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from recollect.assemble import label
 from recollect.index.kinds import USAGE
 from recollect.index.pieces import folded
 from recollect.model import KIND_CODE, Kind, Usage, timestamp
@@ -13,6 +12,7 @@ from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Status, Step, ToolUse
 from recollect.operations._views import telling_of
 from recollect.store import EventRow, SessionRow
+from recollect.title import label
 
 PREVIEW = 300  # characters, the contract's
 PREVIEW_BYTES = 1_300  # of its JSON: ten of them and what stands around them are less than 15 KB in any script

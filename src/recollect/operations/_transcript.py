@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 
+from recollect.display import DATA, code_span, in_parentheses, one_line, quote
 from recollect.model import Kind
 from recollect.store import EventRow, Reader, SessionRow
 
 NAMED = 12  # tools of an exchange that are named
+QUOTED = f"Lines that begin with `>` are {DATA}"
 
 
 def transcript(reader: Reader, sessions: Sequence[SessionRow], first: int, last: int | None) -> str:
@@ -26,19 +28,20 @@ def _conversation(reader: Reader, session: SessionRow, first: int, last: int | N
             exchanges.append(text)
     if not exchanges:
         return ""
-    return "\n".join(_head(reader, session)) + "\n\n" + "\n\n---\n\n".join(exchanges)
+    return "\n".join(_head(reader, session)) + f"\n\n{QUOTED}\n\n" + "\n\n---\n\n".join(exchanges)
 
 
 def _head(reader: Reader, session: SessionRow) -> list[str]:
     lines = [
-        f"# Conversation: {session.native_id}",
-        f"# Project: {session.project or 'none'}",
+        f"# Conversation: {one_line(session.native_id)}",
+        f"# Project: {one_line(session.project or 'none')}",
         f"# Date: {datetime.fromtimestamp(session.started_at / 1000, UTC):%Y-%m-%d}",
     ]
     parent = reader.parent(session.id)
     above = reader.session(parent) if parent is not None else None
     if above is not None:
-        lines.append(f"# Sub-agent of: {above.native_id} ({above.title}), `{reader.address(above)}`")
+        title = in_parentheses(above.title)
+        lines.append(f"# Sub-agent of: {in_parentheses(above.native_id)} ({title}), {code_span(reader.address(above))}")
     return lines
 
 
@@ -55,7 +58,7 @@ def _spoken(event: EventRow) -> str:
     """What a person or an agent said; all else is not part of the conversation."""
     label = {Kind.USER_INPUT: "User", Kind.ASSISTANT_RESPONSE: "Assistant"}.get(event.kind)
     text = event.text().strip() if label else ""
-    return f"**{label}:**\n{text}" if text else ""
+    return f"**{label}:**\n{quote(text)}" if text else ""
 
 
 def _tools(events: Sequence[EventRow]) -> str:
@@ -64,10 +67,10 @@ def _tools(events: Sequence[EventRow]) -> str:
     if not calls:
         return ""
     counted = Counter(event.tool or "tool" for event in calls)
-    named = [f"{tool} ×{count}" if count > 1 else tool for tool, count in counted.most_common(NAMED)]
+    named = [f"{one_line(tool)} ×{count}" if count > 1 else one_line(tool) for tool, count in counted.most_common(NAMED)]
     failed = sum(event.has_failed() for event in events if event.kind is Kind.TOOL_RESPONSE)
     files = list(dict.fromkeys(name for event in calls if (name := _file(event))))[:NAMED]
-    more = f"; on {', '.join(f'`{name}`' for name in files)}" if files else ""
+    more = f"; on {', '.join(map(code_span, files))}" if files else ""
     return f"**Tools:** {', '.join(named)}{more}{f'; {failed} failed' if failed else ''}"
 
 

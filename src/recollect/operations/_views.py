@@ -35,7 +35,7 @@ def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
     text, truncated = snippet(found.text, asked.groups())
     return {
         "rank": rank,
-        "score": round(found.score, 6),
+        "score": found.score,
         "id": ids["event_id"],
         "event": {
             "id": ids["event_id"],

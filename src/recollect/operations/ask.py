@@ -8,14 +8,15 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from recollect.display import MARK, bold, code_span, in_parentheses, list_item, one_line
 from recollect.errors import BadRequest
 from recollect.index.text import Scope
 from recollect.language import Unanswered, open_model
 from recollect.model import TOLD_CODES, now_ms
 from recollect.operations._ids import event_ref
-from recollect.operations._memory_views import NO_PROJECT, day, observation_ref
+from recollect.operations._memory_views import NO_PROJECT, QUOTED, day, observation_ref
 from recollect.operations._operation import Clock
-from recollect.operations.memory import recalled
+from recollect.operations.memory import asking_ids, recalled, session_keys
 from recollect.realms import Realm
 from recollect.search import Asked, Found, deadline_check, parse, search
 from recollect.search.recall import Recalled
@@ -77,11 +78,12 @@ def gather(realm: Realm, question: str, clock: Clock, project: str | None = None
     check = deadline_check(clock.later_than(realm.deadline_ms(SEARCH_MS)))
     check()
     asked = parse(question, now_ms())
-    filters = Filters(projects=(project,) if project else ())
+    left_out = asking_ids(realm, clock)
+    filters = Filters(projects=(project,) if project else (), without=left_out)
     observations = recalled(realm, question, filters, mode, OBSERVATIONS)
     with realm.reading() as reader:
         index = realm.text_index(reader)
-        scope = Scope(TOLD_CODES, project=project)
+        scope = Scope(TOLD_CODES, project=project, without=session_keys(reader, left_out))
         events: list[Found] = []
         if index is not None:
             events, _ = realm.with_meaning(
@@ -98,7 +100,7 @@ def _is_same(text: str, question: str) -> bool:
 
 def extracted(question: str, material: Material) -> Answered:
     """The answer in the words of what was found."""
-    paper = _Paper(f"# {' '.join(question.split())}")
+    paper = _Paper(f"# {one_line(question)}\n{QUOTED}")
     if material.observations:
         paper.add("\n## What is remembered\n")
     for found in material.observations:
@@ -108,7 +110,7 @@ def extracted(question: str, material: Material) -> Answered:
         paper.add("\n## In the words of the sessions\n")
     for hit, quote in zip(material.events, quotes, strict=True):
         source = _source_of_event(hit, material)
-        paper.add(f"> {quote}\n> — {source.id}, {hit.event.kind}, {source.date}\n", source)
+        paper.add(f"{source.id} ({hit.event.kind}, {source.date}):\n{MARK}{quote}\n", source)
     if not paper.sources:
         return Answered(question, NOTHING, [], len(NOTHING) // TOKEN)
     return paper.answered(question)
@@ -142,13 +144,14 @@ class _Paper:
 
 def _remembered(rank: int, found: Recalled) -> str:
     row = found.observation
-    head = f"{rank}. **{row.title}** ({row.type}, {row.project or NO_PROJECT}, {day(row.at)}, {observation_ref(row.id)})"
-    told = [f"   {' '.join(row.narrative.split())[:NARRATIVE]}"] if row.narrative else []
-    return "\n".join([head, *told, *(f"   - {fact}" for fact in row.facts[:FACTS]), ""])
+    about = f"{one_line(row.type)}, {in_parentheses(row.project or NO_PROJECT)}, {day(row.at)}, {observation_ref(row.id)}"
+    told = [f"   {MARK}{one_line(row.narrative, NARRATIVE)}"] if row.narrative else []
+    facts = [f"   {list_item(fact)}" for fact in row.facts[:FACTS]]
+    return "\n".join([f"{rank}. {bold(row.title)} ({about})", *told, *facts, ""])
 
 
 def _quote(found: Found, material: Material) -> str:
-    return snippet(found.text, material.asked.groups())[0]
+    return one_line(snippet(found.text, material.asked.groups())[0])
 
 
 def _source_of_observation(found: Recalled) -> Source:
@@ -165,7 +168,7 @@ def _source_of_event(found: Found, material: Material) -> Source:
 def _cited(source: Source) -> str:
     several = source.last_line > source.first_line
     lines = f"lines {source.first_line}-{source.last_line}" if several else f"line {source.first_line}"
-    return f"- {source.id} ({source.date}): `{source.path}` ({lines})"
+    return f"- {source.id} ({source.date}): {code_span(source.path)} ({lines})"
 
 
 def answer(

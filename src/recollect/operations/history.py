@@ -13,6 +13,7 @@ from recollect.index.text import Scope, TextIndex
 from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode, now_ms, timestamp
 from recollect.operations import _cursors, _views
 from recollect.operations._arguments import Arguments, moment, one_of, only, whole_number
+from recollect.operations._asker import asking_sessions
 from recollect.operations._envelope import Answer, enveloped
 from recollect.operations._history_words import LIST, OPEN, SEARCH
 from recollect.operations._ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
@@ -123,6 +124,8 @@ def search_sessions(
         with realm.reading() as reader:
             reader.stop_when(late)
             scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
+            if within is None:
+                scope = replace(scope, without=tuple(one.key for one in asking_sessions(reader, clock.asker)))
             asked = parse(query, now_ms())
             warnings = realm.warnings(reader)
             found, more, visible = _find(realm, reader, asked, scope, limit, check)
@@ -208,7 +211,7 @@ def open_id(realm: Realm, arguments: Any, clock: Clock) -> Reply:
         target = _open_target(text)
         if identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS:
             target = 1_500
-        return Answer({"id": text}, data, target)
+        return Answer({"id": text}, data, target, realm.reading_warnings())
 
     return enveloped(
         "open", arguments, clock, lambda given: _open_target(given.get("id") if isinstance(given, dict) else ""), answer
@@ -332,7 +335,8 @@ def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> Reply:
             "sessions": [_views.listed(rank, session) for rank, session in enumerate(shown, 1)],
             "next_cursor": _cursors.encode("list_sessions", filters, place) if place else None,
         }
-        return Answer(request, data, 300 if not is_broad else 1_200 if mode else 1_000)
+        target = 300 if not is_broad else 1_200 if mode else 1_000
+        return Answer(request, data, target, realm.reading_warnings())
 
     return enveloped("list_sessions", arguments, clock, lambda given: 300, answer)
 

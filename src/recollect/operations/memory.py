@@ -9,6 +9,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from recollect.distil import Distiller, event_of, place_of, words_around, words_of
 from recollect.embed import Unavailable
 from recollect.errors import Absent, BadId, BadRequest, Busy, StoreFault
@@ -17,6 +19,7 @@ from recollect.index.text import Scope
 from recollect.model import TOLD_CODES, Observation, now_ms, observation_type
 from recollect.operations import _memory_views as views
 from recollect.operations._arguments import Arguments, one_of, only, strings, text, whole_number
+from recollect.operations._asker import asking_sessions
 from recollect.operations._ids import Id, Noun, parse_id
 from recollect.operations._memory_words import GET_OBSERVATIONS, READ, RECORD, SEARCH
 from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered, reading_within
@@ -65,7 +68,7 @@ def search(realm: Realm, arguments: Any, clock: Clock) -> str:
     mode: Any = one_of(arguments.get("mode"), "mode", ("vector", "text", "both"), realm.settings.search.mode)
     limit = whole_number(arguments.get("limit"), "limit", DEFAULT_RESULTS, MOST_RESULTS)
     as_json = one_of(arguments.get("response_format"), "response_format", ("markdown", "json"), "markdown") == "json"
-    filters = _filters(arguments)
+    filters = _filters(arguments, realm, clock)
     check = deadline_check(clock.later_than(realm.deadline_ms(SEARCH_MS)))
     check()
     if isinstance(query, str):
@@ -99,11 +102,18 @@ def _concept(value: str) -> str:
     return query
 
 
-def _filters(given: Arguments) -> Filters:
+def _filters(given: Arguments, realm: Realm, clock: Clock) -> Filters:
     types, projects, concepts, files = (
         strings(given.get(name), name) for name in ("types", "projects", "concepts", "files")
     )
-    return search_filters(types, projects, concepts, files, _day(given.get("after")), _day(given.get("before")))
+    filters = search_filters(types, projects, concepts, files, _day(given.get("after")), _day(given.get("before")))
+    return replace(filters, without=asking_ids(realm, clock))
+
+
+def asking_ids(realm: Realm, clock: Clock) -> tuple[bytes, ...]:
+    """The sessions that are left out because they ask."""
+    with realm.reading() as reader:
+        return tuple(session.id for session in asking_sessions(reader, clock.asker))
 
 
 def search_filters(
@@ -136,6 +146,10 @@ def _day(value: Any) -> int | None:
         raise BadRequest("Invalid date format") from None
 
 
+def session_keys(reader: Reader, ids: Sequence[bytes]) -> tuple[int, ...]:
+    return tuple(session.key for one in ids if (session := reader.session(one)) is not None)
+
+
 def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int) -> list[Recalled]:
     """Observations for a question, by whatever works: without its model, a realm is searched by words.
 
@@ -145,10 +159,11 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
     with realm.reading() as reader, realm.remembering() as memory:
         index = realm.text_index(reader)
         searcher = index.searcher() if index is not None else None
+        asking = session_keys(reader, filters.without)
         found = realm.with_meaning(
             "observations",
             mode,
-            lambda meaning: recall(memory, meaning, searcher, asked, filters, _possible(mode, meaning), limit),
+            lambda meaning: recall(memory, meaning, searcher, asked, filters, _possible(mode, meaning), limit, asking),
         )
         return [one for one in found if reader.session(one.observation.session) is not None]
 
@@ -166,9 +181,9 @@ def _conversations(
         if index is None:
             return []
         allowed = None
-        if not filters.is_empty():
+        if not replace(filters, without=()).is_empty():
             allowed = reader.sessions_between(filters.since, filters.until, filters.projects)
-        scope = Scope(TOLD_CODES)
+        scope = Scope(TOLD_CODES, without=session_keys(reader, filters.without))
         try:
             with sound():
                 found = realm.with_meaning(

@@ -1,19 +1,23 @@
 """The sessions family: live sessions in a realm, on every surface. Answers are bare objects."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
 from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession, ProviderFault, RecollectError
-from recollect.model import path_text, timestamp, whole
+from recollect.model import LIVE, path_text, timestamp, whole
+from recollect.operations import _imported_sessions as imported
 from recollect.operations import _realms, _runners
 from recollect.operations import _sessions_words as said
-from recollect.operations._arguments import Arguments, one_of, only, whole_number
+from recollect.operations._arguments import Arguments, flag, one_of, only, whole_number
 from recollect.operations._ids import uuid_key, uuid_text
-from recollect.operations._operation import Clock, Family, Operation, Reply
+from recollect.operations._operation import Clock, Family, Operation, Reply, reading_within
+from recollect.operations._programs import check_may_name_programs
 from recollect.operations._sessions_envelope import Answer, refused, replied
 from recollect.operations.journeys import join, journey_for
 from recollect.realms import Realm
@@ -21,7 +25,9 @@ from recollect.realms import config as configs
 from recollect.realms.live import New
 from recollect.realms.run import Order, Ran
 from recollect.realms.streams import Listener
+from recollect.redact import redact_all
 from recollect.runners.configured import COMMAND, RECALL
+from recollect.store import Reader, SessionRow
 from recollect.store.live import LiveRow
 
 WITHIN_MS = 5_000  # the deadline of what only reads
@@ -64,7 +70,7 @@ def _prompt(given: Arguments) -> str:
     return whole(value)
 
 
-def _labels(value: Any) -> dict[str, str]:
+def _labels(realm: Realm, value: Any) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
@@ -73,10 +79,11 @@ def _labels(value: Any) -> dict[str, str]:
         raise BadRequest("labels must have names that say something, and no zero bytes", field="labels")
     if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
         raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
-    return {whole(name): whole(label) for name, label in value.items()}
+    labels = {whole(name): whole(label) for name, label in value.items()}
+    return redact_all(labels) if realm.settings.redact else labels
 
 
-def _command(given: Arguments, clock: Clock) -> list[str] | None:
+def _command(realm: Realm, given: Arguments, clock: Clock) -> list[str] | None:
     value = given.get("command")
     if value is None:
         return None
@@ -84,8 +91,7 @@ def _command(given: Arguments, clock: Clock) -> list[str] | None:
         raise BadRequest("command must be an array of strings: a program and its arguments", field="command")
     if any(word != whole(word) or "\0" in word for word in value):
         raise BadRequest("command cannot be run: all its words must be UTF-8, without zero bytes", field="command")
-    if not clock.is_local:
-        raise BadRequest("command is taken from callers on this machine only", field="command")
+    check_may_name_programs(realm, clock, "command")
     return value
 
 
@@ -141,6 +147,25 @@ def _begins(realm: Realm, name: str, digits: str) -> str:
     return found[0]
 
 
+@contextmanager
+def _imported(realm: Realm, key: bytes, clock: Clock, absent: NoSession) -> Iterator[tuple[Reader, SessionRow]]:
+    """An imported session with a reader of its archive; raises `absent` where there is none of this id."""
+    with reading_within(realm, clock, WITHIN_MS) as reader:
+        session = imported.imported_session(reader, key)
+        if session is None:
+            raise absent
+        yield reader, session
+
+
+def _refuse_imported(realm: Realm, key: bytes, clock: Clock, absent: NoSession) -> NoReturn:
+    """Say of an imported session that it cannot be changed here."""
+    with _imported(realm, key, clock, absent) as (_, session):
+        raise NoSession(
+            f"This session was imported from {session.source}: it can be read here, not continued or archived.",
+            session_id=uuid_text(key),
+        ) from absent
+
+
 # ---- creating and running
 
 
@@ -149,11 +174,11 @@ def create_session(realm: Realm, given: Any, clock: Clock) -> Answer:
     initial = one_of(given.get("initial_turn"), "initial_turn", (said.IMMEDIATE, said.DEFERRED), said.IMMEDIATE)
     is_deferred = initial == said.DEFERRED
     prompt = "" if is_deferred and given.get("prompt") is None else _prompt(given)
-    labels = _labels(given.get("labels"))
+    labels = _labels(realm, given.get("labels"))
     config = configs.read(realm.home)
     name = _runner_name(given, _default_runner(config.config))
-    command = _command(given, clock)
-    chosen = _runners.choose(realm, config.config, name, command)
+    command = _command(realm, given, clock)
+    chosen = _runners.choose(realm, config.config, name, command, clock)
     folder = _folder(chosen.options)
     journey = journey_for(realm, given.get("user_id"), given.get("journey_id"))
     row = realm.live.create(
@@ -177,12 +202,15 @@ def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
     key = session_key(realm, given.get("session_id"))
     prompt = _prompt(given)
     config = configs.read(realm.home)
-    row, _ = realm.live.read(key)
-    command = _command(given, clock)
+    try:
+        row, _ = realm.live.read(key)
+    except NoSession as absent:
+        _refuse_imported(realm, key, clock, absent)
+    command = _command(realm, given, clock)
     name = _runner_name(given, row.runner)
     if command is None and name == row.runner:
         command = row.command
-    chosen = _runners.choose(realm, config.config, name, command)
+    chosen = _runners.choose(realm, config.config, name, command, clock)
     return _ran(realm.live.run(key, _order(chosen, command, prompt, config, clock)))
 
 
@@ -229,13 +257,21 @@ def _ran(ran: Ran) -> Answer:
 def interrupt(realm: Realm, given: Any, clock: Clock) -> Answer:
     only(given, said.INTERRUPT["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
-    return {"session_id": uuid_text(key), "interrupted": realm.live.interrupt(key)}
+    try:
+        interrupted = realm.live.interrupt(key)
+    except NoSession as absent:
+        with _imported(realm, key, clock, absent):
+            interrupted = False  # no turn of it runs here
+    return {"session_id": uuid_text(key), "interrupted": interrupted}
 
 
 def archive(realm: Realm, given: Any, clock: Clock) -> Answer:
     only(given, said.ARCHIVE["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
-    realm.live.archive(key)
+    try:
+        realm.live.archive(key)
+    except NoSession as absent:
+        _refuse_imported(realm, key, clock, absent)
     return {"session_id": uuid_text(key), "archived": True}
 
 
@@ -246,8 +282,11 @@ def read(realm: Realm, given: Any, clock: Clock) -> Answer:
     only(given, said.READ["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
     _check_time(realm, clock)
-    row, is_active = realm.live.read(key)
-    return _view(realm, row, is_active)
+    try:
+        return _view(realm, *realm.live.read(key))
+    except NoSession as absent:
+        with _imported(realm, key, clock, absent) as (reader, session):
+            return imported.session_view(realm, reader, session)
 
 
 def _view(realm: Realm, row: LiveRow, is_active: bool) -> Answer:
@@ -275,7 +314,11 @@ def history(realm: Realm, given: Any, clock: Clock) -> Answer:
     offset = _offset(given.get("offset"))
     limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
     _check_time(realm, clock)
-    row, messages = realm.live.history(key, offset, limit)
+    try:
+        row, messages = realm.live.history(key, offset, limit)
+    except NoSession as absent:
+        with _imported(realm, key, clock, absent) as (reader, session):
+            return imported.history_view(reader, session, offset, limit)
     return {
         "session_id": uuid_text(key),
         "message_count": row.messages,
@@ -288,11 +331,21 @@ def history(realm: Realm, given: Any, clock: Clock) -> Answer:
 
 def list_sessions(realm: Realm, given: Any, clock: Clock) -> Answer:
     only(given, said.LIST["input_schema"]["properties"])
-    labels = _labels(given.get("labels"))
+    labels = _labels(realm, given.get("labels"))
     offset = _offset(given.get("offset"))
     limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
     _check_time(realm, clock)
-    return {"sessions": [_view(realm, *found) for found in realm.live.listed(labels, offset, limit)]}
+    if not flag(given.get("imported"), "imported") or labels:  # an imported session has no labels
+        return {"sessions": [_view(realm, *found) for found in realm.live.listed(labels, offset, limit)]}
+    most = offset + limit
+    with reading_within(realm, clock, WITHIN_MS) as reader:
+        live, others = realm.live.listed({}, 0, most), reader.last_updated(LIVE, most)
+        rows: list[tuple[int, bytes, Callable[[], Answer]]] = [
+            *((row.updated_at, row.id, partial(_view, realm, row, is_active)) for row, is_active in live),
+            *((row.updated_at, row.id, partial(imported.session_view, realm, reader, row)) for row in others),
+        ]
+        rows.sort(key=lambda row: row[:2], reverse=True)
+        return {"sessions": [view() for _, _, view in rows[offset:most]]}
 
 
 def listen(realm: Realm, session: str, heard: int | None, on_change: Callable[[], None]) -> Listener | Reply:

@@ -16,6 +16,7 @@ from recollect.operations import _cursors
 from recollect.operations import _trace_views as views
 from recollect.operations._analysis import insights, score
 from recollect.operations._arguments import Arguments, flag, only
+from recollect.operations._asker import asking_sessions
 from recollect.operations._ids import uuid_text
 from recollect.operations._operation import Clock, Family, Operation, reading_within
 from recollect.operations._session_details import Level, SessionTrace, details
@@ -200,6 +201,7 @@ def _search(
             session=within.key if within is not None else None,
             source=provider,
             started=after and after[0],
+            without=tuple(one.key for one in asking_sessions(reader, clock.asker)) if within is None else (),
         )
         found = _find(realm, reader, query, narrow, after, limit + 1, check, warnings)
         sessions = reader.sessions({match.event.session for match in found})
@@ -233,6 +235,7 @@ def _find(
     """Matches by the index of pieces; where that cannot be read, by looking through everything."""
     known = realm.pieces(reader)
     behind = reader.last_key() - known.seen
+    warnings += realm.reading_warnings()
     if reader.last_key() == 0:
         warnings.append(WARNINGS[Condition.EMPTY])
     elif behind > BEHIND:
@@ -266,7 +269,7 @@ def get_session_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     only(arguments, SESSION["input_schema"]["properties"])
     level = Level(_level(arguments.get("detail_level"), tuple(Level)))
     reasoning = flag(arguments.get("include_reasoning"), "include_reasoning")
-    warnings = []
+    warnings = realm.reading_warnings()
     if reasoning and level is not Level.TURNS:
         warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")
     with reading_within(realm, clock, READ_MS) as reader:

@@ -2,6 +2,7 @@
 
 The lease is a lock of the kernel's, which dies with its holder, and a beat that a holder which hangs no longer gives. Either
 tells others that its turns have crashed. Beats count by the machine's steady clock, so that no change of date can end one.
+A holder that runs no turn gives no beats: many servers that only answer questions cost nothing.
 """
 
 import logging
@@ -32,11 +33,14 @@ log = logging.getLogger(__name__)
 
 
 def is_alive(live: Live, holder: str) -> bool:
-    """Whether the process that this lease was given to is still there and at work."""
+    """Whether the process that this lease was given to is still there and at work on its turns."""
     lease = live.lease(holder)
-    if lease is None or not is_held(live.path.parent, _lock(holder)):
-        return False
-    return lease.boot == boot() and steady_ms() - lease.beat < STALE_S * 1000
+    return lease is not None and is_present(live, lease) and steady_ms() - lease.beat < STALE_S * 1000
+
+
+def is_present(live: Live, lease: LeaseRow) -> bool:
+    """Whether the process that this lease was given to still exists."""
+    return is_held(live.path.parent, _lock(lease.holder)) and lease.boot == boot()
 
 
 @cache
@@ -175,14 +179,13 @@ class Lease(threading.Thread):
         self._end_left(live)
 
     def _wait(self, beat_at: float) -> bool:
-        """Until there is something to do: soon while turns run, else at the next beat. False: nothing any more."""
+        """Until there is something to do: soon while turns run, else when one begins. False: nothing any more."""
         with self._changed:
-            rest = max(0.0, min(beat_at - time.monotonic(), RETRY_S if self._left else BEAT_S))
-            if self._turns:
-                rest = min(rest, LOOK_S)
-                self._changed.wait_for(lambda: self._closing, rest)
-            else:
-                self._changed.wait_for(lambda: self._closing or self._turns, rest)
+            if not self._turns and not self._left:
+                self._changed.wait_for(lambda: self._closing or self._turns or self._left)
+                return not self._closing
+            rest = max(0.0, min(beat_at - time.monotonic(), LOOK_S if self._turns else RETRY_S))
+            self._changed.wait_for(lambda: self._closing, rest)
             return not self._closing
 
     def _look(self, live: Live) -> None:

@@ -32,6 +32,7 @@ from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_d
 from recollect.store.authored import begin as begin_lines
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
+from recollect.store.watch_place import why_stopped
 
 PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
@@ -78,8 +79,12 @@ def built_once(build: "Callable[[Realm], Part]") -> "cached_property[Part]":
 class Realm:
     """A realm opened for reading, by any number of threads."""
 
-    def __init__(self, settings: Settings, name: str = DEFAULT, instance: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings, name: str = DEFAULT, instance: str | None = None, *, is_temporary: bool = False
+    ) -> None:
+        """`is_temporary`: nothing of it is kept on disk beyond this process, whatever its backend."""
         check_name(name)
+        self._is_temporary = is_temporary
         self.name = name
         self.instance = instance or new_instance_name()
         self.settings = settings
@@ -95,6 +100,7 @@ class Realm:
         self._model: Embedder | Unavailable | None = None
         self._ask_model_again = 0.0
         self._vectors: dict[str, Any] = {}
+        self.reading_fault = ""  # why this process cannot have new log lines read, though it should
 
     @cached_property
     def backend(self) -> Backend:
@@ -105,9 +111,11 @@ class Realm:
     @built_once
     def folder(self) -> Path:
         """Where its archive, its indexes and its sessions lie; of a realm in memory, for as long as the process lives."""
+        if self._is_temporary or self.backend is Backend.MEMORY:
+            return passing_folder()
         if self.backend is Backend.JSONL:
             begin_lines(self.home)
-        return passing_folder() if self.backend is Backend.MEMORY else self.home
+        return self.home
 
     @built_once
     def live(self) -> LiveSessions:
@@ -338,9 +346,15 @@ class Realm:
         elif condition in {Condition.BEHIND, Condition.REBUILDING}:
             self._heal("--behind")
         behind = reader.last_key() - int(reader.meta("indexed") or 0)
-        if condition is Condition.BEHIND and behind <= BEHIND:
-            return []
-        return [WARNINGS[condition].format(behind=behind)] if condition in WARNINGS else []
+        stopped = self.reading_warnings()
+        if condition not in WARNINGS or (condition is Condition.BEHIND and behind <= BEHIND):
+            return stopped
+        return [*stopped, WARNINGS[condition].format(behind=behind)]
+
+    def reading_warnings(self) -> list[str]:
+        """Why new log lines are not being read, where some process should read them."""
+        reason = self.reading_fault or why_stopped(self.folder)
+        return [f"New log lines are not being read: {reason}"] if reason else []
 
     def heal_now(self) -> None:
         """Bring the index level before a single question, where nobody else does it and the caller can wait."""

@@ -19,7 +19,7 @@ from recollect.realms.lease import Lease
 from recollect.realms.names import uuid7
 from recollect.realms.streams import Streams, Told
 from recollect.realms.turn import Event, Turn, added, asked, notice
-from recollect.runners import Assignment, Cancel, Output, Runner
+from recollect.runners import ACP_SESSION, Assignment, Cancel, Output, Runner
 from recollect.runners._process import began, stop_strays
 from recollect.store.live import LiveRow, Message, RunningRow
 
@@ -249,6 +249,9 @@ class Run:
             row.kept = {}
         row.runner, row.command = order.name, order.keeps
         row.kept = row.kept if turn.kept is None else turn.kept
+        native_id = row.kept.get(ACP_SESSION)
+        if native_id is not None and native_id not in row.native_ids:
+            row.native_ids = [*row.native_ids, native_id]
         row.turns += 1
         row.events = turn.sequence + 1  # with the one that will tell of its end
         row.usage = added(row.usage, turn.usage())

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.errors import BadSettings, Busy, NoRealm, RecollectError, StoreFault
-from recollect.realms.lease import is_alive, is_anybody_here
+from recollect.realms.lease import is_anybody_here, is_present
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
@@ -51,12 +51,16 @@ class Shelved(Struct, frozen=True):
         if not live_of(self.folder).exists():
             return []
         with Live(self.folder) as live:
-            return [lease for lease in live.leases() if is_alive(live, lease.holder)]
+            return [lease for lease in live.leases() if is_present(live, lease)]
 
 
 def shelved(settings: Settings) -> list[Shelved]:
     """Every realm, by name. One whose manifest cannot be read is among them, with the reason."""
     return [_shelved(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
+
+
+def exists(settings: Settings, name: str) -> bool:
+    return _is_realm(settings.home / "realms" / name)
 
 
 def one(settings: Settings, name: str) -> Shelved:

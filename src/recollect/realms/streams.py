@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from recollect.errors import StaleCursor
+
 Event = dict[str, Any]
 WAITING = 1_000  # events that a listener may be behind; text comes in pieces of up to 64 KB
 ENDS_WAITING = 100  # ends of turns that may wait beyond that: how a turn ended is told, whatever else is missing
@@ -155,7 +157,10 @@ class Streams:
         with self._changing:
             newest = max(committed, self._last.get(session, 0))
             if heard is not None and heard > newest:
-                heard = None  # by a count that is not ours
+                raise StaleCursor(
+                    f"This session has no event {heard}; its newest is {newest}. Connect again without Last-Event-ID.",
+                    newest=newest,
+                )
             told = self._running.get(session) or (self._finished.get(session) if heard is not None else None)
             if told is not None and not told.events:
                 told = None

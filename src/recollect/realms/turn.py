@@ -76,10 +76,12 @@ class Turn:
                 self._settle()
                 self._blocks().append({"type": "tool_use", "id": identity, "name": name, "input": given})
                 self.emit("tool_call", id=identity, name=name, input=given)
-            case Returned(identity, content, is_error):
+            case Returned(identity, content, is_error, exit_code):
                 self._grow(len(content))
-                self._results().append({"tool_use_id": identity, "content": content, "is_error": is_error})
-                self.emit("tool_result", id=identity, content=content, is_error=is_error)
+                told: dict[str, Any] = {"content": content, "is_error": is_error}
+                told |= {} if exit_code is None else {"exit_code": exit_code}
+                self._results().append({"tool_use_id": identity, **told})
+                self.emit("tool_result", id=identity, **told)
             case Spent(usage):
                 self._told = usage
             case Kept(state):

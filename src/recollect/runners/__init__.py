@@ -1,6 +1,7 @@
 """Who runs a turn: an agent behind one small interface. Given a prompt it yields what the agent says and does, and ends."""
 
 from recollect.runners._runner import (
+    ACP_SESSION,
     Assignment,
     Called,
     Cancel,
@@ -15,6 +16,7 @@ from recollect.runners._runner import (
 )
 
 __all__ = [
+    "ACP_SESSION",
     "Assignment",
     "Called",
     "Cancel",

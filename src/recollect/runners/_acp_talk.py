@@ -20,6 +20,7 @@ from acp.schema import (
     LoadSessionResponse,
     NewSessionRequest,
     NewSessionResponse,
+    PermissionOption,
     PromptRequest,
     PromptResponse,
     RequestPermissionRequest,
@@ -31,10 +32,11 @@ from pydantic import BaseModel, ValidationError
 from recollect import __version__
 from recollect.errors import AgentFault, ProviderFault, RecollectError
 from recollect.model import whole
+from recollect.runners._acp_replay import Replay
 from recollect.runners._acp_updates import Updates, spent
 from recollect.runners._acp_wire import DEAF, MUTE, Wire
 from recollect.runners._process import ending, sentence
-from recollect.runners._runner import Assignment, Ended, Kept, Output, Spent
+from recollect.runners._runner import ACP_SESSION, Assignment, Ended, Kept, Output, Spent
 from recollect.runners.configured import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
@@ -68,6 +70,7 @@ class Talk:
         self._program = repr(given.command[0])
         self._wire = Wire(process)
         self._updates = Updates()
+        self._replay = Replay()
         self._session = ""  # known from when the turn begins: what is told before is a replay of earlier ones
 
     async def run(self) -> None:
@@ -104,12 +107,13 @@ class Talk:
         except TimeoutError as reason:
             late = f"{self._program} did not get ready for a prompt within {self._start_s:g} s."
             raise AgentFault(late, **self._wire.details()) from reason
-        self._say(Kept({"acp_session": session}))
+        self._say(Kept({ACP_SESSION: session}))
         self._session = session
         request = PromptRequest(session_id=session, prompt=[text_block(prompt)])
         try:
             answer = await self._ask("session_prompt", request, PromptResponse)
         finally:
+            self._read(self._replay.release())
             self._say(*self._updates.end())
         if answer.usage is not None:
             self._say(Spent(spent(answer.usage)))
@@ -123,7 +127,7 @@ class Talk:
         if agent.protocol_version != PROTOCOL_VERSION:
             other = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
             raise ProviderFault(f"{other}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
-        known = self._given.state.get("acp_session")
+        known = self._given.state.get(ACP_SESSION)
         if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load(known):
             return known, whole(self._given.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
@@ -137,6 +141,7 @@ class Talk:
             await self._ask("session_load", load, LoadSessionResponse)
         except Refused:
             return False
+        self._replay.go_on(self._given.history(), whole(self._given.prompt))
         return True
 
     def _folder(self) -> str:
@@ -185,24 +190,44 @@ class Talk:
         try:
             notice = msgspec.convert(params, Notice)
             if notice.session_id == self._session:
-                self._say(*self._updates.read(notice.update))
-        except (msgspec.ValidationError, ValidationError) as reason:
-            self._wire.shown = str(reason)[:REASON]
-            self._wire.give_up("sent an update that is none of the protocol's")
+                self._read(self._replay.admit(notice.update))
+            elif not self._session:
+                self._replay.hear(notice.update)
+        except msgspec.ValidationError as reason:
+            self._give_up(reason)
+
+    def _give_up(self, reason: Exception) -> None:
+        self._wire.shown = str(reason)[:REASON]
+        self._wire.give_up("sent an update that is none of the protocol's")
 
     def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+        is_cancelled = self._given.cancel.is_set()
+        chosen = None if is_cancelled else _choice(request.options, self._policy)
         if request.session_id == self._session:
+            self._read(self._replay.release())
             self._say(*self._updates.call(request.tool_call))
-        for kind in () if self._given.cancel.is_set() else KINDS[self._policy]:
-            for option in request.options:
-                if option.kind == kind:
-                    chosen = AllowedOutcome(option_id=option.option_id, outcome="selected")
-                    return RequestPermissionResponse(outcome=chosen)
-        return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+            if not is_cancelled and (chosen is None or self._policy == REJECT):
+                self._say(*self._updates.reject(request.tool_call.tool_call_id))
+        if chosen is None:
+            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+        return RequestPermissionResponse(outcome=AllowedOutcome(option_id=chosen, outcome="selected"))
+
+    def _read(self, updates: Iterable[dict[str, Any]]) -> None:
+        try:
+            for update in updates:
+                self._say(*self._updates.read(update))
+        except ValidationError as reason:
+            self._give_up(reason)
 
     def _say(self, *outputs: Output) -> None:
         for output in outputs:
             self.outputs.put_nowait(output)
+
+
+def _choice(options: list[PermissionOption], policy: str) -> str | None:
+    """The option that says what the policy does; None where there is none."""
+    fitting = (option.option_id for kind in KINDS[policy] for option in options if option.kind == kind)
+    return next(fitting, None)
 
 
 def _earlier(messages: Iterable[dict[str, Any]]) -> str:

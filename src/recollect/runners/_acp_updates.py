@@ -35,6 +35,8 @@ from recollect.model import Usage
 from recollect.runners._runner import Called, Output, Returned, Said, Thought
 from recollect.sources._values import bounded
 
+PRINTED = 10_000_000  # characters that are kept of what one command prints in a terminal
+REJECTED = "Permission for this call was rejected."
 URI = 200  # characters of an address that are shown: some hold a whole file
 BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before an entry of a plan
 
@@ -62,7 +64,9 @@ class _Call:
     input: Any = None
     output: Any = None
     content: list[Piece] = field(default_factory=list)
+    terminal: "_Terminal" = field(default_factory=lambda: _Terminal())
     status: Literal["pending", "in_progress", "completed", "failed"] = "pending"
+    is_rejected: bool = False
     is_told: bool = False
     is_shown: bool = False  # what it gave back was told as the agent shows it, of which the raw output is another form
     returned: str | None = None  # what was told of it
@@ -71,7 +75,7 @@ class _Call:
         return self.status in ("completed", "failed")
 
     def has_output(self) -> bool:
-        return self.output is not None or bool(self.content)
+        return self.output is not None or bool(self.content) or self.terminal.has_news
 
     def learn(self, update: ToolCall | ToolCallUpdate) -> None:
         """An update says only what has changed."""
@@ -81,6 +85,12 @@ class _Call:
         self.input = self.input if update.raw_input is None else update.raw_input
         self.output = self.output if update.raw_output is None or self.is_shown else update.raw_output
         self.content = self.content if update.content is None else update.content
+        self.terminal.learn(update.field_meta or {})
+
+    def reject(self) -> None:
+        """What an agent shows when it asks for permission is what it wants to do: once that is refused, it is no result."""
+        self.is_rejected, self.status = True, "failed"
+        self.output, self.content = None, []
 
     def called(self) -> Called:
         self.is_told = True
@@ -88,14 +98,16 @@ class _Call:
 
     def result(self) -> Iterator[Returned]:
         """What it gave back, unless that was told already. What is told is let go of: it may hold whole files."""
-        text = self._text()
+        text = self._text() or (REJECTED if self.is_rejected else "")
         self.is_shown = self.is_shown or not self._is_elsewhere()
-        self.output, self.content = None, []
+        self.output, self.content, self.terminal.has_news = None, [], False
         if self.returned is None or text not in ("", self.returned):
             self.returned = text
-            yield Returned(self.id, text, is_error=self.status == "failed")
+            yield Returned(self.id, text, is_error=self.status == "failed", exit_code=self.terminal.exit_code)
 
     def _text(self) -> str:
+        if self.terminal.is_told and self._is_elsewhere() and (self.terminal.text() or self.output is None):
+            return self.terminal.text()
         if self.output is not None and self._is_elsewhere():
             return self.output if isinstance(self.output, str) else json.dumps(self.output, ensure_ascii=False)
         return "\n".join(map(_piece, self.content))
@@ -103,6 +115,41 @@ class _Call:
     def _is_elsewhere(self) -> bool:
         """A terminal has its text elsewhere, so what else came back says more."""
         return all(isinstance(piece, TerminalToolCallContent) for piece in self.content)
+
+
+@dataclass
+class _Terminal:
+    """A terminal that the agent runs itself, which is told beside the protocol: by `_meta` of a call's updates.
+
+    Evidence: codex-acp 2.6.0 (`terminal_info`, `terminal_output_delta`, `terminal_exit`).
+    """
+
+    is_told: bool = False
+    has_news: bool = False
+    exit_code: int | None = None
+    _pieces: list[str] = field(default_factory=list)
+    _length: int = 0
+
+    def learn(self, meta: Mapping[str, Any]) -> None:
+        for name, told in meta.items():
+            match name, told:
+                case "terminal_info", dict():
+                    self.is_told = True
+                case "terminal_output", {"data": str(data)}:
+                    self._pieces, self._length = [], 0
+                    self._print(data)
+                case "terminal_output_delta", {"data": str(data)}:
+                    self._print(data)
+                case "terminal_exit", {"exit_code": int(code)} if abs(code) < 2**31:
+                    self.is_told, self.has_news, self.exit_code = True, True, code
+
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def _print(self, data: str) -> None:
+        self.is_told = self.has_news = True
+        self._pieces.append(data[: PRINTED - self._length])
+        self._length += len(self._pieces[-1])
 
 
 class Updates:
@@ -119,6 +166,11 @@ class Updates:
 
     def call(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
         yield from self._noted(self._called(update))
+
+    def reject(self, call_id: str) -> Iterator[Output]:
+        """We refused a call. Agents may say so in a result of their own, in words, or not at all."""
+        self._calls[call_id].reject()
+        yield from self._noted(self._untold())
 
     def end(self) -> Iterator[Output]:
         """What is left when the turn is over, also of calls that are not."""
@@ -168,6 +220,9 @@ class Updates:
     def _rest(self) -> Iterator[Output]:
         """What is over without having given anything back, and the calls that wait to be told."""
         yield from self._results()
+        yield from self._untold()
+
+    def _untold(self) -> Iterator[Output]:
         yield from (call.called() for call in self._calls.values() if not call.is_told)
 
     def _results(self) -> Iterator[Output]:

@@ -38,12 +38,16 @@ class Returned(Struct, frozen=True):
     id: str
     content: str
     is_error: bool = False
+    exit_code: int | None = None  # of a command
 
 
 class Spent(Struct, frozen=True):
     """Tokens of the turn so far; the last one counts."""
 
     usage: Usage
+
+
+ACP_SESSION = "acp_session"  # in what a runner keeps: what the agent calls the session, also in its own log
 
 
 class Kept(Struct, frozen=True):

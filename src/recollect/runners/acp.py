@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.errors import AgentFault, BadRequest, ProviderFault
+from recollect.model import AGENT_START_S
 from recollect.runners._process import running, stop
 from recollect.runners._runner import Assignment, Output
 from recollect.runners.configured import POLICIES, REJECT
@@ -20,11 +21,10 @@ from recollect.runners.configured import POLICIES, REJECT
 if TYPE_CHECKING:
     from recollect.runners._acp_talk import Talk
 
-START_S = 60.0  # seconds that an agent has to get ready for a prompt; those that are installed on first use take long
 FORCE_S = 1.5  # seconds after which a cancelled turn is ended by force, also where nobody takes its outputs any more
 
 
-def run(given: Assignment, start_s: float = START_S) -> Generator[Output, None, None]:
+def run(given: Assignment, start_s: float = AGENT_START_S) -> Generator[Output, None, None]:
     """What the agent says and does, as it comes. It works on only while its outputs are taken."""
     policy = given.options.get("permissions", REJECT)
     if policy not in POLICIES:

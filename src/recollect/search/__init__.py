@@ -31,7 +31,6 @@ from recollect.search.ranking import (
     help_each_other,
     help_what_was_said,
     in_order,
-    score_of,
 )
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
@@ -46,6 +45,7 @@ SURER = 0.12  # closer than the floor must be what shares no word, where others 
 TITLED = 200  # candidates whose sessions' titles are looked up: a title moves nobody further than that
 MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
 WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
+EVERY_KIND = tuple(KIND_CODE.values())
 SAID = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
 
 Mode = Literal["text", "vector", "both"]
@@ -140,13 +140,14 @@ def _by_meaning(
     ranking: Ranking,
 ) -> None:
     """Say of every candidate how close it is to the question, and add those that share no word but are close enough."""
-    question = vector_of(meaning.model, searcher, asked.meaning)
+    text = understood(meaning.model, asked, lambda word: is_written(searcher, word, scope.without))
+    question = vector_of(meaning.model, searcher, text)
     if question is None:
         return
-    known = known_words(meaning.model, asked)
+    known = known_words(meaning.model, text)
     if len(known) >= SEVERAL or not candidates:
         only, floor = _only(reader, scope), meaning.model.floor + (SURER if candidates else 0.0)
-        sure = question if " ".join(known) == asked.meaning else vector_of(meaning.model, searcher, " ".join(known))
+        sure = question if " ".join(known) == text else vector_of(meaning.model, searcher, " ".join(known))
         for near in nearest(meaning, sure, only, ranking.near, floor):
             candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
     for key, likeness in meaning.vectors.likeness_of(question, list(candidates)).items():
@@ -159,9 +160,23 @@ def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: i
     return meaning.vectors.nearest(question, only, limit, floor) if question is not None else []
 
 
-def known_words(model: "Embedder", asked: Asked) -> list[str]:
+def understood(model: "Embedder", asked: Asked, is_written: Callable[[str], bool]) -> str:
+    """The plain words of a question, without compounds that nobody here has written: their parts would match for them."""
+    return " ".join(word for word in asked.meaning.split() if not model.is_compound(word) or is_written(word))
+
+
+def is_written(searcher: tantivy.Searcher | None, word: str, without: tuple[int, ...] = ()) -> bool:
+    """Whether a word stands in some event that is neither of our own traffic nor of the sessions that ask for it."""
+    parts = words(word)
+    if searcher is None or not parts or not all(searcher.doc_freq("text", part) for part in parts):
+        return False
+    query = within(phrase(parts), Scope(EVERY_KIND, without=without))
+    return bool(searcher.search(query, limit=1, count=False).hits)
+
+
+def known_words(model: "Embedder", text: str) -> list[str]:
     """The words of a question that alone may find what shares none of them; all others match by text only."""
-    return [word for word in asked.meaning.split() if model.knows(word)]
+    return [word for word in text.split() if model.knows(word)]
 
 
 def vector_of(model: "Embedder", searcher: tantivy.Searcher | None, text: str) -> "Vectors | None":
@@ -185,6 +200,7 @@ def _only(reader: Reader, scope: Scope) -> "Only":
         since=scope.since,
         until=scope.until,
         sessions=tuple(reader.session_keys(scope.source, scope.project)) if narrowed else None,
+        without=scope.without,
     )
 
 
@@ -219,7 +235,7 @@ def _there(reader: Reader, order: list[Candidate], limit: int) -> list[tuple[Can
         events = reader.events(candidate.key for candidate in order[start:end])
         found += [(candidate, events[candidate.key]) for candidate in order[start:end] if candidate.key in events]
         start = end
-    return sorted(found, key=lambda pair: (-pair[0].total(), -pair[0].at, pair[1].id))
+    return sorted(found, key=lambda pair: (-pair[0].score(), -pair[0].at, pair[1].id))
 
 
 def _title_shares(
@@ -247,7 +263,7 @@ def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[
     turns = reader.turns_of((event.session, event.turn) for _, event in ranked)
     return [
         Found(
-            score=score_of(candidate.total()),
+            score=candidate.score(),
             event=event,
             turn=turns[event.session, event.turn],
             session=sessions[event.session],

@@ -34,6 +34,7 @@ RANKING = Ranking()
 BEST_OF_SESSION = 3  # matches that speak for a session
 NOTHING = (0.0, 0.0)
 SATURATION = 40.0  # the sum that becomes a score of 0.5
+DECIMALS = 6  # of a score that is shown; candidates are in the order of the score that is shown
 
 
 class Candidate(Struct):
@@ -50,9 +51,13 @@ class Candidate(Struct):
     def total(self) -> float:
         return sum(self.parts.values())
 
+    def score(self) -> float:
+        return score_of(self.total())
+
 
 def score_of(total: float) -> float:
-    return total / (total + SATURATION)
+    """The score that is shown, from 0 to 1. Sorting by it keeps candidates of equal shown scores in tie order."""
+    return round(total / (total + SATURATION), DECIMALS)
 
 
 def help_each_other(candidates: Sequence[Candidate], ranking: Ranking) -> None:
@@ -118,9 +123,9 @@ def _add(candidate: Candidate, part: str, worth: float) -> None:
 
 
 def are_equal(one: Candidate, other: Candidate) -> bool:
-    return (one.total(), one.at) == (other.total(), other.at)
+    return (one.score(), one.at) == (other.score(), other.at)
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Best first, of equals the newest."""
-    return sorted(candidates, key=lambda one: (-one.total(), -one.at))
+    return sorted(candidates, key=lambda one: (-one.score(), -one.at))

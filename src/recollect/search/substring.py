@@ -41,7 +41,9 @@ def find(
     ways = [_look_through(reader, known.seen, wanted, narrow, check)]
     if known.index is not None:
         ways.append(_confirmed(reader, known.index, known.seen, wanted, narrow, check))
-    matches = heapq.merge(*ways, key=lambda match: _order(match.place))
+    matches: Iterator[Match] = heapq.merge(*ways, key=lambda match: _order(match.place))
+    hidden = reader.duplicates() if narrow.session is None else ()
+    matches = (match for match in matches if match.event.session not in hidden)
     behind = (match for match in matches if after is None or _order(match.place) > _order(after))
     return list(islice(behind, limit))
 
@@ -55,6 +57,8 @@ def _look_through(reader: Reader, seen: int, wanted: str, narrow: Narrow, check:
     """Matches among the events that no index knows yet, in order: where the string is common, the first few suffice."""
     for session in _unseen(reader, seen, narrow):
         check()
+        if session.key in narrow.without:
+            continue
         for event in reader.events_of_session(session.key, seen):
             passes = event.body and (not narrow.kinds or event.code() in narrow.kinds)
             if passes and wanted in folded(event.whole()):

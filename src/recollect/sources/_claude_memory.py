@@ -14,6 +14,7 @@ RECENT = 64  # blocks and side chains remembered: repeats follow within a few li
 class ClaudeMemory(Memory):
     agent: bool = False  # the file is a sub-agent's own
     parent: str | None = None  # whose sub-agent, until that was said
+    prompted: bool = False  # a prompt has come: what a later one refers to is not what the session continues
     at: int | None = None  # the last time seen: side records have none of their own
     queue: list[str] = []
     steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
@@ -22,6 +23,8 @@ class ClaudeMemory(Memory):
     blocks: list[str] = []
     sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
     tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
+    running: dict[str, str] = {}  # call id -> sub-agent that this log tells of and whose result has not come
+    last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
 
 
 def session_of(row: Row, memory: ClaudeMemory) -> str:

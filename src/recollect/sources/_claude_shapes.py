@@ -95,3 +95,5 @@ class Spawned(Struct, rename="camel"):
     """The part of a tool's structured result that names the sub-agent it ran."""
 
     agent_id: str | None = None
+    status: str | None = None
+    content: Any = None

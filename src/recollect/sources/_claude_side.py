@@ -1,5 +1,6 @@
 """Claude Code's records beside the conversation: titles, settings, the prompt queue, system notes, attachments."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +8,12 @@ from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
 from recollect.redact import redact
 from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, record, session_of
 from recollect.sources._claude_shapes import Row
-from recollect.sources._claude_text import INJECTED, attachment_text, error_text, result_text
+from recollect.sources._claude_text import INJECTED, attachment_text, command_text, error_text, result_text
 from recollect.sources._container import Line
 from recollect.sources._json import decoded
+from recollect.sources._message import COMMAND
+
+PICTURE = re.compile(r"\[(?:image|document)(?: #\d+)?\]", re.IGNORECASE)
 
 
 def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
@@ -61,8 +65,9 @@ def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
 
 
 def _mark(text: str) -> str:
-    """What a queued prompt is known by. Between two readings it is kept without its secrets, so they do not count."""
-    return digest(redact(text))
+    """What a queued prompt is known by: its words. Pictures are named in one of its two records only, and secrets are
+    taken out between two readings, so neither counts."""
+    return digest(" ".join(redact(PICTURE.sub(" ", text)).split()))
 
 
 def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
@@ -76,7 +81,7 @@ def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[En
 
 
 def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
-    kind = Kind.SYSTEM if text.startswith(INJECTED) else Kind.USER_INPUT
+    kind = Kind.SYSTEM if text.startswith(INJECTED) or COMMAND.match(text) else Kind.USER_INPUT
     return record(row, line, memory.session, 0, kind, text)
 
 
@@ -98,6 +103,9 @@ def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
             stop = Stop.CRASH if last else None
             yield record(row, line, session, 0, Kind.RUNTIME, error_text(row.error) or text, stop=stop, failed=True)
+        case "local_command":
+            shown = command_text(text) if text.startswith("<command-") else text
+            yield record(row, line, session, 0, Kind.SYSTEM, shown)
         case "away_summary" | "informational" | "scheduled_task_fire":
             yield record(row, line, session, 0, Kind.SYSTEM, text)
         case _:

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+from recollect.sources._injected import is_hook_tag
+
 TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
 DEEPEST = 100  # levels of nesting: no tool answers with more
 READABLE = (
@@ -12,11 +13,14 @@ READABLE = (
 )  # fmt: skip
 
 
+LOCAL_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")  # what a slash command printed
+SHELL_OUTPUT = ("<bash-stdout>", "<bash-stderr>")
 INJECTED = (  # what user records hold that nobody typed
     "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
     "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
     "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
 )  # fmt: skip
+BESIDE = {"ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics"}  # what an editor tells with a prompt
 
 
 def result_text(content: Any, depth: int = 0) -> str:
@@ -51,12 +55,9 @@ def command_text(text: str) -> str:
     return f"{name} {tags.get('command-args', '')}".strip()
 
 
-def without_reminders(text: str) -> tuple[str, list[str]]:
-    """A prompt without the reminders that were wrapped around it, and those reminders."""
-    if "<system-reminder>" not in text:
-        return text, []
-    reminders = [found.strip() for found in REMINDER.findall(text)]
-    return REMINDER.sub("\n", text).strip(), reminders
+def is_context_tag(name: str) -> bool:
+    """Whether Claude Code wraps what stands beside a prompt in this tag."""
+    return name in BESIDE or is_hook_tag(name)
 
 
 def error_text(error: Any) -> str:

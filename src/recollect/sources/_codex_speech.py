@@ -34,8 +34,9 @@ def _person(texts: list[str], images: int, stream: int, line: Line, memory: Code
     """A message in the user's role: blocks that Codex wrote, and blocks of the person or the parent agent."""
     if texts and texts[0].lstrip().startswith(wording.ABORTED):
         return stopped(Stop.INTERRUPT, wording.untagged(texts[0]), stream, line, memory)
-    said = [text for text in texts if not wording.is_injected(text)]
-    system = "\n\n".join(text for text in texts if text not in said)
+    parts = [wording.own_and_injected(text) for text in texts]
+    said = [own for own, _ in parts if own]
+    system = "\n\n".join(block for _, blocks in parts for block in blocks)
     entries: list[Entry] = []
     if system and not is_twin("system", system, stream, line, memory):
         entries.append(record(line, memory, Kind.SYSTEM, system))

@@ -16,6 +16,7 @@ from recollect.sources._codex_shapes import (
     Review,
     SearchHit,
 )
+from recollect.sources._injected import is_hook_tag, split_context
 
 IMAGE = "[image]"
 ABORTED = "<turn_aborted>"
@@ -96,8 +97,20 @@ def is_injected(text: str) -> bool:
     head = text[:200].lstrip()
     if not head.startswith("<"):
         return head.startswith(INJECTED_OPENINGS)
-    tag = head[1:].split(">", 1)[0].split(" ", 1)[0].lower()
-    return tag in INJECTED_TAGS or tag.endswith(INJECTED_ENDINGS) or tag.startswith("external_")
+    return is_injected_tag(head[1:].split(">", 1)[0].split(" ", 1)[0])
+
+
+def is_injected_tag(name: str) -> bool:
+    tag = name.lower()
+    return tag in INJECTED_TAGS or tag.endswith(INJECTED_ENDINGS) or tag.startswith("external_") or is_hook_tag(tag)
+
+
+def own_and_injected(text: str) -> tuple[str, list[str]]:
+    """What the person wrote of a text, and what Codex or a hook wrote around it."""
+    if text.lstrip().startswith(INJECTED_OPENINGS):
+        return "", [text]
+    own, blocks = split_context(text, is_injected_tag)
+    return ("", [*blocks, own]) if is_injected(own) else (own, blocks)
 
 
 def untagged(text: str) -> str:

@@ -1,16 +1,36 @@
 """What a container gives its reader: lines with their places, or the reason why there are none."""
 
+import sqlite3
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from zstandard import ZstdError
 
-NOT_UNDERSTOOD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+NOT_UNDERSTOOD = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+    ZstdError, struct.error, zlib.error,
+)  # fmt: skip
 """What a source raises when a log is so odd that nobody thought of it. It costs that log, and is named: no other one."""
+
+NOT_STORED = (*NOT_UNDERSTOOD, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+"""What storing a log raises because of what the log says, rather than because of the archive or its disk."""
 
 
 def not_understood(reason: Exception) -> str:
-    return f"could not be understood ({type(reason).__name__}: {reason})"
+    """Why a log was not read, for a person; without what the log says."""
+    match reason:
+        case MemoryError():
+            return "needs more memory than there was; `recollect rebuild --logs` tries again"
+        case RecursionError():
+            return "is nested too deeply"
+        case _:
+            return f"could not be understood ({type(reason).__name__}: {str(reason)[:REASON]})"
+
+
+REASON = 200  # characters of an error's own words: some repeat the value that they refuse
 
 
 class Misfit(Struct, frozen=True):

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from recollect.model import Usage
 from recollect.sources._source import Memory
 
 
@@ -36,6 +37,9 @@ class Data(Struct, rename="camel"):
     reasoning_text: Any = None
     tool_requests: list[ToolRequest] | None = None
     output_tokens: Any = None
+    current_model: Any = None
+    model_metrics: Any = None
+    session_start_time: Any = None
     phase: Any = None
     tool_call_id: str | None = None
     parent_tool_call_id: str | None = None
@@ -61,3 +65,9 @@ class CopilotMemory(Memory, kw_only=True):
     agents: dict[str, str] = {}  # those calls, by the ids of the agents
     model: str | None = None  # the one that was chosen last
     thought: str = ""  # the last reasoning event, which the answer that follows may repeat
+    folder: str | None = None  # where the session works; its sub-agents work there too
+    branch: str | None = None
+    told: Usage = Usage()  # tokens of this run, of the session and its sub-agents
+    told_before: Usage = Usage()  # those of them that were told when a shutdown was read last
+    run_start: int | None = None  # as that shutdown said it
+    run_total: Usage = Usage()

@@ -17,6 +17,7 @@ HEAD_LINES = 40
 WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
 LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
 FEW = 8
+BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
 
 
@@ -123,11 +124,12 @@ def _first_line(path: Path) -> bytes:
 
 
 def _glued(text: str) -> list[Any]:
-    values = []
-    while text:
-        value, end = json.JSONDecoder().raw_decode(text)
+    values: list[Any] = []
+    place = 0
+    while place < len(text) and len(values) < HEAD_LINES:
+        value, end = json.JSONDecoder().raw_decode(text, place)
         values.append(value)
-        text = text[end:].lstrip()
+        place = BLANKS.match(text, end).end()  # type: ignore[union-attr]
     return values
 
 

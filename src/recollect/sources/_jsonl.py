@@ -17,13 +17,17 @@ import zstandard
 
 from recollect.model import Problem
 from recollect.sources._container import Line, Misfit, Unreadable
+from recollect.sources._memory_limit import check_memory
 
 CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
 LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
+LARGE_LINE = 16 << 20  # bytes: from here on a line must fit into the memory that is left
 EXCERPT = 120  # characters of a bad line that `doctor` shows
 HEAD = 65_536  # bytes of a log's beginning that say whose it is
 HEAD_LINES = 40
 BEGINS = re.compile(r'\{"[^"]+"')  # of a record, as far as all records of a log have it in common
+FEW_TRIES = 4
+TRIED = 16 << 20  # characters that are decoded in vain, in all
 MOST_TRIES = 1_000  # places in a line where a record might begin behind a torn one
 BLANKS = re.compile(r"\s*")
 BOM = b"\xef\xbb\xbf"
@@ -67,20 +71,22 @@ def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]
     held: list[bytes] = []
     held_size = 0
     while chunk := stream.read(CHUNK):
-        pieces = chunk.split(b"\n")
-        if len(pieces) > 1:
-            held.append(pieces[0])
-            line = b"".join(held)
-            yield offset, line, True
-            offset += len(line) + 1
-            for line in pieces[1:-1]:
-                yield offset, line, True
-                offset += len(line) + 1
+        *lines, rest = chunk.split(b"\n")
+        del chunk
+        if lines:
+            lines[0] = b"".join([*held, lines[0]])
             held, held_size = [], 0
-        held.append(pieces[-1])
-        held_size += len(pieces[-1])
+        lines.reverse()
+        while lines:  # no line is held here while it is used elsewhere: it may be large
+            size = len(lines[-1]) + 1
+            yield offset, lines.pop(), True
+            offset += size
+        held.append(rest)
+        held_size += len(rest)
         if held_size > LONGEST_LINE:
             raise OversizedLine(offset)
+        if held_size > LARGE_LINE:
+            check_memory(held_size)
     if held_size:
         yield offset, b"".join(held), False
 
@@ -164,9 +170,12 @@ def _forgiving(
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]
     behind = [] if complete or values else _behind_a_torn_one(text)
+    at, last = offset, 0
     for place, (start, value) in enumerate(values or behind):
         again = json.dumps(scrubbed(value), ensure_ascii=False).encode()
-        at = offset + (len(text[:start].encode()) if place else 0)
+        if place:
+            at += len(text[last:start].encode())
+            last = start
         try:
             yield Line(path, at, number, decoder.decode(again), again)
         except msgspec.ValidationError:
@@ -181,7 +190,7 @@ def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
     """The record that was written behind one that a crash had torn, on the same line; it begins with the same name."""
     begins = BEGINS.match(text)
     place = text.find(begins[0], begins.end()) if begins else -1
-    tries = MOST_TRIES
+    tries = max(FEW_TRIES, min(MOST_TRIES, TRIED // len(text)))
     while place > 0 and tries:
         values, complete = _values(text, place)
         if complete and len(values) == 1 and isinstance(values[0][1], dict):

@@ -107,6 +107,8 @@ def _said(scribe: Scribe, exchange: Exchange) -> Iterator[Record]:
         yield scribe.call(text_of(use.get("name")) or None, text_of(use.get("id")) or None, use.get("args"))
     if kind not in {"Response", "ToolUse", ""}:
         yield scribe.unknown(exchange.assistant)
+    if not scribe.written:
+        yield scribe.record(Kind.RUNTIME, "")
 
 
 def _variant(value: Any) -> tuple[str, dict[str, Any]]:
@@ -129,7 +131,7 @@ def _user(scribe: Scribe, user: User) -> Iterator[Record]:
         yield scribe.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
     if prompt := text_of(content.get("prompt")):
         yield scribe.prompt(prompt)
-    elif not isinstance(results, list):
+    elif user.content is not None and not isinstance(results, list):  # null: nobody spoke, the agent goes on
         yield scribe.unknown(user.content)
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from recollect.model import AGENT_ACTS, Entry, Kind, Opens, Problem, Record, Stop, Usage
 from recollect.sources._container import Line, Misfit
+from recollect.sources._injected import split_context
 from recollect.sources._values import arguments_of, as_text, word
 
 DEEPEST = 50  # levels of nesting: no tool answers with more
@@ -20,7 +21,6 @@ THINKING = {"thinking", "redacted_thinking", "reasoning", "think", "thought"}
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "toolCall"}
 RESULTS = {"tool_result", "mcp_tool_result", "tool-result", "toolResult"}
 COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, and no path
-REMINDER = re.compile(r"\s*<(system[-_]reminder)>.*?</\1>\s*", re.DOTALL)
 
 
 class Scribe(Struct, kw_only=True):
@@ -106,29 +106,22 @@ def text_of(content: Any, depth: int = 0) -> str:
             return as_text(content)
 
 
-def without_reminders(text: str) -> tuple[str, list[str]]:
-    """A prompt without the reminders that were wrapped around it, and those reminders."""
-    if "reminder>" not in text:
-        return text, []
-    reminders = [found.group().strip() for found in REMINDER.finditer(text)]
-    return REMINDER.sub("\n", text).strip(), reminders
-
-
 def prompt_or_system(scribe: Scribe, text: str) -> Iterator[Record]:
-    """The usual reading of a user's text: a prompt, with the reminders in it as system events."""
-    own, reminders = without_reminders(text)
+    """The usual reading of a user's text: a prompt, with the blocks around it as system events."""
+    yield from _with_context(scribe, *split_context(text), Opens.PROMPT)
+
+
+def _with_context(scribe: Scribe, own: str, blocks: list[str], opens: Opens) -> Iterator[Record]:
     if own.strip():
-        yield scribe.prompt(own)
-    for reminder in reminders:
-        yield scribe.record(Kind.SYSTEM, reminder)
+        yield scribe.record(Kind.USER_INPUT, own, opens=opens)
+    for block in blocks:
+        yield scribe.record(Kind.SYSTEM, block)
 
 
 def command_or_prompt(scribe: Scribe, text: str) -> Iterator[Record]:
     """The same, of agents that write slash commands down as they were typed."""
-    if COMMAND.match(text):
-        yield scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
-    else:
-        yield from prompt_or_system(scribe, text)
+    own, blocks = split_context(text)
+    yield from _with_context(scribe, own, blocks, Opens.COMMAND if COMMAND.match(own) else Opens.PROMPT)
 
 
 Said = Callable[[Scribe, str], Iterator[Record]]
@@ -140,9 +133,11 @@ def user_blocks(scribe: Scribe, content: Any, said: Said = prompt_or_system) -> 
     results = [block for block in blocks if isinstance(block, dict) and word(block.get("type")) in RESULTS]
     for block in results:
         yield _result(scribe, block)
-    words = "\n\n".join(text for block in blocks if block not in results and (text := text_of(block)).strip())
-    if words:
+    texts = [split_context(text) for block in blocks if block not in results and (text := text_of(block)).strip()]
+    if words := "\n\n".join(own for own, _ in texts if own.strip()):
         yield from said(scribe, words)
+    for _, around in texts:
+        yield from (scribe.record(Kind.SYSTEM, block) for block in around)
 
 
 def agent_blocks(scribe: Scribe, content: Any, stop: Stop | None = None) -> Iterator[Record]:

@@ -9,7 +9,7 @@ clock, of a session that was reset, of a command that has ended.
 
 import re
 
-from recollect.sources._message import without_reminders
+from recollect.sources._injected import split_context
 
 MARK = "⟦openclaw:ctx⟧"
 HOUR = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,12}\] ")
@@ -64,5 +64,5 @@ def _without_envelope(text: str) -> tuple[str, list[str]]:
         text = text[found.end() :]
     if text.startswith(NOT_TYPED):
         return "", [*around, text.strip()]
-    own, reminders = without_reminders(attached + text)
+    own, reminders = split_context(attached + text)
     return own, around + reminders

@@ -15,8 +15,9 @@ from typing import Any
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
 from recollect.sources._container import Line
+from recollect.sources._injected import split_context
 from recollect.sources._json import decoded
-from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks, without_reminders
+from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
 from recollect.sources._pi_shapes import ApiUsage, Message, Row
 from recollect.sources._source import Memory
 from recollect.sources._values import as_text, count, instant
@@ -82,7 +83,7 @@ def without_skill(text: str) -> tuple[str, list[str]]:
     """A prompt that called a skill holds the skill's text in place of the call."""
     skill = SKILL.match(text)
     if skill is None:
-        return without_reminders(text)
+        return split_context(text)
     return f"/skill:{skill[1]} {text[skill.end() :]}".strip(), [skill[0].strip()]
 
 

@@ -36,6 +36,7 @@ class Memory(Struct, kw_only=True):
 
     session: str
     copies_from: str | None = None  # the session whose history the file begins with, when it says so itself
+    continues: bool = False  # the file's first record says that it follows one that is not in the file
 
 
 class Stamp(Struct, frozen=True):

@@ -20,9 +20,10 @@ from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, Usag
 from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
 from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
 from recollect.sources._claude_side import SIDE_RECORDS, attachment, system
-from recollect.sources._claude_text import INJECTED, command_text, result_text, without_reminders
+from recollect.sources._claude_text import INJECTED, LOCAL_OUTPUT, SHELL_OUTPUT, command_text, is_context_tag, result_text
 from recollect.sources._container import Line
 from recollect.sources._head import Head
+from recollect.sources._injected import split_context
 from recollect.sources._json import decoded
 from recollect.sources._source import Lines, Source, home_of
 from recollect.sources._values import UUID, bounded, milliseconds
@@ -35,9 +36,11 @@ EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
 INTERRUPTED = "[Request interrupted by user"
 LEAVES = {"/exit", "/quit"}
+LAUNCHED = "async_launched"  # a sub-agent in the background: this result is not its answer
+TRANSCRIPT = re.compile(rf"read the full transcript at:?\s+\S*?({UUID.pattern})\.jsonl", re.IGNORECASE)
+TAIL = 1_000  # characters at the end of a text that may name the transcript it was carried over from
 AUDIT = "audit.jsonl"  # where Cowork keeps the same records once more
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
-ECHO = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -56,9 +59,11 @@ def begin(path: Path, first: list[Any]) -> ClaudeMemory:
     session = named[0] if named else row.session_id or path.stem
     if path.stem.startswith("agent-") and row.is_sidechain:
         return ClaudeMemory(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
-    rows = (value for value in first if isinstance(value, Row))
+    rows = [value for value in first if isinstance(value, Row)]
     owners = (row.copied_from or row.session_id or session for row in rows)
-    return ClaudeMemory(session=session, copies_from=next((owner for owner in owners if owner != session), None))
+    copied = next((owner for owner in owners if owner != session), None)
+    root = next((row for row in rows if row.uuid), Row())
+    return ClaudeMemory(session=session, copies_from=copied, continues=root.parent_uuid is not None)
 
 
 def recognises(head: Head) -> bool:
@@ -92,6 +97,7 @@ def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
     for entry in entries:
         if isinstance(entry, Record):
             entry.at = memory.at
+            memory.prompted |= entry.opens is Opens.PROMPT and entry.session == memory.session
     return entries or [Noise(f"empty {row.type}")]
 
 
@@ -116,9 +122,11 @@ def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             yield _result(row, line, session, place, block)
             place += 1
     if place:
-        yield from _spawned(row, blocks, memory)
+        yield from _spawned(row, line, blocks, memory)
     spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
     for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
+        if not memory.prompted and (continued := _continued(text)) and continued != memory.session:
+            yield About(session=session, parent=continued)
         yield record(row, line, session, place, kind, text, **more)
         place += 1
 
@@ -146,13 +154,20 @@ def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Rec
     )
 
 
+def _continued(text: str) -> str | None:
+    """The session that a summary or a plan was carried over from: both end with the path of its transcript."""
+    found = TRANSCRIPT.search(text, max(0, len(text) - TAIL))
+    return found[1] if found else None
+
+
 def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
     """What the text of a user record is: usually one thing; a prompt may come with injected blocks beside it."""
     own: list[str] = []
     injected: list[str] = []
     for block in blocks:
-        text, reminders = without_reminders((block.text or "") if block.type == "text" else f"[{block.type}]")
-        injected += reminders
+        said = (block.text or "") if block.type == "text" else f"[{block.type}]"
+        text, around = split_context(said, is_context_tag)
+        injected += around
         if text.startswith(INJECTED) and not row.is_compact_summary:
             injected.append(text)
         elif text.strip():
@@ -168,7 +183,9 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
         return text, Kind.COMPACTION, {}
     if text.startswith(INTERRUPTED):
         return text, Kind.RUNTIME, {"stop": Stop.INTERRUPT}
-    if row.is_meta or injected or text.startswith(ECHO):
+    if text.startswith(LOCAL_OUTPUT):
+        return text, Kind.SYSTEM, {"opens": Opens.ECHO}
+    if row.is_meta or injected or text.startswith(SHELL_OUTPUT):
         return text, Kind.SYSTEM, {}
     if text.startswith(COMMAND):
         command = command_text(text)
@@ -277,13 +294,32 @@ def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
         yield About(session=session, parent=memory.session, parent_call=call)
 
 
-def _spawned(row: Row, blocks: list[Block], memory: ClaudeMemory) -> Iterator[About]:
-    if b'"agentId"' not in bytes(row.tool_use_result):
-        return
-    result = decoded(row.tool_use_result, Spawned)
+def _spawned(row: Row, line: Line, blocks: list[Block], memory: ClaudeMemory) -> Iterator[Entry]:
+    result = None
+    if b'"agentId"' in bytes(row.tool_use_result):
+        result = decoded(row.tool_use_result, Spawned)
     if result is not None and result.agent_id:
         child = f"{memory.session}/agent-{result.agent_id}"
         yield About(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
+    for block in blocks:
+        if block.tool_use_id in memory.running and (result is None or result.status != LAUNCHED):
+            child = memory.running.pop(block.tool_use_id or "")
+            if not _has_own_file(line.path, memory.session, child.rpartition("/agent-")[2]):
+                yield _finished(row, line, child, block, result, memory)
+
+
+def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, memory: ClaudeMemory) -> Record:
+    """The end of a sub-agent that has no file of its own: its last answer is the result that its parent got."""
+    answer = result_text(result.content if result and result.content else block.content)
+    said_before = memory.last_words.pop(child, None) == digest(answer)
+    if block.is_error:
+        ended = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
+    elif said_before or not answer.strip():
+        ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
+    else:
+        ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
+    ended.key = f"{child}/result-{block.tool_use_id}"
+    return ended
 
 
 def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
@@ -301,8 +337,16 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         return
     said.is_sidechain, said.agent_id = True, progress.agent_id
     said.cwd, said.git_branch = row.cwd, row.git_branch
-    yield About(session=session_of(said, memory), parent=memory.session, parent_call=row.parent_tool_use_id)
-    yield from read(Line(line.path, line.offset, line.number, said, line.raw), memory)
+    child = session_of(said, memory)
+    yield About(session=child, parent=memory.session, parent_call=row.parent_tool_use_id)
+    if row.parent_tool_use_id:
+        memory.running[row.parent_tool_use_id] = child
+        keep_recent(memory.running, RECENT)
+    for entry in read(Line(line.path, line.offset, line.number, said, line.raw), memory):
+        if isinstance(entry, Record) and entry.kind is Kind.ASSISTANT_RESPONSE:
+            memory.last_words[child] = digest(entry.text)
+            keep_recent(memory.last_words, RECENT)
+        yield entry
 
 
 def _has_own_file(path: Path, session: str, agent: str) -> bool:

@@ -7,8 +7,7 @@ the document is a session of its own here.
 `turn_start` and `turn_end` bracket one call of the model, not a turn. A tool call is written twice: as a request in the
 answer and as a start of its execution, in either order. "User" messages with a `source` are injected; those delivered by
 `steering` reached an agent at work. A sub-agent's records stand in its parent's log, marked with the call that began it or,
-since 1.0, with the agent's id; the one that repeats its task may have no mark. Of tokens, only those of each answer are
-read. `workspace.yaml` beside the log has the name.
+since 1.0, with the agent's id; the one that repeats its task may have no mark. `workspace.yaml` beside the log has the name.
 """
 
 import re
@@ -18,14 +17,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
 from recollect.sources._container import Line
 from recollect.sources._copilot_shapes import CopilotMemory, Row, ToolRequest
+from recollect.sources._copilot_usage import answer_usage, shutdown_model, shutdown_usage
 from recollect.sources._head import Head
 from recollect.sources._json import document, text
 from recollect.sources._message import Scribe, chat_message, text_of
 from recollect.sources._source import Document, Lines, Source, home_of
-from recollect.sources._values import UUID, arguments_of, count, instant, word
+from recollect.sources._values import UUID, arguments_of, instant, word
 
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
@@ -98,7 +98,8 @@ def read(line: Line, memory: CopilotMemory) -> Iterable[Entry]:
     row: Row = line.value
     session = _session_of(row, memory)
     key = row.id if row.id and UUID.fullmatch(row.id) else f"{session}/{row.id}" if row.id else f"{session}@{line.offset}"
-    scribe = Scribe(session=session, key=key, at=instant(row.timestamp), line=line.number, usage=_usage(row))
+    scribe = Scribe(session=session, key=key, at=instant(row.timestamp), line=line.number)
+    scribe.usage = answer_usage(row.data, memory)
     scribe.model = word(row.data.model) or (memory.model if session == memory.session else None)
     reader = READERS.get(row.type)
     if reader is not None:
@@ -120,6 +121,7 @@ def _start(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     model = word(row.data.selected_model) or word(row.data.new_model)
     memory.model = model or memory.model
     folder, branch = word(place.get("cwd")), word(place.get("branch"))
+    memory.folder, memory.branch = folder or memory.folder, branch or memory.branch
     yield About(session=memory.session, cwd=folder, branch=branch, model=model, at=scribe.at)
 
 
@@ -162,6 +164,21 @@ def _answer(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
         yield scribe.record(Kind.ASSISTANT_RESPONSE, said, stop=Stop.ANSWER if ended else None)
     for request in data.tool_requests or []:
         yield from _call(scribe, request, memory)
+    if scribe.usage:  # an answer whose words are not in the log was paid for all the same
+        yield _spent(scribe, "an answer without words")
+
+
+def _spent(scribe: Scribe, said: str, stop: Stop | None = None) -> Record:
+    record = scribe.record(Kind.RUNTIME, said, stop=stop)
+    record.usage, scribe.usage = scribe.usage, None
+    return record
+
+
+def _shutdown(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    scribe.usage = shutdown_usage(row.data, memory)
+    if model := shutdown_model(row.data):
+        yield About(session=memory.session, model=model)
+    yield _spent(scribe, text_of(row.data.reason) or row.type, Stop.EXIT)
 
 
 def _call(scribe: Scribe, request: ToolRequest, memory: CopilotMemory) -> Iterator[Entry]:
@@ -203,7 +220,7 @@ def _agent_started(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[
     if row.agent:
         memory.agents[row.agent] = call
     scribe.session = f"{memory.session}/{call}"
-    yield About(session=scribe.session, parent=memory.session, parent_call=call)
+    yield About(session=scribe.session, parent=memory.session, parent_call=call, cwd=memory.folder, branch=memory.branch)
     if task := memory.tasks.pop(call, None):
         memory.begun[call] = task.strip()
         yield scribe.prompt(task)
@@ -252,7 +269,7 @@ READERS: dict[str, Reader] = {
     "session.warning": _told(Kind.RUNTIME),
     "session.handoff": _told(Kind.SYSTEM),
     "session.error": _told(Kind.RUNTIME, Stop.CRASH, failed=True),
-    "session.shutdown": _told(Kind.RUNTIME, Stop.EXIT),
+    "session.shutdown": _shutdown,
     "session.task_complete": _told(Kind.RUNTIME, Stop.ANSWER),
     "session.compaction_complete": _compaction,
     "abort": _told(Kind.RUNTIME, Stop.INTERRUPT),
@@ -269,11 +286,6 @@ READERS: dict[str, Reader] = {
     "subagent.completed": _agent_ended,
     "subagent.failed": _agent_ended,
 }
-
-
-def _usage(row: Row) -> Usage | None:
-    output = count(row.data.output_tokens)
-    return Usage(output=output) if output else None
 
 
 # ---- the files beside, and before

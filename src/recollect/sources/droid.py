@@ -24,7 +24,8 @@ from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
 from recollect.sources._source import Document, Source, home_of
 from recollect.sources._totals import with_total
-from recollect.sources._values import UUID, as_text, count, instant
+from recollect.sources._values import UUID, as_text, count, instant, word
+from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
 OUTCOMES = {
@@ -148,8 +149,9 @@ def _key(session: str, native: Any, line: int) -> str:
 
 
 def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
-    named = row.session_title if isinstance(row.session_title, str) and row.session_title else None
-    title = named or (row.title if isinstance(row.title, str) else None)
+    named = word(row.session_title)
+    named = None if named is None or is_placeholder(named) else named
+    title = named or word(row.title)
     yield About(
         session=session,
         title=title,

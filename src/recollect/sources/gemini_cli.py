@@ -24,6 +24,7 @@ from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, S
 from recollect.sources._container import Line, Misfit
 from recollect.sources._gemini_shapes import Header, Message, Patch, Tokens, ToolCall
 from recollect.sources._head import Head
+from recollect.sources._injected import split_context
 from recollect.sources._json import decoded, document, each
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
@@ -37,7 +38,6 @@ INJECTED = (
     "Here is a summary of changes in the user's editor context",
     "System: Please continue.",
 )
-ADDED = ("<hook_context>",)  # to a prompt
 REFERENCES = "--- Content from referenced files ---"  # what follows was read for an @ in the prompt
 SUMMARY, SUMMARY_TAKEN = "<state_snapshot>", "Got it. Thanks for the additional context!"
 SHELL = re.compile(
@@ -206,8 +206,9 @@ def _user(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
         yield from _shell(scribe, ran[1], ran[2])
     else:
         told.ended = False
-        typed, added = said_and_added(texts, text_of(message.display_content), ADDED)
-        yield scribe.prompt(typed)
+        typed, added = said_and_added(texts, text_of(message.display_content))
+        if typed.strip() or not added:
+            yield scribe.prompt(typed)
         for other in added:
             yield scribe.record(Kind.SYSTEM, other)
 
@@ -224,13 +225,14 @@ def part_text(part: Any) -> str:
     return text_of(part)
 
 
-def said_and_added(texts: list[str], shown: str, tags: tuple[str, ...]) -> tuple[str, list[str]]:
-    """What the person typed of a prompt's texts, and what was added to them."""
+def said_and_added(texts: list[str], shown: str, tags: tuple[str, ...] = ()) -> tuple[str, list[str]]:
+    """What the person typed of a prompt's texts, and what was added to them: a text of its own, or a block around one."""
     if shown.strip():
         return shown, [text for text in texts if text.strip() != shown.strip()]
     end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
-    typed = [text for text in texts[:end] if not text.startswith(tags)]
-    added = [text for text in texts[:end] if text.startswith(tags)]
+    parts = [("", [text]) if tags and text.startswith(tags) else split_context(text) for text in texts[:end]]
+    typed = [own for own, _ in parts if own.strip()]
+    added = [block for _, blocks in parts for block in blocks]
     return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
 
 

@@ -19,6 +19,7 @@ from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
 from recollect.sources._container import Line
 from recollect.sources._grok_updates import Turns
 from recollect.sources._head import Head
+from recollect.sources._injected import split_context
 from recollect.sources._json import beside, document
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, chat_message, command_or_prompt, each_line, text_of
@@ -27,13 +28,17 @@ from recollect.sources._values import as_text, instant
 
 HISTORY, SUMMARY, UPDATES = "chat_history.jsonl", "summary.json", "updates.jsonl"
 QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-INJECTED = ("<user_info>", "<system-reminder>", "<system_reminder>")
+INJECTED = ("<user_info>",)
 CANCELLED = "Tool execution was cancelled by the user"
 OMITTED = "[Tool result omitted"  # from what the model sees
 LOST = "The previous turn was interrupted (the system exited"
 COMPACTED = "compaction_meta"
 INTERRUPTS = {"permission_rejected": Stop.CANCEL, "permission_cancelled": Stop.CANCEL}
 ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
+
+
+def _is_injected(text: str) -> bool:
+    return text.startswith(INJECTED) or not split_context(text)[0]
 
 
 class Info(Struct, frozen=True):
@@ -141,13 +146,13 @@ class History:
         wrapped = QUERY.search(text)
         own = wrapped[1] if wrapped else text
         match message.get("synthetic_reason"):
-            case None if text.startswith(INJECTED) or (self.compacted and self.index is None):
+            case None if _is_injected(text) or (self.compacted and self.index is None):
                 yield scribe.record(Kind.SYSTEM, text)
             case None:
                 yield from command_or_prompt(scribe, own)
             case "interjection":
                 yield scribe.record(Kind.USER_INPUT, own)
-            case reason if reason == COMPACTED and not text.startswith(INJECTED):
+            case reason if reason == COMPACTED and not _is_injected(text):
                 yield scribe.record(Kind.COMPACTION, text)
             case _:
                 yield scribe.record(Kind.SYSTEM, text, stop=Stop.EXIT if LOST in text else None)

@@ -27,7 +27,7 @@ from recollect.sources._source import Document, Lines, Memory, Source, home_of
 from recollect.sources._values import count, instant, word
 
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-TAGGED = ("<qwen:", "<system-reminder>")
+TAGGED = ("<qwen:",)
 SUMMARY = "<state_snapshot>"
 FAILED = {"error", "failed", "cancelled", "canceled"}
 NOT_TYPED = {"notification", "cron", "background_task_completed", "goal_runtime"}

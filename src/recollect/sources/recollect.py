@@ -37,6 +37,7 @@ class Result(Struct):
     tool_use_id: str = ""
     content: str = ""
     is_error: bool = False
+    exit_code: int | None = None
 
 
 class Tokens(Struct):
@@ -107,7 +108,8 @@ def _records(session: str, number: int, message: Message) -> Iterator[Record]:
             yield from _answer(record, message)
         case "tool_results":
             for result in message.results:
-                yield record(Kind.TOOL_RESPONSE, result.content, call=result.tool_use_id, failed=result.is_error)
+                ended = {"failed": result.is_error, "exit_code": result.exit_code}
+                yield record(Kind.TOOL_RESPONSE, result.content, call=result.tool_use_id, **ended)
         case "system_notice":
             stop = STOPS.get(message.kind)
             yield record(Kind.RUNTIME, message.content, stop=stop, failed=stop is Stop.CRASH)

@@ -3,7 +3,7 @@
 One `Writer` at a time, any number of `Reader`s beside it.
 """
 
-from recollect.store._database import OutOfDate, file_at, is_database
+from recollect.store._database import NewerSchema, OutOfDate, file_at, is_database
 from recollect.store._rows import EventCells
 from recollect.store.reader import Reader
 from recollect.store.rows import EventRow, SessionRow, TurnRow
@@ -13,6 +13,7 @@ __all__ = [
     "Cursor",
     "EventCells",
     "EventRow",
+    "NewerSchema",
     "OutOfDate",
     "Reader",
     "SessionRow",

@@ -22,12 +22,21 @@ DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: 
 MENDED = {
     "archive": "`recollect doctor --repair` rebuilds it from the logs.",
     "memory": "Put a copy of it in its place, or move it away to begin a new one.",
+    "live": "Put a copy of it in its place, or move it away to begin a new one.",
 }
 HEADER = b"SQLite format 3\0"  # how every database begins that has something in it
 
 
 class OutOfDate(StoreFault):
     """There is no archive yet, or it waits for its schema to be brought up to date."""
+
+
+class UnknownSchema(StoreFault):
+    """A database whose tables are not those of its version: one of a very early version, or a damaged one."""
+
+
+class NewerSchema(StoreFault):
+    """A database that a newer version wrote. Nothing of it may be touched."""
 
 
 @cache
@@ -58,6 +67,7 @@ def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         db.execute("PRAGMA temp_store = MEMORY")
+        _check_tables(db, path, schema)
         if writable:
             migrate(db, schema_steps(schema))
         _check_version(db, path, schema_steps(schema)[-1][0])
@@ -129,13 +139,57 @@ def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
                 raise
 
 
+def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
+    """Refuse a database that a newer version wrote, and one whose tables are not those of its version."""
+    db.execute("BEGIN")  # version and tables of one moment: another process may be migrating
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    found = _columns(db)
+    db.execute("COMMIT")
+    newest = schema_steps(schema)[-1][0]
+    if version > newest:
+        raise NewerSchema(
+            f"The {path.stem} {path} was written by a newer Recollect (schema {version}, this one knows {newest})."
+            " Upgrade Recollect to use it; nothing was changed."
+        )
+    expected = _expected_columns(schema, version)
+    odd = sorted(table for table in expected if found.get(table) != expected[table])
+    if not version:  # every version has numbered its schema, so there may be nothing of that name yet
+        odd = sorted(found.keys() & _expected_columns(schema, newest).keys())
+    if odd:
+        raise UnknownSchema(
+            f"The {path.stem} {path} has a damaged or unknown schema (schema {version}, table {odd[0]!r}): see"
+            f" `recollect doctor`. {MENDED.get(path.stem, '')}".rstrip()
+        )
+
+
+def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
+    """The names of all columns, by table. What SQLite makes for itself is left out: its versions differ."""
+    tables: dict[str, set[str]] = {}
+    for table, column in db.execute("""
+        SELECT list.name, info.name
+          FROM pragma_table_list AS list, pragma_table_info(list.name) AS info
+         WHERE list.schema = 'main' AND list.type IN ('table', 'virtual')
+           AND list.name NOT LIKE 'sqlite%'"""):
+        tables.setdefault(table, set()).add(column)
+    return tables
+
+
+@cache
+def _expected_columns(schema: str, version: int) -> dict[str, set[str]]:
+    """What a sound database of this version has."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(db, [step for step in schema_steps(schema) if step[0] <= version])
+        return _columns(db)
+    finally:
+        db.close()
+
+
 def _check_version(db: sqlite3.Connection, path: Path, newest: int) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > newest:
-        raise StoreFault(f"The archive {path} was written by a newer Recollect (schema {version}, this one knows {newest}).")
     if version < newest:
         raise OutOfDate(
-            f"The archive {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
+            f"The {path.stem} {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
         )
 
 
@@ -214,6 +268,8 @@ def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
         return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())
+    if "no such table" in text or "no such column" in text:
+        return UnknownSchema(f"The {path.stem} {path} has a damaged schema ({text}). {MENDED.get(path.stem, '')}".rstrip())
     if "unable to open" in text:
         return OutOfDate(f"The {path.stem} {path} cannot be opened: {text}.")
     return StoreFault(f"The {path.stem} {path} refused: {text}.")

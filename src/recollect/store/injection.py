@@ -13,8 +13,13 @@ Row = tuple[bytes, str, str, int, str, str]
 """id, who made it, type, milliseconds since 1970, title, facts as JSON"""
 
 
-def newest(realm: Path, project: str, limit: int) -> list[Row]:
-    """The latest observations of a project. None where nothing is remembered yet."""
+def newest(realm: Path, project: str, limit: int, asking: tuple[str, str] = ("", "")) -> list[Row]:
+    """The latest observations of a project. None where nothing is remembered yet.
+
+    `asking`: the id and the log of the session that starts. Its own words are left out, and those of its sub-agents: their
+    logs lie in a folder that is named by the id.
+    """
+    session, log = asking
     path = realm / "memory.db"
     if not path.exists():
         return []
@@ -26,10 +31,10 @@ def newest(realm: Path, project: str, limit: int) -> list[Row]:
             """
             SELECT id, made_by, type, at, title, facts
               FROM observation
-             WHERE project = ? COLLATE NOCASE
+             WHERE project = ? COLLATE NOCASE AND (? = '' OR instr(path, ?) = 0) AND path <> ?
              ORDER BY at DESC
              LIMIT ?""",
-            (project, limit),
+            (project, session, session, log, limit),
         ).fetchall()
     finally:
         db.close()

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import NoSession, SessionBusy
-from recollect.model import now_ms
+from recollect.model import now_ms, timestamp
 from recollect.store._database import Database, file_at, roll_back, transaction
 
 Message = dict[str, Any]
@@ -46,6 +46,7 @@ class LiveRow(Struct, kw_only=True):
     archived_at: int | None = None
     changed: int = 0
     bytes: int = 0
+    native_ids: list[str] = []
 
 
 class RunningRow(Struct, frozen=True):
@@ -76,7 +77,7 @@ class LeaseRow(Struct, frozen=True):
 CACHE_KB = 1_024  # of pages kept in memory: every turn that runs has a connection of its own
 _IN_TURN = threading.Lock()  # of this process: SQLite has those who wait sleep, ever longer, and the last may starve
 FIELDS = LiveRow.__struct_fields__
-JSON = ("labels", "command", "kept", "usage")
+JSON = ("labels", "command", "kept", "usage", "native_ids")
 COLUMNS = ", ".join(FIELDS)
 RUNNING = ", ".join(RunningRow.__struct_fields__)
 LEASE = ", ".join(LeaseRow.__struct_fields__)
@@ -115,8 +116,14 @@ class Live(Database):
     def present(self, session: bytes) -> LiveRow:
         """A session that is here and not archived."""
         row = self.session(session)
-        if row is None or row.archived_at is not None:
+        if row is None:
             raise NoSession("There is no such session in this realm.")
+        if row.archived_at is not None:
+            raise NoSession(
+                f"This session was archived on {timestamp(row.archived_at)}: it takes no more turns. "
+                "Its history stays readable; start a new session to go on.",
+                archived_at=timestamp(row.archived_at),
+            )
         return row
 
     def put(self, row: LiveRow) -> None:

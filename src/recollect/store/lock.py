@@ -15,20 +15,19 @@ ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
 WRITING = "write.lock"  # whoever reads logs into the archive
 CONFIGURING = "config.lock"  # whoever writes the config
 DISTILLING = "distil.lock"  # whoever makes observations and vectors of what is there
+WATCHING = "watch.lock"  # whoever reads new log lines as they are written: one watcher a realm
 
 
 @contextmanager
 def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
     """Hold the realm for one kind of work, or say who does."""
-    handle = _opened(realm, work)
+    handle = opened(realm, work)
     try:
         try:
             _take(handle)
         except OSError as reason:
             holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            raise Busy(
-                f"Another Recollect (process {holder}) is writing this realm; what it stores is visible at once."
-            ) from reason
+            raise Busy(_at_it(work).format(holder=holder)) from reason
         with suppress(OSError):  # on a full disk nobody learns who we are, but that we are here
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
@@ -40,7 +39,7 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
 @contextmanager
 def in_turn(realm: Path, work: str) -> Iterator[None]:
     """Hold the realm for work of a moment, after whoever is at it."""
-    handle = _opened(realm, work)
+    handle = opened(realm, work)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -48,7 +47,14 @@ def in_turn(realm: Path, work: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _opened(realm: Path, work: str) -> int:
+def _at_it(work: str) -> str:
+    if work == WRITING:
+        return "Recollect is already syncing (process {holder}). New log lines appear by themselves."
+    return "Another Recollect (process {holder}) is at this work already."
+
+
+def opened(realm: Path, work: str) -> int:
+    """A descriptor of the lock file, which is made where there is none."""
     try:
         realm.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)

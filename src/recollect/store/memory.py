@@ -77,6 +77,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    without: tuple[bytes, ...] = ()  # sessions
 
     def is_empty(self) -> bool:
         return self == Filters()
@@ -323,7 +324,7 @@ class Memory(Database):
         return [(title, msgspec.json.decode(files)) for title, files in rows]
 
     def of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
-        """The observations of these types, of any of these sessions."""
+        """The observations of these types, of any of these sessions; no types means any."""
         return self._in("session", sessions, types)
 
     def matching(self, match: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
@@ -369,6 +370,9 @@ def _where(filters: Filters) -> tuple[str, list[Any]]:
         if allowed:
             parts.append(f"{column} COLLATE NOCASE IN ({','.join('?' * len(allowed))})")
             values += allowed
+    if filters.without:
+        parts.append(f"session NOT IN ({','.join('?' * len(filters.without))})")
+        values += filters.without
     if filters.concepts:
         marks = ",".join("?" * len(filters.concepts))
         parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'concept' AND name IN ({marks}))")

@@ -11,6 +11,7 @@ from recollect.store.rows import (
     EVENT_FROM,
     SESSION,
     TURN,
+    EventPlace,
     EventRow,
     SessionRow,
     TurnRow,
@@ -23,6 +24,7 @@ from recollect.store.rows import (
 BY_LINES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs whose lines are lines; in others they count per session
 ANCHOR = "#"  # between the path of a log that holds several sessions and the native id of one
 NEVER = 1 << 62  # a time after every other
+LISTED = "event_count > 0 AND duplicate_of IS NULL"  # sessions with something in them, each once
 SOME = 500  # keys per question, below SQLite's limit of parameters
 
 
@@ -58,7 +60,7 @@ class Reader(Inventory):
         while rows := self._rows(
             f"""
             SELECT {SESSION} FROM session
-             WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND event_count > 0
+             WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND {LISTED}
                AND source = coalesce(:source, source)
              ORDER BY started_at DESC, key LIMIT {SOME}""",
             {"last": last, "tied": tied, "source": source},
@@ -66,6 +68,18 @@ class Reader(Inventory):
             found = [session_of(row) for row in rows]
             yield from found
             last, tied = found[-1].started_at, found[-1].key
+
+    def last_updated(self, other_than: str, limit: int) -> list[SessionRow]:
+        """The sessions that were written to last, of all sources but one."""
+        rows = self._rows(
+            f"""
+            SELECT {SESSION} FROM session
+             WHERE source != ? AND {LISTED}
+             ORDER BY updated_at DESC, id DESC
+             LIMIT ?""",
+            (other_than, limit),
+        )
+        return [session_of(row) for row in rows]
 
     def titles(self, keys: Iterable[int]) -> dict[int, str]:
         """What sessions are called, and which project they are of, as one text each."""
@@ -112,7 +126,7 @@ class Reader(Inventory):
 
     def sessions_between(self, since: int | None, until: int | None, projects: tuple[str, ...]) -> list[int]:
         """The keys of the sessions that began in a stretch of time, of some projects; none named means any."""
-        where, values = ["event_count > 0"], list[Any]()
+        where, values = [LISTED], list[Any]()
         for test, value in (("started_at >= ?", since), ("started_at < ?", until)):
             if value is not None:
                 where.append(test)
@@ -126,40 +140,52 @@ class Reader(Inventory):
         """Every session there is or was, the one that was written to last first."""
         return [session_of(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
 
+    def duplicates(self) -> set[int]:
+        """The keys of the logs that a live session has all turns of."""
+        return {key for (key,) in self._rows("SELECT key FROM session WHERE duplicate_of IS NOT NULL")}
+
     def neighbours(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
         """The sessions before and after this one, by when they began."""
         place = (session.started_at, session.id)
         before = self._one(
-            """
+            f"""
             SELECT id FROM session
-             WHERE (started_at, id) < (?, ?) AND event_count > 0
+             WHERE (started_at, id) < (?, ?) AND {LISTED}
              ORDER BY started_at DESC, id DESC LIMIT 1""",
             place,
         )
         after = self._one(
-            """
+            f"""
             SELECT id FROM session
-             WHERE (started_at, id) > (?, ?) AND event_count > 0
+             WHERE (started_at, id) > (?, ?) AND {LISTED}
              ORDER BY started_at, id LIMIT 1""",
             place,
         )
         return before and before[0], after and after[0]
 
     def parent(self, session: bytes) -> bytes | None:
-        row = self._one(
+        row = self._one("SELECT duplicate_of FROM session WHERE id = ? AND duplicate_of IS NOT NULL", (session,))
+        row = row or self._one(
             "SELECT parent FROM link JOIN session ON session.id = parent WHERE child = ? AND event_count > 0",
             (session,),
         )
         return row[0] if row else None
 
+    def is_spawned(self, session: bytes) -> bool:
+        """Whether a tool call of another session started this one."""
+        return self._one("SELECT 1 FROM link WHERE child = ? AND call IS NOT NULL", (session,)) is not None
+
     def children(self, session: bytes) -> list[bytes]:
+        """Its sub-agents; of a live session also the logs of the agents that ran it, which have sub-agents in turn."""
         rows = self._rows(
             """
-            SELECT session.id
-              FROM link JOIN session ON session.id = link.child
-             WHERE link.parent = ? AND session.event_count > 0
-             ORDER BY session.started_at, session.id""",
-            (session,),
+            SELECT id
+              FROM session
+             WHERE event_count > 0
+               AND (duplicate_of = :session
+                    OR (duplicate_of IS NULL AND id IN (SELECT child FROM link WHERE parent = :session)))
+             ORDER BY started_at, id""",
+            {"session": session},
         )
         return [row[0] for row in rows]
 
@@ -168,7 +194,7 @@ class Reader(Inventory):
     ) -> list[SessionRow]:
         """Sessions that overlap a stretch of time, in order of their last update, from a place on."""
         order, past = ("DESC", "<") if newest_first else ("ASC", ">")
-        where = ["updated_at >= :start", "started_at < :end", "event_count > 0"]
+        where = ["updated_at >= :start", "started_at < :end", LISTED]
         if mode is not None:
             where.append("mode = :mode")
         if after is not None:
@@ -187,9 +213,9 @@ class Reader(Inventory):
     def breadth(self, start: int, end: int, most: int) -> int:
         """How many sessions overlap a stretch of time, counted no further than `most`."""
         (count,) = self._one(
-            """
+            f"""
             SELECT count(*) FROM (SELECT 1 FROM session
-                                   WHERE updated_at >= ? AND started_at < ? AND event_count > 0
+                                   WHERE updated_at >= ? AND started_at < ? AND {LISTED}
                                    LIMIT ?)""",
             (start, end, most),
         )
@@ -237,6 +263,18 @@ class Reader(Inventory):
             f"SELECT {outline} FROM {EVENT_FROM} WHERE event.session = ? ORDER BY event.turn, event.seq", (session,)
         )
         return [event_of(row) for row in rows]
+
+    def event_places(self, session: int) -> list[EventPlace]:
+        """Where the events of a session stand, in order: cheaper than `outline`, for counting and paging."""
+        rows = self._rows(
+            """
+            SELECT event.key, event.id, event.turn, event.seq, event.kind, turn.terminal IS event.seq
+              FROM event JOIN turn ON turn.session = event.session AND turn.ordinal = event.turn
+             WHERE event.session = ?
+             ORDER BY event.turn, event.seq""",
+            (session,),
+        )
+        return [EventPlace(*row) for row in rows]
 
     def event_at(self, session: int, seq: int) -> EventRow | None:
         """The event at a place in its session. The turn that holds it is the first that ends there or later."""

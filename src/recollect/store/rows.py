@@ -56,6 +56,17 @@ class TurnRow(Struct, kw_only=True):
         return seq - (self.last - self.event_count)
 
 
+class EventPlace(Struct, frozen=True):
+    """Where an event stands, without what it says."""
+
+    key: int
+    id: bytes
+    turn: int
+    seq: int
+    kind: int
+    is_terminal: bool
+
+
 class EventRow(Struct, kw_only=True):
     key: int
     id: bytes

@@ -9,12 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
+from recollect.project import LONGEST_PATH
 from recollect.store._body import packed, unpacked
-from recollect.store._database import Database, fault
+from recollect.store._database import fault
+from recollect.store._duplicates import DuplicateTurns
+from recollect.store._rewritten import ASK, CELLS, RewrittenSessions
 from recollect.store._rows import FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store._shared import SharedLogs
 
 PUBLISHED = "live"  # the meta row that tells up to which change of the live sessions the archive is level
-ASK = 500  # ids per question, below SQLite's limit of parameters
 
 
 class Cursor(Struct, kw_only=True):
@@ -33,7 +36,7 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Writer(Database):
+class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
     """Opened by whoever holds the realm's lock."""
 
     def __init__(self, path: Path) -> None:
@@ -45,6 +48,7 @@ class Writer(Database):
         self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
         self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
         self._private: set[bytes] = {session for (session,) in self.db.execute("SELECT session FROM private")}
+        self.remember_shared()
         self._told: dict[bytes, dict[str, About]] = {}
         for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
             self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=About)
@@ -108,20 +112,19 @@ class Writer(Database):
 
     # ---- events
 
-    def known(self, ids: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Which of these events are here already, and in which session."""
-        found: dict[bytes, bytes] = {}
+    def known(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes, int]]:
+        """Which of these events are here already: in which session, and at which place of it."""
+        found: dict[bytes, tuple[bytes, int]] = {}
         for start in range(0, len(ids), ASK):
             part = ids[start : start + ASK]
-            found.update(
-                self.db.execute(
-                    f"""
-                    SELECT event.id, session.id
-                      FROM event JOIN session ON session.key = event.session
-                     WHERE event.id IN ({",".join("?" * len(part))})""",
-                    part,
-                )
+            rows = self.db.execute(
+                f"""
+                SELECT event.id, session.id, event.seq
+                  FROM event JOIN session ON session.key = event.session
+                 WHERE event.id IN ({",".join("?" * len(part))})""",
+                part,
             )
+            found.update({event: (session, seq) for event, session, seq in rows})
         return found
 
     def content(self, event: bytes) -> tuple[int, str]:
@@ -130,8 +133,9 @@ class Writer(Database):
         return kind, unpacked(body)
 
     def folders(self) -> list[Path]:
-        """Every folder that an agent has worked in."""
-        return [Path(cwd) for (cwd,) in self.db.execute("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%'")]
+        """Every folder that an agent has worked in. A log may also name what cannot be a folder."""
+        rows = self.db.execute("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (LONGEST_PATH,))
+        return [Path(cwd) for (cwd,) in rows]
 
     def put_session(self, session: Session) -> int:
         """Store what is known of a session now. A title never gives way to one of a lower rank."""
@@ -221,8 +225,8 @@ class Writer(Database):
     def stored(self, session: bytes) -> dict[bytes, EventCells]:
         """Every event of a session as it lies in the archive, by its id."""
         rows = self.db.execute(
-            """
-            SELECT id, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body
+            f"""
+            SELECT {CELLS}
               FROM event
              WHERE session = (SELECT key FROM session WHERE id = ?)""",
             (session,),
@@ -252,8 +256,8 @@ class Writer(Database):
         """Add events; the key of the first. Their keys follow one another in the order given."""
         rows = [self.row(session, event) for event in events]
         self.db.executemany(
-            """
-            INSERT INTO event (id, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body)
+            f"""
+            INSERT INTO event ({CELLS})
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             rows,
         )
@@ -261,11 +265,6 @@ class Writer(Database):
             if event.id in self._named:
                 self._name_session(event.id)
         return self.last_key() - len(rows) + 1
-
-    def last_key(self) -> int:
-        """The highest key ever given to an event."""
-        row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'").fetchone()
-        return row[0] if row else 0
 
     def remove_events(self, ids: Sequence[bytes]) -> None:
         self.db.executemany("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids])
@@ -292,6 +291,7 @@ class Writer(Database):
 
     def forget(self, session: bytes, path: str) -> None:
         """Keep nothing of a session, nor of what is said of it."""
+        self.db.execute("DELETE FROM earlier WHERE session = ?", (session,))
         self.db.execute("DELETE FROM about WHERE session = ?", (session,))
         self._told.pop(session, None)
         self.db.execute(
@@ -342,6 +342,19 @@ class Writer(Database):
         self._named.add(event)
         self._name_session(event)
 
+    def name_again(self, session: bytes) -> None:
+        """Give a session whose title was reset the titles that name its events."""
+        if self._named:
+            rows = self.db.execute(
+                """
+                SELECT event.id
+                  FROM named JOIN event ON event.id = named.event
+                 WHERE event.session = (SELECT key FROM session WHERE id = ?)""",
+                (session,),
+            )
+            for (event,) in rows.fetchall():
+                self._name_session(event)
+
     def _name_session(self, event: bytes) -> None:
         """Give the session of an event the title that was meant for it, unless it has a better one."""
         self.db.execute(
@@ -359,8 +372,9 @@ class Writer(Database):
             [(path_text(item.path), item.line, source, item.reason, item.excerpt) for item in problems],
         )
 
-    def drop_problems(self, path: str) -> None:
-        self.db.execute("DELETE FROM problem WHERE path = ?", (path,))
+    def drop_problems(self, path: str, after: int = -1) -> None:
+        """Forget what was wrong with a log, or with its lines after this one."""
+        self.db.execute("DELETE FROM problem WHERE path = ? AND line > ?", (path, after))
 
     def _word(self, text: str | None) -> int | None:
         if text is None:

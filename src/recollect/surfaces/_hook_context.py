@@ -5,6 +5,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+from recollect.display import DATA, MARK, one_line
 from recollect.project import project_of
 from recollect.surfaces._hook_json import parsed, quoted
 
@@ -35,13 +36,17 @@ AGENT_DAYS = 90  # more than any type: what an agent chose to write down, somebo
 Row = tuple[bytes, str, str, int, str, str]
 
 HEADING = "# What Recollect remembers of {project}"
-MORE = "Read more: `get_observations` with these ids, `search` for anything else; in a shell `recollect observations`."
+QUOTED = DATA.capitalize()
+MORE = "More: `get_observations` with these ids, or `search`; in a shell `recollect observations`."
 
 
-def context_for(realm: str, cwd: str, budget: int) -> str:
-    """The context for an agent that starts to work in a folder; nothing where nothing is known."""
+def context_for(realm: str, cwd: str, budget: int, asking: tuple[str, str] = ("", "")) -> str:
+    """The context for an agent that starts to work in a folder; nothing where nothing is known.
+
+    `asking`: the id and the log of its session, which may be resumed or compacted. It knows its own words.
+    """
     project = project_of(cwd)
-    return context(_store().newest(Path(realm), project, CANDIDATES), project, budget)
+    return context(_store().newest(Path(realm), project, CANDIDATES, asking), project, budget)
 
 
 def _store() -> ModuleType:
@@ -54,13 +59,13 @@ def _store() -> ModuleType:
 
 def context(rows: list[Row], project: str, budget: int) -> str:
     """The most useful observations as Markdown, in no more than `budget` tokens. The best come first and get their facts."""
-    heading = HEADING.format(project=_line(project, TITLE))
+    heading = f"{HEADING.format(project=_line(project, TITLE))}\n{QUOTED}"
     room = budget * TOKEN - len(heading) - len(MORE) - 2
     lines: list[str] = []
     facts: list[str] = []
     for identity, _, kind, at, title, listed in ranked(rows)[:SHOWN]:
         day = time.strftime("%Y-%m-%d", time.gmtime(at / 1000))
-        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {day}) {_line(title, TITLE)}"
+        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {day})\n  {MARK}{_line(title, TITLE)}"
         if len(line) + 1 > room:
             break
         room -= len(line) + 1
@@ -106,10 +111,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _line(text: str, length: int) -> str:
-    """A text on one line, without what would colour or end it."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * length])
-    line = " ".join(line.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    """A text on one line. Of a very long one, no more is looked at than can be shown."""
+    return one_line(text[: 4 * length], length)
 
 
 def in_form(form: str, context: str) -> str:

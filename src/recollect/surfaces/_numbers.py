@@ -28,6 +28,7 @@ BY_KIND = {
     ErrorKind.BAD_CURSOR: REFUSED,
     ErrorKind.OUT_OF_RANGE: REFUSED,
     ErrorKind.SETTINGS: REFUSED,
+    ErrorKind.STALE_CURSOR: Numbers(-32027, 410, 47),
     ErrorKind.AMBIGUOUS: Numbers(INVALID_PARAMS, 409, 2),
     ErrorKind.GENERATION: Numbers(INVALID_PARAMS, 409, 2),
     ErrorKind.NO_REALM: Numbers(INVALID_PARAMS, 404, 2),

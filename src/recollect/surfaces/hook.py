@@ -21,6 +21,7 @@ QUEUE = "hooks.queue"
 QUEUE_BYTES = 1_000_000  # then the queue starts over: it holds hints for `stop`, and the logs themselves are complete
 LINE_BYTES = 16_000  # four paths of the greatest length
 SILENCE_S = 2.0  # a host that sends nothing for so long forgot to close the pipe
+SHORTEST_ID = 8  # characters of a session's id that can be told from the rest of a path
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
 OPTIONS = {"budget": "1000", "format": "", "realm": "main"}
 FORMATS = ("", "text", "json")  # "": what the host understands, by what it sends
@@ -186,7 +187,9 @@ def session_start(said: dict[str, object], cwd: str, options: dict[str, str]) ->
     """Tell the agent what is remembered of this project."""
     from recollect.surfaces._hook_context import context_for, in_form  # its imports are not for the other events
 
-    context = context_for(realm_folder(options["realm"]), cwd, int(options["budget"]))
+    session = text_of(said, "session_id", "conversation_id")
+    asking = (session if len(session) >= SHORTEST_ID else "", text_of(said, "transcript_path"))
+    context = context_for(realm_folder(options["realm"]), cwd, int(options["budget"]), asking)
     if context:
         _say(in_form(options["format"] or form_of(said), context))
 

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from recollect import __version__
-from recollect.operations import Clock, Offer, Operation, Reply
+from recollect.display import escape_json, neutralise, one_line
+from recollect.operations import Clock, Offer, Operation, Reply, asker_of
 from recollect.operations.prompts import Prompt
 from recollect.realms import Realm
 
@@ -69,7 +70,9 @@ class McpServer:
         self.realm = realm
         self.offer = offer
         self.send = send
+        self.folder: str | None = None  # where the client's agent works, where that is known
         self.sampling: Sampling | None = None  # set where the client can be asked something as well
+        self.on_initialize: Callable[[], None] = lambda: None  # called before `initialize` is answered
         self._running: dict[str | int, Call] = {} if running is None else running
 
     def is_busy(self) -> bool:
@@ -179,6 +182,7 @@ class McpServer:
         return {**result, "resultType": "complete", "_meta": {SERVER_KEY: SERVER}} if stateless else result
 
     def _initialize(self, params: Message) -> Message:
+        self.on_initialize()
         wanted = params.get("protocolVersion")
         if self.sampling is not None:
             self.sampling.initialize(params)
@@ -200,7 +204,8 @@ class McpServer:
         def cancelled() -> bool:  # a server that ends still answers what is quick
             return call.cancelled.is_set() or (operation.is_long and call.clock.cancelled())
 
-        clock = msgspec.structs.replace(call.clock, cancelled=cancelled, tell=progress.tell)
+        asker = asker_of(meta, self.folder)
+        clock = replace(call.clock, cancelled=cancelled, tell=progress.tell, is_mcp=True, asker=asker)
         reply = operation.run(self.realm, params.get("arguments"), clock)
         progress.say(1, "done")
         return tool_result(reply)
@@ -212,7 +217,7 @@ class McpServer:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
         if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):
             raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
-        said = {"role": "user", "content": {"type": "text", "text": prompt.text(given)}}
+        said = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(given))}}
         return {"description": prompt.description, "messages": [said]}
 
 
@@ -243,14 +248,16 @@ def _short(event: Message) -> str:
     """An event in a few words."""
     match event:
         case {"type": "text_delta" | "reasoning_delta", "delta": str(text)} if text.strip():
-            return " ".join(text.split())[:SHORT]
+            return one_line(text)[:SHORT]
         case {"type": "tool_call", "name": str(name)}:
-            return name[:SHORT]
+            return one_line(name)[:SHORT]
     return str(event["type"]).replace("_", " ")
 
 
 def tool_result(reply: Reply) -> Message:
-    result: Message = {"content": [{"type": "text", "text": reply.text}], "isError": reply.is_error}
+    """What a client gets. The text is for a model, and may be shown in a terminal: it is neutral, the structure is exact."""
+    text = neutralise(reply.text) if reply.structured is None else escape_json(reply.text)
+    result: Message = {"content": [{"type": "text", "text": text}], "isError": reply.is_error}
     return result if reply.structured is None else {**result, "structuredContent": Raw(reply.structured)}
 
 
@@ -264,9 +271,9 @@ def tool_of(operation: Operation) -> Message:
         **shape,
         "annotations": {
             "readOnlyHint": not operation.writes,
-            "destructiveHint": False,
+            "destructiveHint": operation.runs_programs,
             **({"idempotentHint": True} if operation.writes and operation.repeatable else {}),
-            "openWorldHint": False,
+            "openWorldHint": operation.runs_programs,
         },
     }
 

@@ -1,6 +1,7 @@
 """MCP over standard input and output: one JSON message a line. A small loop of our own, because it starts at once."""
 
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from recollect.operations import Clock, Offer
@@ -8,6 +9,7 @@ from recollect.realms import Realm
 from recollect.surfaces._json import decoded
 from recollect.surfaces._lines import HEED_S, TOO_LONG, heard, is_read, lines
 from recollect.surfaces._outbox import Outbox, line_of, write_all
+from recollect.surfaces._warm_up import WarmUp
 from recollect.surfaces._work import Work
 from recollect.surfaces.mcp import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
 
@@ -16,7 +18,8 @@ GONE_S = 8.0  # seconds that their agents may take to end
 
 def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer all that the client asks until it closes its end. Nothing that it sends can end the loop."""
-    work, outbox = Work(), Outbox(lambda line: write_all(stdout.fileno(), line))
+    work, warm_up = Work(), WarmUp(realm)
+    outbox = Outbox(warm_up.after(lambda line: write_all(stdout.fileno(), line)))
 
     def send(message: Message) -> None:
         line = line_of(message)
@@ -29,6 +32,8 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
         return work.take(job, is_long=is_long)
 
     server = McpServer(realm, offer, send)
+    server.folder = _working_folder()
+    server.on_initialize = warm_up.want
     if realm.settings.extraction.by == "sampling":
         from recollect.surfaces.mcp_sampling import Sampling  # which hardly anybody asks for: the rest starts at once
 
@@ -54,6 +59,15 @@ def serve(realm: Realm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None
             server.cancel_all()
             work.rests(GONE_S)
         outbox.close()
+        warm_up.close()
+
+
+def _working_folder() -> str | None:
+    """Where the agent works: it starts its servers there. None where the folder is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
 
 
 def _message(line: bytes | None) -> Any:

@@ -76,6 +76,10 @@ class RpcConnection:
         self._under_way = 0  # requests that are not answered yet
         self._changed = threading.Condition()
 
+    def is_admitted(self) -> bool:
+        """Whether the caller has brought the token, or need not."""
+        return self._token is None
+
     def receive(self, line: bytes | None) -> None:
         """Take one line, or None for one that was too long. What takes time is done elsewhere."""
         self._outbox.wait_for_room()
@@ -83,10 +87,22 @@ class RpcConnection:
         if line is not None and not line.strip():
             return
         try:
-            request = _request(line)
-        except _Refused as refused:
+            self._take_up(_request(line), clock)
+        except NotARequest as refused:
             self._refuse(refused.id, refused.error)
-            return
+
+    def receive_strictly(self, line: bytes) -> None:
+        """The same, but raises `NotARequest` for a line that is not a JSON-RPC 2.0 object."""
+        self._outbox.wait_for_room()
+        clock = Clock.now()
+        try:
+            self._take_up(_request(line), clock)
+        except NotARequest as refused:
+            if not refused.is_message:
+                raise
+            self._refuse(refused.id, refused.error)
+
+    def _take_up(self, request: Request, clock: Clock) -> None:
         try:
             self._begin(request, clock)
         except RpcError as error:
@@ -189,33 +205,34 @@ class RpcConnection:
 # ---- from a line to a request
 
 
-class _Refused(Exception):
-    """A line that is no request; with the id that it had, where it had one."""
+class NotARequest(Exception):
+    """A line that cannot be answered as a request. It has the line's id, where the line has one."""
 
-    def __init__(self, code: int, message: str, identity: Id = None) -> None:
+    def __init__(self, code: int, message: str, identity: Id = None, *, is_message: bool = False) -> None:
         super().__init__(message)
         self.error = RpcError(code, message)
         self.id = identity
+        self.is_message = is_message  # the line is a JSON-RPC 2.0 object all the same
 
 
 def _request(line: bytes | None) -> Request:
     if line is None:
-        raise _Refused(INVALID_REQUEST, TOO_LONG)
+        raise NotARequest(INVALID_REQUEST, TOO_LONG)
     try:
         message = decoded(line)
     except (ValueError, RecursionError):
-        raise _Refused(PARSE_ERROR, "not JSON in UTF-8") from None
+        raise NotARequest(PARSE_ERROR, "not JSON in UTF-8") from None
     if isinstance(message, list):
-        raise _Refused(INVALID_REQUEST, "batches are not served: send one message a line")
+        raise NotARequest(INVALID_REQUEST, "batches are not served: send one message a line")
     if not isinstance(message, dict):
-        raise _Refused(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
-    identity, method = message.get("id"), message.get("method")
+        raise NotARequest(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
+    identity, method, is_message = message.get("id"), message.get("method"), message.get("jsonrpc") == "2.0"
     if "id" in message and (not isinstance(identity, str | int | float) or isinstance(identity, bool)):
-        raise _Refused(INVALID_REQUEST, "id must be a string or a number")
-    if message.get("jsonrpc") != "2.0":
-        raise _Refused(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
+        raise NotARequest(INVALID_REQUEST, "id must be a string or a number", is_message=is_message)
+    if not is_message:
+        raise NotARequest(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
     if not isinstance(method, str):
-        raise _Refused(INVALID_REQUEST, "method must be a string", identity)
+        raise NotARequest(INVALID_REQUEST, "method must be a string", identity, is_message=True)
     return Request(method, message.get("params"), identity, "id" not in message)
 
 

@@ -1,10 +1,10 @@
 """JSON-RPC over TCP, to programs on this machine: one message a line.
 
-Any page in a browser can send a request to a port of this machine. It does so by HTTP, whose first line is none of ours:
-such a connection is closed unanswered.
+Any page in a browser can send a request to a port of this machine, and what follows the request line is the page's own text.
+So the first line that is not a JSON-RPC object closes the connection, unanswered, and nothing behind it is run.
 """
 
-import re
+import logging
 import socket
 import threading
 import time
@@ -13,16 +13,19 @@ from contextlib import contextmanager, suppress
 
 from recollect.errors import BadSettings
 from recollect.realms import Realm
-from recollect.surfaces._lines import lines
+from recollect.surfaces._lines import LONGEST, BadLine, object_lines
 from recollect.surfaces._outbox import DRAIN_S, Outbox
 from recollect.surfaces._port import address_of, bound, is_loopback, token
 from recollect.surfaces._work import Work
-from recollect.surfaces.rpc import RpcConnection
+from recollect.surfaces.rpc import NotARequest, RpcConnection
 
 CHUNK = 1 << 16  # bytes that are read at once
 MOST_CONNECTIONS = 256  # each has two threads
 PAUSE_S = 0.1  # seconds before another is tried, where the system has no more room
-HTTP = re.compile(rb"[A-Z]+ \S+ HTTP/")
+GREETING_S = 10.0  # seconds for `initialize` to come in: a caller without the token must not hold a connection
+LONGEST_GREETING = 1 << 16  # bytes of it: nor our memory
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -118,16 +121,26 @@ class RpcListener:
 
     def _talk(self, connected: socket.socket, outbox: Outbox) -> None:
         connection = RpcConnection(self._realm, self._work, outbox, self._token)
-        for line in lines(lambda: _received(connected)):
-            if line is not None and HTTP.match(line):
-                return
-            connection.receive(line)
-        connection.settle(lambda: not outbox.is_gone())
+        greeted_by = time.monotonic() + GREETING_S
+
+        def read() -> bytes:
+            return _received(connected, None if connection.is_admitted() else greeted_by - time.monotonic())
+
+        try:
+            for line in object_lines(read, lambda: LONGEST if connection.is_admitted() else LONGEST_GREETING):
+                connection.receive_strictly(line)
+            connection.settle(lambda: not outbox.is_gone())
+        except (BadLine, NotARequest):
+            log.info("A connection was closed: it sent a line that is not JSON-RPC.")
         outbox.close()
 
 
-def _received(connected: socket.socket) -> bytes:
+def _received(connected: socket.socket, seconds: float | None) -> bytes:
+    """What comes next, within so many seconds; nothing at the end."""
+    if seconds is not None and seconds <= 0:
+        return b""
     try:
+        connected.settimeout(seconds)
         return connected.recv(CHUNK)
-    except OSError:  # it is gone, in the way that programs go when they crash
+    except OSError:  # it is gone, in the way that programs go when they crash, or too late
         return b""

@@ -13,8 +13,8 @@ from recollect.model import whole
 from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.realms import Realm
 from recollect.surfaces._numbers import numbers
-from recollect.surfaces.cli._draw import plain
-from recollect.surfaces.cli._realm import chosen_realm
+from recollect.surfaces.cli._draw import say
+from recollect.surfaces.cli._realm import chosen_realm, realm_to_read
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
@@ -31,9 +31,15 @@ def ask(
     """Ask a realm, or the one that some options mean, with what was given, and print the answer."""
     given = {name: whole(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
-    asked = realm if isinstance(realm, Realm) else chosen_realm(**realm)
+    asked = realm if isinstance(realm, Realm) else realm_for(operation, given, realm)
     reply = OPERATIONS[operation].run(asked, given, Clock.now())
     deliver(reply, as_json=as_json, show=show)
+
+
+def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) -> Realm:
+    """The realm that some options mean; what only reads does not create it."""
+    reads = not OPERATIONS[operation].writes or given.get("action") == "get"  # of a config
+    return realm_to_read(**options) if reads else chosen_realm(**options)
 
 
 def located(realm: Realm, session: str, *, as_json: bool) -> str:
@@ -57,10 +63,10 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None
     if as_json:
         click.echo(reply.text)
     elif error is not None:
-        click.echo(f"recollect: {plain(error['message'])}", err=True)
+        say(f"recollect: {error['message']}", err=True)
     else:
         for warning in answer.get("warnings") or ():
-            click.echo(f"! {warning}", err=True)
+            say(f"! {warning}", err=True)
         show(answer)
     if (number := numbers(reply)) is not None:
         sys.exit(number.exit)

@@ -4,13 +4,17 @@ import os
 import re
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.text import Text
 
+from recollect.display import neutralise
 from recollect.search import parse
 
 KIND_STYLES = {
@@ -24,19 +28,27 @@ KIND_STYLES = {
     "runtime": "dim",
     "unknown": "dim",
 }
-CONTROL = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+plain = neutralise  # text of a transcript, for a terminal
 PIPED_WIDTH = 200  # columns when nobody looks: wide enough that ids and snippets stay on their lines
 
 
-def console() -> Console:
-    """Standard output; plain and wide unless it is a terminal."""
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", PIPED_WIDTH))
-    return Console(width=width, highlight=False, soft_wrap=False, emoji=False)
+class SafeConsole(Console):
+    """A console that neutralises all text it prints, whoever drew it; its own styles stay."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
 
 
-def plain(text: str) -> str:
-    """Text of a transcript without what a terminal would obey: escape sequences and other control characters."""
-    return CONTROL.sub("", text)
+def console(*, stderr: bool = False) -> Console:
+    """Standard output (or standard error); plain and wide unless it is a terminal."""
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else int(os.environ.get("COLUMNS", PIPED_WIDTH))
+    return SafeConsole(width=width, highlight=False, soft_wrap=False, emoji=False, stderr=stderr)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line for a person, neutralised."""
+    click.echo(plain(text), err=err)
 
 
 def tilde(path: str) -> str:

@@ -11,6 +11,7 @@ from recollect.model import whole
 from recollect.realms import DEFAULT, Realm
 from recollect.realms.manifest import Backend, Manifest, Origin, pin
 from recollect.realms.names import check_instance, new_realm_name
+from recollect.realms.shelf import exists
 from recollect.settings import Settings, read_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,6 +35,18 @@ def realm_options(function: Function) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:
+    """The same for a command that only reads, which never creates a realm: one that does not exist is read as empty."""
+    known = settings()
+    name = DEFAULT if realm_name is None else realm_name
+    if isolated or exists(known, name):
+        return chosen_realm(realm_name, isolated, instance, realm_backend)
+    realm = Realm(known, name, instance, is_temporary=True)
+    if realm_name is not None:
+        click.echo(f"! There is no realm {name!r} yet. `recollect realm list` shows all realms.", err=True)
+    return realm
 
 
 def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:

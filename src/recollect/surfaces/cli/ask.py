@@ -8,8 +8,8 @@ import msgspec
 from recollect.operations import Clock
 from recollect.operations.ask import answer
 from recollect.operations.memory import notes
-from recollect.surfaces.cli._draw import plain
-from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._draw import say
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 
 
 @click.command("ask")
@@ -27,9 +27,12 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
 
     Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
     """
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
     given = answer(opened, " ".join(question), Clock.now(), os.environ, project, by_model=not extract)
     given.warnings += notes(opened)
     for warning in given.warnings:
-        click.echo(f"! {warning}", err=True)
-    click.echo(msgspec.json.encode(given).decode() if as_json else plain(given.answer))
+        say(f"! {warning}", err=True)
+    if as_json:
+        click.echo(msgspec.json.encode(given).decode())
+    else:
+        say(given.answer)

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from recollect.surfaces.cli._answers import ask
-from recollect.surfaces.cli._draw import plain
+from recollect.surfaces.cli._draw import say
 from recollect.surfaces.cli._realm import TEXT, json_option, realm_options
 
 
@@ -76,5 +76,5 @@ def _decoded(given: str) -> Any:
 
 
 def _draw(answer: dict[str, Any]) -> None:
-    click.echo(plain(msgspec.json.format(msgspec.json.encode(answer["config"])).decode()))
-    click.echo(f"generation {answer['generation']} of realm {answer['realm_id']}", err=True)
+    say(msgspec.json.format(msgspec.json.encode(answer["config"])).decode())
+    say(f"generation {answer['generation']} of realm {answer['realm_id']}", err=True)

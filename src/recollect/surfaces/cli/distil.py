@@ -38,6 +38,9 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         return
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
+    if not opened.folder.exists():
+        click.echo(f"The state folder {opened.folder} was deleted meanwhile.", err=True)
+        return
     if not done:
         click.echo("Another process is distilling this realm already.")
         return

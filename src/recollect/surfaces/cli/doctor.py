@@ -3,21 +3,23 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from rich.markup import escape
 
 from recollect.errors import Busy, StoreFault
 from recollect.ingest import Intake
 from recollect.realms import Condition, Realm
 from recollect.sources import all_sources
-from recollect.store import archive_of
+from recollect.store import NewerSchema, OutOfDate, archive_of
 from recollect.store.lock import exclusive
 from recollect.store.salvage import salvage
 from recollect.surfaces.cli._draw import console
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options, realm_to_read
 
 NO_EVENTS = ("noise", "lines", "problem", "about", "undated")  # what lines are that are no events
 PATIENCE_S = 30  # seconds to wait for another writer to finish
@@ -39,7 +41,7 @@ def command(repair: bool, as_json: bool, **realm: object) -> None:
     recollect doctor
     recollect doctor --repair
     """
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = chosen_realm(**realm) if repair else realm_to_read(**realm)  # type: ignore[arg-type]
     mended = _repair(opened) if repair else []
     found = {**examine(opened), "repaired": mended}
     if as_json:
@@ -64,7 +66,7 @@ def examine(realm: Realm) -> dict[str, Any]:
             "lines": {},
             "hints": [str(fault)],
         }
-    hints = [HINTS[condition]] if condition in HINTS else []
+    hints = [*([HINTS[condition]] if condition in HINTS else []), *realm.reading_warnings()]
     if damage:
         hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` makes it anew from logs and remains.")
     return {
@@ -88,6 +90,10 @@ def _repair(realm: Realm) -> list[str]:
     try:
         with realm.reading() as reader:
             damage = reader.is_sound()
+    except NewerSchema:
+        raise
+    except OutOfDate:  # there is none yet, or opening it for writing brings it up to date
+        damage = None
     except StoreFault as fault:
         damage = str(fault)
     if damage:
@@ -110,8 +116,9 @@ def _set_aside(realm: Realm) -> Path:
     aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
     with exclusive(realm.folder):
         path.rename(aside)
-        for leftover in ("-wal", "-shm"):
-            path.with_name(path.name + leftover).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # what was committed last may only be there
+            path.with_name(f"{path.name}-wal").rename(f"{aside}-wal")
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     return aside
 
 
@@ -143,7 +150,7 @@ def _draw(found: dict[str, Any]) -> None:
         out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {odd}")
     for problem in found["problems"]:
         out.print()
-        out.print(f"[yellow]{problem['count']:,} × {problem['source']}: {problem['reason']}[/]")
+        out.print(f"[yellow]{problem['count']:,} × {problem['source']}: {escape(problem['reason'])}[/]")
         out.print(f"  for example {problem['path']}:{problem['line']}", markup=False, soft_wrap=True)
         if problem["excerpt"]:
             out.print(f"  {problem['excerpt']}", markup=False)

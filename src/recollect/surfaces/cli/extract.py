@@ -16,6 +16,7 @@ from recollect.realms import Realm
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
+from recollect.surfaces.cli._draw import say
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 NAMED = 10  # turns that are named one by one
@@ -50,7 +51,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
         _extract(opened, limits, report, quiet=as_json)
     except Unanswered as error:
         if report.turns and not as_json:
-            click.echo(_report_in_words(report), err=True)
+            say(_report_in_words(report), err=True)
         error.details["report"] = _for_programs(report)
         raise
     _deliver(report, as_json, _report_in_words)
@@ -91,7 +92,7 @@ def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
     if as_json:
         click.echo(msgspec.json.encode(_for_programs(found)).decode())
     else:
-        click.echo(in_words(found))
+        say(in_words(found))
 
 
 def _for_programs(found: Plan | Report) -> dict[str, Any]:

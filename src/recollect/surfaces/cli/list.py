@@ -9,7 +9,7 @@ from recollect.operations import Clock
 from recollect.operations.history import list_sessions
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_list
-from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli._times import iso, milliseconds_of
 
 AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day covers them
@@ -47,5 +47,5 @@ def command(
     arguments = {"start_datetime": iso(start), "end_datetime": iso(end)}
     given = {"limit": limit, "mode": mode, "sort": sort, "cursor": cursor}
     arguments |= {name: value for name, value in given.items() if value is not None}  # type: ignore[misc]
-    reply = list_sessions(chosen_realm(**realm), arguments, Clock.now())  # type: ignore[arg-type]
+    reply = list_sessions(realm_to_read(**realm), arguments, Clock.now())  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_list)

@@ -9,8 +9,8 @@ import msgspec
 from recollect.operations._memory_views import day, observation_ref, observations
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
 from recollect.store.memory import Filters, ObservationRow
-from recollect.surfaces.cli._draw import console, plain
-from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._draw import console, plain, say
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli._times import milliseconds_of
 
 
@@ -44,24 +44,27 @@ def command(
     recollect observations "why do we retry uploads"
     recollect observations obs-4f0c…
     """
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
     filters = search_filters(
         types, projects, concepts, files, milliseconds_of(since, "--since"), milliseconds_of(until, "--until")
     )
     if words and all(word.startswith("obs-") for word in words):
         named = observations_of(opened, list(words))
-        click.echo(_encoded([(row, None) for row in named]) if as_json else plain(observations(named)))
+        if as_json:
+            click.echo(_encoded([(row, None) for row in named]))
+        else:
+            say(observations(named))
         return
     rows: list[tuple[ObservationRow, float | None]]
     if words:
         found = recalled(opened, " ".join(words), filters, opened.settings.search.mode, limit)
-        rows = [(one.observation, round(one.score, 4)) for one in found]
+        rows = [(one.observation, one.score) for one in found]
     else:
         with opened.reading() as reader, opened.remembering() as memory:
             newest = memory.newest(filters, limit)
             rows = [(row, None) for row in newest if reader.session(row.session) is not None]
     for note in notes(opened) if words else ():
-        click.echo(f"! {note}", err=True)
+        say(f"! {note}", err=True)
     if as_json:
         click.echo(_encoded(rows))
     else:

@@ -6,7 +6,7 @@ from recollect.operations import Clock
 from recollect.operations.history import open_id
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_open
-from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 
 
 @click.command("open")
@@ -21,5 +21,5 @@ def command(identity: str, as_json: bool, **realm: object) -> None:
     recollect open turn:9ab2…-3     what happened around it
     recollect open session:9ab2…    the course of it all
     """
-    reply = open_id(chosen_realm(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
+    reply = open_id(realm_to_read(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_open)

@@ -7,8 +7,8 @@ import click
 from recollect.realms import Realm
 from recollect.realms.manifest import Backend, Origin
 from recollect.surfaces.cli._answers import ask
-from recollect.surfaces.cli._draw import ago, console, plain, size
-from recollect.surfaces.cli._realm import chosen_realm, json_option, pinned, realm_options, settings
+from recollect.surfaces.cli._draw import ago, console, say, size
+from recollect.surfaces.cli._realm import json_option, pinned, realm_options, realm_to_read, settings
 
 
 @click.group("realm")
@@ -31,7 +31,7 @@ def current(as_json: bool, **realm: Any) -> None:
     \b
     recollect realm current --json
     """
-    chosen = chosen_realm(**realm)
+    chosen = realm_to_read(**realm)
     ask("realm_get", {"realm_id": chosen.name}, _draw_one, as_json=as_json, realm=chosen)
 
 
@@ -111,7 +111,7 @@ def _draw_all(answer: dict[str, Any]) -> None:
         out.print(f"[bold]{row['realm_id']}[/]  [dim]{_told(row)}[/]")
     failed = answer.get("failed", ())
     for row in failed:
-        click.echo(f"! Realm {row['realm_id']} cannot be listed: {plain(row['message'])}", err=True)
+        say(f"! Realm {row['realm_id']} cannot be listed: {row['message']}", err=True)
     if not answer["realms"] and not failed:
         out.print("No realm yet; `recollect sync` makes the first one.")
 

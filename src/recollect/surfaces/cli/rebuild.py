@@ -29,8 +29,7 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
         intake.indexer.commit(force=True)
         report = None
         if logs:
-            intake.archive.drop_cursors()
-            report = intake.sync()
+            report = intake.read_again()
         events = intake.archive.last_key()
     if not quiet:
         click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")

@@ -7,7 +7,7 @@ from recollect.operations import Clock
 from recollect.operations.history import Narrow, search_sessions
 from recollect.surfaces.cli._answers import deliver
 from recollect.surfaces.cli._draw import draw_search
-from recollect.surfaces.cli._realm import TEXT, chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli._times import milliseconds_of
 
 
@@ -57,7 +57,7 @@ def command(
     arguments |= {"event_types": list(event_types)} if event_types else {}
     arguments |= {"within_id": within_id} if within_id is not None else {}
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
     opened.heal_now()
     reply = search_sessions(opened, arguments, Clock.now(), narrow, why=why)
     deliver(reply, as_json=as_json, show=draw_search)

@@ -10,7 +10,7 @@ import msgspec
 from recollect.model import Problem
 from recollect.sources import Source, all_sources
 from recollect.surfaces.cli._draw import ago, console, tilde
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
 
@@ -25,7 +25,7 @@ def command(as_json: bool, **realm: object) -> None:
     recollect sources
     recollect sources --json | jq '.[] | select(.installed)'
     """
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
     with opened.reading() as reader:
         counts = reader.counts()
     rows = [_row(source, counts.get(source.name, {})) for source in all_sources()]

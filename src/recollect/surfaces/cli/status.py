@@ -10,7 +10,7 @@ from recollect.realms import Realm
 from recollect.settings import FILE
 from recollect.store.lock import is_held
 from recollect.surfaces.cli._draw import ago, console, size
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 
 @click.command("status")
@@ -23,7 +23,7 @@ def command(as_json: bool, **realm: object) -> None:
     recollect status
     recollect status --json
     """
-    found = describe(chosen_realm(**realm))  # type: ignore[arg-type]
+    found = describe(realm_to_read(**realm))  # type: ignore[arg-type]
     if as_json:
         click.echo(msgspec.json.encode(found).decode())
     else:
@@ -48,7 +48,7 @@ def describe(realm: Realm) -> dict[str, Any]:
     }
     return {
         "realm": realm.name,
-        "folder": str(realm.folder),
+        "folder": str(realm.home),
         "settings": str(realm.settings.home / FILE),
         "writer": "running" if is_held(realm.folder) else "none",
         "sessions": sum(source["sessions"] for source in sources.values()),

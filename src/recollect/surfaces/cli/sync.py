@@ -17,7 +17,7 @@ from recollect.ingest import Report, sync
 from recollect.realms import Realm
 from recollect.sources import all_sources
 from recollect.store import archive_of
-from recollect.surfaces.cli._draw import size
+from recollect.surfaces.cli._draw import say, size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 NAMED = 10  # files that are named one by one
@@ -46,9 +46,9 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
         with _Bar() as bar:
             report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen, bar.update)
     for trouble in report.unreadable:
-        click.echo(f"! {trouble}", err=True)
+        say(f"! {trouble}", err=True)
     for path in report.unrecognised[:NAMED]:
-        click.echo(f"! {path}: not a log of any agent we know", err=True)
+        say(f"! {path}: not a log of any agent we know", err=True)
     if len(report.unrecognised) > NAMED:
         click.echo(f"! and {len(report.unrecognised) - NAMED:,} more such files; --json names them all", err=True)
     if as_json:
@@ -71,7 +71,7 @@ def remember(realm: Realm, seconds: float) -> None:
     try:
         done = distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end)
     except StoreFault as fault:  # all was read, and can be found by words; the next sync tries again
-        click.echo(f"! {fault}", err=True)
+        say(f"! {fault}", err=True)
         return
     if not done:
         nowhere = subprocess.DEVNULL
@@ -84,7 +84,7 @@ def _show_recognised(recognised: dict[str, str]) -> None:
     titles = {source.name: source.title for source in all_sources()}
     if len(recognised) <= NAMED:
         for path, source in recognised.items():
-            click.echo(f"{path}: {titles[source]}")
+            say(f"{path}: {titles[source]}")
         return
     for source, files in Counter(recognised.values()).most_common():
         click.echo(f"{titles[source]}: {files:,} files")

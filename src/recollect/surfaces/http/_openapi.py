@@ -22,7 +22,6 @@ FAILURES = {
     "404": "There is no such thing in this realm.",
     "408": "The request took too long to come.",
     "409": "Somebody else is at it: a turn is running, or the config was written in between.",
-    "410": "What the cursor pointed at is no longer so.",
     "413": "The body is too large.",
     "499": "The turn was interrupted.",
     "500": "The agent failed, or this server did.",
@@ -184,8 +183,12 @@ def _headers(door: Door, schema: Part) -> list[Part]:
 def _responses(content: Part, family: str) -> Part:
     """A success, and every way to fail: in the family's own words, or in this server's."""
     error = {"$ref": "#/components/schemas/Error"} if family == "sessions" else {"type": "object"}
-    failures = {status: {"description": said, "content": {JSON: {"schema": error}}} for status, said in FAILURES.items()}
+    failures = {status: _failure(said, error) for status, said in FAILURES.items()}
     return {"200": {"description": "The answer.", "content": content}, **failures}
+
+
+def _failure(description: str, error: Part) -> Part:
+    return {"description": description, "content": {JSON: {"schema": error}}}
 
 
 def _tool(operation: Operation) -> Part:
@@ -211,7 +214,10 @@ def _events() -> Part:
             {"name": "session_id", "in": "path", "required": True, "schema": TEXT},
             {"name": "Last-Event-ID", "in": "header", "schema": TEXT},
         ],
-        "responses": _responses({SSE: {"schema": TEXT}}, "sessions"),
+        "responses": {
+            **_responses({SSE: {"schema": TEXT}}, "sessions"),
+            "410": _failure("Last-Event-ID is not an event of this session.", {"$ref": "#/components/schemas/Error"}),
+        },
     }
 
 

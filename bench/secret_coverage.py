@@ -1,0 +1,170 @@
+"""Every kind of secret, planted in every context: how many are taken out everywhere, and what is taken out of ordinary text.
+
+python bench/secret_coverage.py                              # kinds, the peers' too where they are installed
+python bench/secret_coverage.py --ordinary DIR [DIR …]       # what is taken out of ordinary code and documents, and how fast
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from secret_kinds import KINDS, Kind, made_up
+
+from recollect.redact import MARK, redact, suspects
+
+# A context is given a name and a value. Names are spelled as people spell them there.
+CONTEXTS = {
+    "env": "PORT=80\n{name}={value}\nDEBUG=1",
+    "json": '{{"port": 80, "{lower}": "{value}", "debug": true}}',
+    "escaped": '{{\\"port\\": 80, \\"{lower}\\": \\"{value}\\"}}',
+    "twice escaped": '{{\\\\\\"{lower}\\\\\\": \\\\\\"{value}\\\\\\"}}',
+    "export": "export {name}='{value}' && make",
+    "option": "tool --{option}={value} --verbose",
+    "yaml": "service:\n  {lower}: {value}\n  port: 80",
+    "xml": "<config><{lower}>{value}</{lower}></config>",
+    "python": '{lower}: str = "{value}"',
+    "go": '{camel} := "{value}"',
+    "ruby": '{{"{lower}" => "{value}"}}',
+    "log": "2026-01-02T03:04:05Z INFO using {lower}={value} for all",
+}
+
+
+def planted(kind: Kind, context: str, rng: random.Random) -> tuple[str, str]:
+    """A text with a secret in it, and the secret."""
+    value = made_up(kind.shape, rng)
+    lower = kind.name.lower() if kind.name.isupper() else kind.name
+    words = re.split(r"[_-]+", lower)
+    camel = words[0] + "".join(word.title() for word in words[1:])
+    option = lower.replace("_", "-").strip("-")
+    return CONTEXTS[context].format(name=kind.name, lower=lower, camel=camel, option=option, value=value), value
+
+
+def is_taken_out(text: str, value: str) -> bool:
+    """Whether nothing telling of a secret is left, apart from the parts that all secrets of its kind share."""
+    left = redact(text)
+    if value not in text or left == text:
+        return False
+    if "://" in value:
+        value = value.split("@")[0].split("://")[1] if "@" in value and "hook" not in value else value[30:]
+    return value not in left and value[-12:] not in left and value[: max(12, len(value) // 2)] not in left
+
+
+def missed(seed: int = 12) -> dict[str, list[str]]:
+    """The kinds that are not taken out everywhere, and where not."""
+    rng = random.Random(seed)
+    found: dict[str, list[str]] = {}
+    for name, kind in KINDS.items():
+        where = [context for context in CONTEXTS if not is_taken_out(*planted(kind, context, rng))]
+        if where:
+            found[name] = where
+    return found
+
+
+def report(seed: int) -> None:
+    misses = missed(seed)
+    for who, letter in (("gitleaks' rules know", "g"), ("detect-secrets knows", "d"), ("only we know", "")):
+        kinds = [name for name, kind in KINDS.items() if (letter in kind.known if letter else not kind.known)]
+        print(f"kinds that {who}: {sum(name not in misses for name in kinds)} of {len(kinds)} taken out everywhere")
+    known = [name for name, kind in KINDS.items() if kind.known]
+    print(f"kinds that either of them knows: {sum(name not in misses for name in known)} of {len(known)}")
+    print(f"all kinds: {len(KINDS) - len(misses)} of {len(KINDS)}, in {len(CONTEXTS)} contexts each")
+    for name, where in misses.items():
+        print(f"  missed: {name}: {', '.join(where)}")
+    report_peer(seed)
+
+
+def report_peer(seed: int, program: str = "detect-secrets") -> None:
+    """The same texts, a file each, by detect-secrets. gitleaks is a program of its own and is not run here."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, kind in enumerate(KINDS.values()):
+            for place, context in enumerate(CONTEXTS):
+                Path(folder, f"{number}-{place}.txt").write_text(planted(kind, context, rng)[0])
+        try:
+            scanned = subprocess.run(
+                [program, "scan", "--all-files", "--no-verify", folder], capture_output=True, check=True
+            )
+        except FileNotFoundError:
+            print("detect-secrets is not installed: not compared (pip install detect-secrets)")
+            return
+    files = Counter(int(Path(name).stem.split("-")[0]) for name in json.loads(scanned.stdout)["results"])
+    print(f"detect-secrets finds {sum(count == len(CONTEXTS) for count in files.values())} of {len(KINDS)} kinds everywhere")
+
+
+# ---- ordinary text
+
+SUFFIXES = set(
+    ".py .pyi .js .mjs .cjs .ts .json .md .rst .txt .html .css .toml .yaml .yml .xml .c .h .sh .cfg .ini .go .rs".split()
+)
+
+
+def ordinary(folders: list[Path], most: int) -> Iterator[tuple[Path, str]]:
+    """Text files of code and documents, up to `most` characters in all."""
+    for path in sorted(
+        path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file()
+    ):
+        try:
+            text = path.read_text("utf-8")
+        except (UnicodeDecodeError, OSError):
+            continue
+        yield path, text
+        most -= len(text)
+        if most < 0:
+            return
+
+
+def report_ordinary(folders: list[Path], most: int, show: int, seed: int) -> None:
+    counts: Counter[str] = Counter()
+    shown: list[str] = []
+    size, took = 0, 0.0
+    for path, text in ordinary(folders, most):
+        size += len(text)
+        began = time.perf_counter()
+        suspicious = suspects([text])
+        took += time.perf_counter() - began
+        if not suspicious:
+            continue
+        redacted = redact(text, counts)
+        for mark in MARK.finditer(redacted):
+            if mark[0] not in text:
+                shown.append(f"{path.name}: {_around(text, redacted, mark)}")
+    print(f"{size / 1e6:,.1f} MB, {sum(counts.values())} taken out, {took / size * 1e9:.1f} ns a character")
+    print(", ".join(f"{rule} {count}" for rule, count in counts.most_common()))
+    for line in random.Random(seed).sample(shown, min(show, len(shown))):
+        print("  " + line)
+
+
+def _around(text: str, redacted: str, mark: re.Match[str]) -> str:
+    """A mark with what it stands for, found again by what follows it."""
+    before = redacted[max(0, mark.start() - 30) : mark.start()].split("]")[-1]
+    place = text.find(before)
+    after = redacted[mark.end() : mark.end() + 12].split("[")[0]
+    end = text.find(after, place + len(before) + 1) if after else len(text)
+    return f"{mark[1]} {text[place : min(end + 8, place + 160)]!r}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ordinary", nargs="+", type=Path, help="folders of ordinary code and documents")
+    parser.add_argument("--most", type=int, default=300_000_000, help="characters of ordinary text to read")
+    parser.add_argument("--show", type=int, default=20, help="how many of the secrets in ordinary text to show")
+    parser.add_argument("--seed", type=int, default=12)
+    given = parser.parse_args()
+    if given.ordinary:
+        report_ordinary(given.ordinary, given.most, given.show, given.seed)
+    else:
+        report(given.seed)
+
+
+if __name__ == "__main__":
+    main()

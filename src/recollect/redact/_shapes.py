@@ -1,0 +1,41 @@
+"""What a secret looks like, written as its shape: `ghp_<w36+>` is `ghp_` and at least 36 letters or digits.
+
+A shape is easier to read, and to check against a service's documentation, than the expression made of it.
+"""
+
+import re
+
+ALPHABETS = {
+    "a": "A-Za-z",
+    "b": "A-Za-z0-9_-",
+    "d": "0-9",
+    "e": "A-Za-z0-9%+/=_-",
+    "f": "A-Za-z0-9+/",
+    "h": "A-Fa-f0-9",
+    "l": "a-z0-9",
+    "p": "A-Za-z0-9_.=-",
+    "u": "A-Z0-9",
+    "w": "A-Za-z0-9",
+    "x": "a-f0-9",
+}
+UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
+PART = re.compile(r"<([a-z])(\d+)(?:-(\d+)|(\+))?>")
+# of a word; also behind an escaped newline, a percent sign's two digits, an escaped character or a terminal's color
+START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\[[0-9]m)|(?<=\[[0-9]{2}m))"
+END = r"(?![A-Za-z0-9])"
+
+
+def pattern_of(shape: str) -> str:
+    """The regular expression of a shape. A part of a fixed length is not followed by more of the same word."""
+    parts, place = [], 0
+    for part in PART.finditer(shape):
+        parts += [re.escape(shape[place : part.start()]), _part(part)]
+        place = part.end()
+    parts.append(re.escape(shape[place:]))
+    return "".join(parts) + ("" if shape.endswith("+>") else END)
+
+
+def _part(part: re.Match[str]) -> str:
+    alphabet, least, most, more = part.groups()
+    length = f"{least}," if more else f"{least},{most}" if most else least
+    return f"[{ALPHABETS[alphabet]}]{{{length}}}"

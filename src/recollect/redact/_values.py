@@ -1,0 +1,96 @@
+"""Whether a value is a secret, or only stands where one could: a placeholder, a reference, an identifier, words."""
+
+import re
+
+# The 200 pairs of letters that make up nine tenths of the words in code and English.
+PAIRS = frozenset(
+    """ab ac ad ag ai al am an ap ar as at au ay ba be bi bl bo bs bu ca ce ch ci ck cl co cr ct cu da de di do dr ds du ea
+    ec ed ee ef eg el em en ep er es et ev ew ex fa fe ff fi fl fo fr fu ge gi gr gs ha he hi ho ia ib ic id ie if ig il im
+    in io ip ir is it iv iz ke la ld le li ll lo ls lt lu ly ma mb me mi mo mp na nc nd ne nf ng ni no ns nt nu ob oc od og
+    ol om on oo op or os ot ou ov ow pa pe pi pl po pp pr ps pt py qu ra rc rd re rg ri rm rn ro rr rs rt ru ry sa sc se sh
+    si sl so sp ss st su sy ta tc te th ti tl to tp tr ts tt tu ty ua ub ue ui ul um un up ur us ut va ve vi wa we wi xt yp
+    ze""".split()
+)
+WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])")  # of an identifier, in camel case or any other
+# words of letters alone with signs between them, or a name that ends in what it is a name of
+IDENTIFIER = re.compile(
+    r"\A[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z|\A[a-z]+(?:[_.-][a-z]+)+\Z|\A[A-Z]+(?:[_.-][A-Z]+)+\Z|(?i:key|token|secret|password|passwd|auth|credentials?)s?\Z"
+)
+WORDY = 0.65  # of the pairs of a word are usual ones; random letters reach that once in a hundred words
+MOSTLY = 0.6  # of a value are words: then it is a name. 9 in 10 identifiers, 1 in 1,000 random strings of 16 characters
+NUMBERS = 4  # as many groups of digits no identifier has
+
+REFERENCE = re.compile(
+    r"""[$<{\[(*#&|%@]                            # $TOKEN, <token>, {token}, *****, %s, @param@
+      | .*(?:\$\{|\{\{|\}\}|<[^>]*>|%\(|\#\{)     # a template
+      | (?:process\.env|os\.environ|env\.|ENV\[|secrets\.|vars\.|var\.|self\.|this\.|config\.|settings\.|args\.|options\.)
+      | https?://|(?:[~.]{1,2}|[A-Za-z]:)?[/\\][\w.-]+[/\\]""",
+    re.VERBOSE,
+)
+PLACEHOLDER = re.compile(
+    r"""x{4,}|\*{3,}|\.{3}|…|-{4,}|_{4,}|\?{3,}|your|placeholder|change.?(?:me|this|it)|replace|redacted|dummy|insert|fake
+      | not.?(?:set|real|a.?secret)|to.?be.?|foobar|lorem|sample|example(?!key)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+BLANK = re.compile(r"x{6,}|\*{3,}|\.{3}|…|your[-_ ]|[-_]here\b|([^A])\1{11}", re.IGNORECASE)
+# Words that stand where a password would, in documentation, translations and schemas
+TELLING = re.compile(
+    r"""pass|pwd|secret|token|key|cred|auth|user|login|admin|root|test|mock|stub|string|enter|change|default|required|invalid|
+        hidden|text|input|type|label|field|value|name|none|null|true|false|undefined|empty|optional|demo|prod|staging|local|
+        param|config|option|enabled|disabled|object|number|boolean|bytes|encrypt|decrypt|hash|salt|random|generat|valid""",
+    re.VERBOSE | re.IGNORECASE,
+)
+LETTERS = 12  # of a password without a digit
+NUMBER = re.compile(r"[\d.:/-]+")  # a count, a version, a date
+VARIETY = 6  # different characters; a row of the same few is a placeholder
+
+
+def is_blank(value: str) -> bool:
+    """Whether a token of the right shape is only shown for its shape: `ghp_xxxxxxxx`."""
+    return len(set(value)) < VARIETY - 1 or BLANK.search(value) is not None
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value tells where the secret is: a variable, a template, a path, an address."""
+    return REFERENCE.match(value) is not None
+
+
+def is_wordy(value: str) -> bool:
+    """Whether a value is mostly words: an identifier, a sentence, a path."""
+    if IDENTIFIER.search(value):
+        return True
+    if len(re.findall(r"\d+", value)) >= NUMBERS:
+        return False
+    words = sum(len(word) for word in WORD.findall(value) if _is_word(word.lower()))
+    return words >= MOSTLY * sum(map(str.isalnum, value))
+
+
+def _is_word(word: str) -> bool:
+    usual = sum(word[place : place + 2] in PAIRS for place in range(len(word) - 1))
+    return usual >= WORDY * (len(word) - 1)
+
+
+def is_key(value: str, least: int) -> bool:
+    """Whether a value looks as random as a key."""
+    if len(value) < least or len(set(value)) < VARIETY or NUMBER.fullmatch(value):
+        return False
+    return not (is_reference(value) or PLACEHOLDER.search(value) or is_wordy(value))
+
+
+def is_password(value: str, *, literal: bool) -> bool:
+    """Whether a value may be somebody's password; `literal` where it is surely a text and not a variable's name."""
+    if len(value) < 6 or len(set(value)) < 4 or is_reference(value) or PLACEHOLDER.search(value):
+        return False
+    mixed = any(map(str.isdigit, value)) and not value.isdigit()
+    if (
+        not NUMBER.fullmatch(value)
+        and not is_wordy(value)
+        and (literal or " " not in value)
+        and (mixed or len(value) >= LETTERS)
+    ):
+        return literal or len(value) >= 8
+    if not literal or TELLING.search(value) or (NUMBER.fullmatch(value) and not value.isdigit()):
+        return False
+    if mixed or not value.isalnum():
+        return " " not in value
+    return value.isdigit() or (len(value) >= LETTERS and value in (value.lower(), value.upper())) or not is_wordy(value)

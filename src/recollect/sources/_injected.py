@@ -1,0 +1,117 @@
+"""Blocks that an agent wraps around a person's prompt: the context of a hook, a reminder.
+
+A block is everything from an opening tag to its closing tag. Only blocks at the head or at the tail of a text are injected,
+and at the tail a hook's block must begin a line. A tag in the middle of a text is a quotation, and stays where it is.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from recollect.model import Entry, Kind, Opens, Record
+
+TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z_-]{3,39})(?:\s[^<>]{0,400})?>")
+REMINDERS = ("system-reminder", "system_reminder")
+SEPARATOR = re.compile(r"[-_]")
+
+IsTag = Callable[[str], bool]
+
+
+def is_hook_tag(name: str) -> bool:
+    """Whether a hook or a reminder is wrapped in this tag: `hook_context`, `session-start-hook`, `system-reminder`."""
+    return name in REMINDERS or ("hook" in (words := SEPARATOR.split(name.lower())) and len(words) > 1)
+
+
+def split_context(text: str, is_tag: IsTag = is_hook_tag) -> tuple[str, list[str]]:
+    """The text without the blocks at its head and its tail, and those blocks in order."""
+    if "</" not in text:
+        return text, []
+    tags = _Tags(text, is_tag)
+    start, end = _skip_space(text, 0), _before_space(text, len(text))
+    head: list[str] = []
+    tail: list[str] = []
+    while start < end and (after := tags.end_of(start)):
+        head.append(text[start:after])
+        start = _skip_space(text, after)
+    while start < end and (before := tags.start_of(end)) is not None and before >= start and _is_apart(text, before):
+        tail.append(text[before:end])
+        end = _before_space(text, before)
+    if not head and not tail:
+        return text, []
+    return text[start:end], head + tail[::-1]
+
+
+class _Tags:
+    """Where the blocks of a text begin and end. One pass over the text, whatever is in it."""
+
+    def __init__(self, text: str, is_tag: IsTag) -> None:
+        self._names: dict[int, str] = {}
+        self._closings: dict[str, list[int]] = {}
+        self._end: dict[int, int] = {}
+        self._start: dict[int, int] = {}
+        opened: dict[str, list[int]] = {}
+        for tag in TAG.finditer(text):
+            name = tag[2]
+            if not is_tag(name):
+                continue
+            if not tag[1]:
+                self._names[tag.start()] = name
+                opened.setdefault(name, []).append(tag.start())
+                continue
+            self._closings.setdefault(name, []).append(tag.end())
+            if opened.get(name):
+                start = opened[name].pop()
+                self._end[start], self._start[tag.end()] = tag.end(), start
+
+    def end_of(self, start: int) -> int | None:
+        """Where the block that begins here ends: at its own closing tag, or at the next one if none is its own."""
+        if start in self._end or start not in self._names:
+            return self._end.get(start)
+        closings = self._closings.get(self._names[start], [])
+        place = bisect_left(closings, start)
+        return closings[place] if place < len(closings) else None
+
+    def start_of(self, end: int) -> int | None:
+        return self._start.get(end)
+
+
+def _skip_space(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def _before_space(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _is_apart(text: str, start: int) -> bool:
+    """Whether a block at the tail begins a line, so that no sentence quotes it. Reminders may be glued to the prompt."""
+    return "\n" in text[_before_space(text, start) : start] or text.startswith(REMINDERS, start + 1)
+
+
+def context_apart(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The same entries, with the blocks around a person's prompt as system records that follow it."""
+    for entry in entries:
+        if isinstance(entry, Record) and entry.kind is Kind.USER_INPUT and "</" in entry.text:
+            yield from _apart(entry)
+        else:
+            yield entry
+
+
+def _apart(record: Record) -> Iterator[Record]:
+    own, blocks = split_context(record.text)
+    if blocks and not own:
+        record.kind, record.opens = Kind.SYSTEM, Opens.NO
+        blocks = []
+    elif blocks:
+        record.text = own
+    yield record
+    for number, block in enumerate(blocks):
+        yield msgspec.structs.replace(
+            record, key=f"{record.key}/context.{number}", kind=Kind.SYSTEM, text=block, opens=Opens.NO, stop=None, usage=None
+        )

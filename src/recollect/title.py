@@ -1,0 +1,110 @@
+"""A session's title: the first line of a prompt that names its subject.
+
+Prompts often begin with a line that only introduces the next one, a link, a heading, or the tags of a template. One rule
+for all agents says which line is the title. A title that the agent itself gave stays as it is, unless it is a placeholder.
+"""
+
+import re
+from collections.abc import Iterator
+
+TITLE = 120  # characters of a title
+LOOKED_AT = 8_000  # characters of a prompt that are searched for a title: a person reads no further
+INTRODUCES = 6  # words: a line that ends in a colon and is no longer than this only introduces what follows
+LONGEST = 1_000  # characters of a line that are looked at
+NAMES = 3  # words: a heading with fewer is the name of a section ("Context", "Issues found"), not a subject
+WORDLESS = 2  # characters of a script without spaces that weigh as much as one word
+
+PLACEHOLDER = re.compile(
+    r"(?:(?:new|untitled|unnamed|child|default|empty)\s+(?:\w+\s+)?(?:session|chat|thread|conversation|task|agent|composer)|untitled"
+    r"|(?:new\s+)?(?:session|chat|thread|conversation))(?:\s*[-–—:#]?\s*[\d(][\d\s:.,TZ()/-]*)?",
+    re.IGNORECASE,
+)
+BLOCK = re.compile(  # injected context that stands before or between the person's words
+    r"<(?P<name>[\w-]*(?:context|reminder|environment|instructions|metadata|caveat|attachments?|attached[\w-]*|selection|stdout)"
+    r"[\w-]*)(?:\s[^<>]*)?>.*?</(?P=name)>",
+    re.DOTALL | re.IGNORECASE,
+)
+FENCE = re.compile(r"^\s*(?:```|~~~)")
+INDENTED = re.compile(r"^(?: {4}|\t)")
+TAGS = re.compile(r"(?:</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*)+")
+WRAPPED = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>(.*)</\1>")
+TEMPLATE = re.compile(r"\[\[\s*##.*##\s*\]\]|\{\{.*\}\}|\{%.*%\}")
+HEADING = re.compile(r"#{1,6}\s+")
+BULLET = re.compile(r"^(?:[-*+•·❯›>]|\d{1,3}[.)])\s+")
+LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
+ADDRESS = re.compile(r"<?(?:https?|file|ssh|git|vscode)://\S+|www\.\S+", re.IGNORECASE)
+PATH = re.compile(r"(?!/[\w:.-]+$)[`\"']?[@~]?(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@~-]+)+[/\\]?(?::\d+(?:-\d+)?)?[`\"']?,?")
+PICTURE = re.compile(r"\[(?:image|file|document|pasted text|attachment|audio|video)\b[^\]]*\]", re.IGNORECASE)
+STACK = re.compile(r"(?:Traceback \(most recent call last\)|File \".*\", line \d+|at \S+ ?\(.*\))")
+EMPHASIS = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+UNSPACED = re.compile(r"[぀-ヿ㐀-鿿豈-﫿]")
+WORD = re.compile(r"[^\W_]+(?:['’._/-][^\W_]+)*")
+
+
+def title_of(prompt: str) -> tuple[str, bool]:
+    """The title that a prompt gives, and whether it names a subject; "" where the prompt says nothing.
+
+    Where no line names a subject, the first line stands in for it.
+    """
+    prompt = prompt[:LOOKED_AT]
+    subject = next((line for line in _lines(BLOCK.sub("", prompt)) if line), "")
+    if subject:
+        return label(subject, TITLE), True
+    first = next((line for line in prompt.splitlines() if line.strip() and not FENCE.match(line)), "")
+    return label(_plain(first[:LONGEST].strip()) or first, TITLE), False
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Each line as it would look in a title; "" for one that names no subject."""
+    inside_code = False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            inside_code = not inside_code
+        elif not inside_code and not INDENTED.match(line):
+            yield _subject(line[:LONGEST].strip())
+
+
+def _subject(line: str) -> str:
+    line = BULLET.sub("", line, count=1)
+    if TEMPLATE.fullmatch(line) or TAGS.fullmatch(line) or STACK.match(line):
+        return ""
+    if wrapped := WRAPPED.fullmatch(line):
+        line = wrapped[2].strip()
+    said, words = _plain(line), _words(line)
+    if HEADING.match(line) and words < NAMES:
+        return ""
+    if said.endswith((":", "：")) and words <= INTRODUCES:
+        return ""
+    return said if words else ""
+
+
+def _plain(line: str) -> str:
+    """A line without its Markdown: bullets, heading marks, emphasis, and links but for their text."""
+    line = BULLET.sub("", line, count=1)
+    if heading := HEADING.match(line):
+        line = line[heading.end() :].rstrip("# ")
+    return EMPHASIS.sub(r"\1", LINK.sub(lambda link: link["text"] or link["target"], line)).strip()
+
+
+def _words(line: str) -> int:
+    """How many words a line has beside links, addresses, paths and pictures."""
+    for pattern in (LINK, ADDRESS, PICTURE):
+        line = pattern.sub(" ", line)
+    line = " ".join(part for part in line.split() if not PATH.fullmatch(part))
+    unspaced = len(UNSPACED.findall(line))
+    return len(WORD.findall(UNSPACED.sub(" ", line))) + -(-unspaced // WORDLESS)
+
+
+def is_placeholder(title: str) -> bool:
+    """Whether an agent's title only says that there is none yet: "New Session", "Untitled"."""
+    return PLACEHOLDER.fullmatch(title.strip()) is not None
+
+
+def label(text: str, most: int) -> str:
+    """The first line that says something, cut at a word."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = " ".join(line.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + "…"

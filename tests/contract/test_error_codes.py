@@ -1,0 +1,64 @@
+"""Every error that a contract or a client names is one that something produces: no word is promised in vain."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import errors
+from recollect.client.errors import BY_CODE
+from recollect.errors import ErrorKind, RecollectError
+from recollect.operations import _envelope, _sessions_envelope, _trace_envelope
+
+SOURCE = Path(recollect.__file__).parent
+ROOT = SOURCE.parents[1]
+ELSEWHERE = {
+    "UNAUTHORIZED",
+    "FORBIDDEN_HOST",
+    "FORBIDDEN_ORIGIN",
+    "CONNECTION_LOST",
+}  # of surfaces, and of the client itself
+NEVER = ("SESSION_NOT_RUNNING", "rate_limit_exceeded")  # an idle session is no error to interrupt; nobody is slowed down
+WHERE_CODES_ARE = ("src/recollect", "sdk/typescript/src", "docs")
+
+
+def made() -> Iterator[str]:
+    """The names of everything that is called, raised or made more special anywhere in the package."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            called = node.func if isinstance(node, ast.Call) else node.exc if isinstance(node, ast.Raise) else None
+            if isinstance(called, ast.Name):
+                yield called.id
+            if isinstance(node, ast.ClassDef) and path.name != "errors.py":
+                yield from (base.id for base in node.bases if isinstance(base, ast.Name))
+
+
+def kinds_of(error: type[RecollectError]) -> Iterator[tuple[str, ErrorKind]]:
+    for one in error.__subclasses__():
+        if one.__module__ == errors.__name__:
+            yield one.__name__, one.kind
+            yield from kinds_of(one)
+
+
+def test_every_error_is_raised_somewhere() -> None:
+    names, kinds = zip(*kinds_of(RecollectError), strict=True)
+    assert {*names} - {*made()} == set()
+    assert {*ErrorKind} - {*kinds} == set()
+
+
+def test_the_client_knows_the_codes_that_a_server_gives_and_no_others() -> None:
+    assert {*BY_CODE} == {*_sessions_envelope.CODES.values()} | ELSEWHERE
+
+
+def test_what_a_family_calls_an_error_is_an_error_there_is() -> None:
+    for family in (_envelope, _sessions_envelope, _trace_envelope):
+        assert {*family.CODES} <= {kind for _, kind in kinds_of(RecollectError)}
+
+
+@pytest.mark.parametrize("code", NEVER)
+def test_a_code_that_nothing_produces_is_not_promised(code: str) -> None:
+    files = (path for part in WHERE_CODES_ARE for path in (ROOT / part).rglob("*") if path.suffix in {".py", ".ts", ".md"})
+    assert [str(path) for path in files if re.search(rf"\b{code}\b", path.read_text("utf-8"))] == []

@@ -1,0 +1,152 @@
+"""A session that an agent ran for us over ACP is in the history once, though the agent keeps a log of it as well."""
+
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.e2e.processes import until
+from tests.logs import Claude, append
+
+AGENT = Path(__file__).parents[1] / "logging_agent.py"
+FIRST = ["", "early"]  # which of the two is read first: our session, or the agent's log
+
+
+class Runs:
+    """Turns over ACP by the command line, and what the history shows of them."""
+
+    def __init__(self, person: Person) -> None:
+        self.person = person
+        self.folder = person.home / "work"
+        self.folder.mkdir()
+
+    def turn(self, prompt: str, manner: str = "", *more: str) -> str:
+        """Run a turn and sync; its session's id."""
+        self.start(prompt, manner, *more)
+        self.person.run("sync")
+        (session,) = self.person.json("session", "list")["sessions"]
+        return str(session["session_id"])
+
+    def start(self, prompt: str, manner: str = "", *more: str, check: bool = True) -> None:
+        command = f"{sys.executable} {AGENT} {manner}"
+        self.person.run("run", prompt, "--runner", "acp", "--command", command, *more, cwd=self.folder, check=check)
+
+    def log(self) -> Path:
+        (path,) = (self.person.home / ".claude" / "projects" / "-work-app").glob("*.jsonl")
+        return path
+
+    def listed(self) -> list[str]:
+        return sorted(row["session"]["source"] for row in self.person.json("list")["data"]["sessions"])
+
+    def titles(self) -> list[str]:
+        return sorted(row["session"]["title"] for row in self.person.json("list")["data"]["sessions"])
+
+    def shown(self, word: str) -> dict[str, set[str]]:
+        """The sessions that each way to ask for a word finds."""
+        found = self.person.json("search", word)["data"]["results"]
+        traced = self.person.json("trace", "search", word)["data"]["matches"]
+        observed = self.person.json("observations", word)
+        return {
+            "search": {plain(row["session"]["id"]) for row in found},
+            "trace": {plain(row["session_id"]) for row in traced},
+            "memory": {plain(row["session"]) for row in observed},
+        }
+
+    def opened(self, session: str) -> Any:
+        return self.person.json("open", f"session:{plain(session)}")["data"]
+
+    def everywhere(self, session: str, *words: str) -> None:
+        """Each word is found in this session, and in no other, once the memory is level."""
+        once = {way: {plain(session)} for way in ("search", "trace", "memory")}
+        for word in words:
+            until(lambda word=word: self.shown(word) == once)
+
+
+def plain(session: str) -> str:
+    return session.removeprefix("session:").replace("-", "")
+
+
+@pytest.fixture
+def runs(person: Person) -> Runs:
+    return Runs(person)
+
+
+@pytest.mark.parametrize("manner", FIRST)
+def test_a_session_over_acp_is_in_the_history_once(runs: Runs, manner: str) -> None:
+    session = runs.turn("kingfisher", manner)
+    runs.everywhere(session, "kingfisher")
+    assert runs.titles() == ["Count the otters.", "kingfisher"]  # and the sub-agent, of which only the log tells
+    imported = runs.person.json("session", "list", "--imported")["sessions"]
+    assert sorted(row.get("title", row["runner"]) for row in imported) == ["Count the otters.", "acp"]
+
+
+@pytest.mark.parametrize("manner", FIRST)
+def test_a_second_turn_of_the_session_is_in_the_history_once(runs: Runs, manner: str) -> None:
+    runs.turn("kingfisher", manner)
+    session = runs.turn("bittern", manner, "--resume", "last")
+    runs.everywhere(session, "kingfisher", "bittern")
+    assert runs.titles() == ["Count the otters.", "kingfisher"]
+    assert len(runs.opened(session)["turns"]) == 2
+
+
+def test_an_agent_that_begins_a_new_session_for_each_turn_is_tied_by_all_of_them(runs: Runs) -> None:
+    runs.turn("kingfisher", "forgetful")
+    session = runs.turn("bittern", "forgetful", "--resume", "last")
+    runs.everywhere(session, "kingfisher", "bittern")
+
+
+@pytest.mark.parametrize("manner", FIRST)
+def test_what_only_the_log_has_is_reached_from_our_session(runs: Runs, manner: str) -> None:
+    session = runs.turn("kingfisher", manner)
+    (log,) = runs.opened(session)["traversal"]["child_session_ids"]
+    opened = runs.opened(log)
+    assert opened["session"]["source"] == "claude-code"
+    assert plain(opened["traversal"]["parent_session_id"]) == plain(session)
+    assert runs.person.json("session", "show", str(uuid.UUID(plain(log))))["usage"]["output_tokens"] == 2 * 77
+    (sub_agent,) = opened["traversal"]["child_session_ids"]
+    assert runs.opened(sub_agent)["session"]["title"] == "Count the otters."
+    assert runs.shown("otters")["search"] == {plain(sub_agent)}
+
+
+@pytest.mark.parametrize("arguments", [("rebuild",), ("rebuild", "--logs"), ("sync",)])
+@pytest.mark.parametrize("manner", FIRST)
+def test_building_the_history_again_gives_the_same(runs: Runs, manner: str, arguments: tuple[str, ...]) -> None:
+    session = runs.turn("kingfisher", manner)
+    if arguments == ("sync",):
+        for file in runs.person.realm.glob("*.db*"):
+            file.unlink()
+    runs.person.run(*arguments)
+    runs.everywhere(session, "kingfisher")
+    assert runs.titles() == ["Count the otters.", "kingfisher"]
+
+
+def test_a_log_that_goes_on_in_the_agents_own_program_is_listed_for_that(runs: Runs) -> None:
+    session = runs.turn("kingfisher")
+    claude = Claude(runs.log().stem, str(runs.folder), start=3_600)  # another day
+    append(runs.log(), claude.prompt("Where does the heron sleep?"), claude.says("In the reeds."))
+    runs.person.run("sync")
+    assert runs.shown("kingfisher")["search"] == {plain(session)}
+    assert runs.listed() == ["claude-code", "claude-code", "recollect"]
+    (found,) = runs.shown("reeds")["search"]
+    assert runs.opened(found)["session"]["source"] == "claude-code"
+
+
+def test_a_turn_that_crashed_here_is_found_in_the_log(runs: Runs) -> None:
+    runs.start("crash", check=False)
+    runs.person.run("sync")
+    (found,) = {plain(row["session"]["id"]) for row in runs.person.json("search", "weir")["data"]["results"]}
+    assert runs.opened(found)["session"]["source"] == "claude-code"
+
+
+def test_a_realm_of_files_ties_logs_too(person: Person) -> None:
+    person.run("realm", "create", "main", "--realm-backend", "jsonl")
+    runs = Runs(person)
+    session = runs.turn("kingfisher")
+    for file in person.realm.glob("*.db*"):
+        file.unlink()
+    (person.realm / "live" / "live.db").unlink()
+    person.run("sync")
+    runs.everywhere(session, "kingfisher")

@@ -1,0 +1,177 @@
+"""One watcher reads new log lines for all servers of a state folder; when it ends it is replaced, and answers say so."""
+
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.realms import Realm
+from recollect.settings import Settings
+from recollect.surfaces.cli import _watcher
+from tests.conftest import Person, RawMcp
+from tests.e2e.processes import children_of, is_alive, until, watching
+from tests.logs import Claude, append, write
+
+SYNCING = ("--toolsets", "history,trace,memory")  # any option: a client without one asks for --no-sync
+STOPPED = "New log lines are not being read: the process that reads them ended ("
+
+
+@contextmanager
+def servers(person: Person, count: int) -> Iterator[list[RawMcp]]:
+    """As many agent windows, initialized."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(person.mcp(*SYNCING)) for _ in range(count)]
+        for server in opened:
+            assert server.request("ping")["result"] == {}
+        yield opened
+
+
+def watchers(clients: list[RawMcp]) -> list[int]:
+    return [child for client in clients if client.process.poll() is None for child in children_of(client.process.pid)]
+
+
+def kill_watchers(clients: list[RawMcp]) -> None:
+    for pid in watchers(clients):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def one_session(person: Person) -> Claude:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    return said
+
+
+def finds(client: RawMcp, word: str) -> bool:
+    return bool(client.call("search_sessions", query=word)["data"]["result_count"])
+
+
+def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person) -> None:
+    said = one_session(person)
+    with servers(person, 1) as clients:
+        until(lambda: finds(clients[0], "hoopoe"))
+        (first,) = watchers(clients)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: watchers(clients) not in ([], [first]))
+        append(person.claude_log(said.session), said.says("a turnstone"))
+        until(lambda: finds(clients[0], "turnstone"))
+        until(lambda: clients[0].call("search_sessions", query="turnstone")["warnings"] == [])
+
+
+def test_every_answer_says_that_reading_has_stopped(person: Person) -> None:
+    """A watcher that is killed again and again is started ever more slowly, so that there is time to ask."""
+    one_session(person)
+    with servers(person, 2) as clients:
+        until(lambda: finds(clients[0], "hoopoe"))
+        session = clients[0].call("search_sessions", query="hoopoe")["data"]["results"][0]["session"]["id"]
+        window = {"start_datetime": "2020-01-01T00:00:00Z", "end_datetime": "2040-01-01T00:00:00Z"}
+
+        def warned(tool: str, **arguments: Any) -> None:
+            def says_so() -> bool:
+                kill_watchers(clients)
+                return all(said_by(client, tool, arguments) for client in clients)
+
+            until(says_so)
+
+        warned("search_sessions", query="hoopoe")
+        warned("open", id=session)
+        warned("list_sessions", **window)
+        warned("search_event_previews", query="hoopoe")
+        warned("get_session_details", session_id=str(uuid.UUID(session.removeprefix("session:"))))
+        warned("search", query="hoopoe")
+        until(lambda: kill_watchers(clients) or says_stopped(person.json("status")["warnings"]))
+        until(lambda: kill_watchers(clients) or says_stopped(person.json("doctor")["hints"]))
+
+
+def said_by(client: RawMcp, tool: str, arguments: dict[str, Any]) -> bool:
+    result = client.request("tools/call", {"name": tool, "arguments": arguments})["result"]
+    if "structuredContent" in result:
+        return says_stopped(result["structuredContent"].get("warnings", []))
+    return f"Note: {STOPPED}" in result["content"][0]["text"]
+
+
+def says_stopped(warnings: list[str]) -> bool:
+    return any(warning.startswith(STOPPED) for warning in warnings)
+
+
+def test_a_watcher_that_cannot_start_is_tried_again_and_works_once_it_can(person: Person) -> None:
+    """Broken settings end every new watcher at once."""
+    said = one_session(person)
+    with servers(person, 1) as clients:
+        until(lambda: finds(clients[0], "hoopoe"))
+        settings = person.state / "settings.toml"
+        settings.write_text("this is not TOML")
+        kill_watchers(clients)
+        tries: set[int] = set()
+
+        def second_try() -> bool:
+            tries.update(watchers(clients))
+            return len(tries) >= 2
+
+        until(second_try)
+        assert says_stopped(clients[0].call("search_sessions", query="hoopoe")["warnings"])
+        settings.unlink()
+        append(person.claude_log(said.session), said.says("a turnstone"))
+        until(lambda: finds(clients[0], "turnstone"))
+
+
+class Pauses(threading.Event):
+    """Keeps what is waited for instead of waiting, and is set after as many pauses as are wanted."""
+
+    def __init__(self, wanted: int) -> None:
+        super().__init__()
+        self._wanted = wanted
+        self.lengths: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.lengths.append(timeout or 0.0)
+        if len(self.lengths) >= self._wanted:
+            self.set()
+        return self.is_set()
+
+
+def test_every_start_of_a_watcher_that_ends_at_once_waits_longer(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = tmp_path / "starts"
+    monkeypatch.setattr(_watcher, "OURS", ["sh", "-c", f"echo start >> {starts}; exit 3"])
+    supervisor = _watcher.Supervisor(Realm(Settings(home=person.state)))
+    supervisor._stop_all = pauses = Pauses(len(_watcher.DELAYS_S) + 2)
+    supervisor.run()
+    assert len(starts.read_text().splitlines()) == len(pauses.lengths)
+    assert pauses.lengths == [*_watcher.DELAYS_S, _watcher.DELAYS_S[-1], _watcher.DELAYS_S[-1]]
+    assert sorted(_watcher.DELAYS_S) == list(_watcher.DELAYS_S)
+
+
+def test_many_servers_have_one_watcher_and_exactly_one_takes_over(person: Person) -> None:
+    said = one_session(person)
+    with servers(person, 4) as clients:
+        until(lambda: all(finds(client, "hoopoe") for client in clients))
+        for word in ("turnstone", "whimbrel"):
+            (watcher,) = watchers(clients)
+            (holder,) = [client for client in clients if watcher in watchers([client])]
+            os.kill(holder.process.pid, signal.SIGKILL)
+            holder.process.wait()
+            until(lambda watcher=watcher: not is_alive(watcher))
+            until(lambda: len(watchers(clients)) == 1)
+            append(person.claude_log(said.session), said.says(f"a {word}"))
+            until(lambda holder=holder, word=word: all(finds(one, word) for one in clients if one.process.poll() is None))
+            assert len(watchers(clients)) == 1
+
+
+def test_a_server_starts_no_watcher_while_a_person_watches(person: Person) -> None:
+    said = one_session(person)
+    with watching(person) as first, servers(person, 2) as clients:
+        until(lambda: all(finds(client, "hoopoe") for client in clients))
+        assert watchers(clients) == []
+        first.kill()
+        first.wait()
+        until(lambda: len(watchers(clients)) == 1)
+        append(person.claude_log(said.session), said.says("a turnstone"))
+        until(lambda: finds(clients[0], "turnstone"))

@@ -1,0 +1,47 @@
+"""Searches must find what was worked on, not earlier searches: what is Recollect's own, and what is another server's."""
+
+from tests.conftest import Person
+from tests.contract.test_history_home import Codex
+from tests.logs import Claude, write
+
+
+def test_a_plugins_call_is_ours_and_another_servers_is_not(person: Person) -> None:
+    log = Claude()
+    write(
+        person.claude_log(log.session),
+        [
+            log.prompt("Look it up"),
+            log.calls("mcp__plugin_recollect_recollect__open", "c1", id="event:barnacle"),
+            log.result("c1", "our barnacle"),
+            log.calls("mcp__othermem__search_sessions", "c2", query="limpet barnacle"),
+            log.result("c2", "their barnacle"),
+            log.says("Done."),
+        ],
+    )
+    person.run("sync")
+    assert found(person, "barnacle") == {"their barnacle", 'mcp__othermem__search_sessions(query="limpet barnacle")'}
+
+
+def test_the_server_that_codex_names_decides(person: Person) -> None:
+    log = Codex(1)
+    write(
+        person.codex_log(log.session),
+        [
+            log.begins(),
+            *log.prompt("Look it up"),
+            log.calls("search", "c1", namespace="mcp__recollect", query="barnacle"),
+            log.result("c1", "our barnacle"),
+            log.calls("search_sessions", "c2", namespace="mcp__othermem", query="limpet barnacle"),
+            log.result("c2", "their barnacle"),
+            *log.says("Done."),
+            log.completes(),
+        ],
+    )
+    person.run("sync")
+    assert found(person, "barnacle") == {"their barnacle", 'mcp__othermem__search_sessions(query="limpet barnacle")'}
+
+
+def found(person: Person, query: str) -> set[str]:
+    """The texts of all hits of `recollect search`, calls and their answers included."""
+    hits = person.json("search", query, "--type", "tool_call", "--type", "tool_response")["data"]["results"]
+    return {hit["snippet"]["text"] for hit in hits}

@@ -1,0 +1,170 @@
+"""A log that was emptied, cut, rotated or damaged costs nothing that was read; one that was rewritten replaces it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Person
+from tests.e2e.archives import archived, found, sessions, texts, undisturbed
+from tests.e2e.test_ingest import THREAD, codex_session
+from tests.logs import Claude, append, write
+
+SAID = ["where does the heron nest", "by the estuary", "and the egret", "in the reeds"]
+
+
+@pytest.fixture
+def claude() -> Claude:
+    return Claude()
+
+
+@pytest.fixture
+def log(person: Person, claude: Claude) -> Path:
+    path = person.claude_log(claude.session)
+    write(path, [say(text) for say, text in zip([claude.prompt, claude.says] * 2, SAID, strict=True)])
+    person.sync()
+    return path
+
+
+def lines(log: Path) -> list[bytes]:
+    return log.read_bytes().splitlines(keepends=True)
+
+
+DAMAGE = {
+    "emptied": lambda whole: b"",
+    "cut to a line": lambda whole: whole[: whole.index(b"\n") + 1],
+    "cut in the middle of a line": lambda whole: whole[: len(whole) * 2 // 3],
+    "all NUL": lambda whole: b"\0" * len(whole),
+    "NUL from the middle on": lambda whole: whole[: len(whole) // 2] + b"\0" * (len(whole) - len(whole) // 2),
+    "not JSON": lambda whole: b"<html>\n" * 20,
+    "empty objects": lambda whole: b"{}\n" * 3,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("again", ["sync", "rebuild"])
+def test_a_log_that_tells_less_costs_nothing_that_was_read(person: Person, log: Path, damage: str, again: str) -> None:
+    log.write_bytes(DAMAGE[damage](log.read_bytes()))
+    person.run("sync")
+    if again == "rebuild":
+        person.run("rebuild", "--logs")
+    assert [text for text in texts(person) if text != "{}"] == SAID
+    assert len(found(person, "heron")) == 1
+    assert len(found(person, "egret")) == 1
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen empty", "not seen empty"])
+def test_an_emptied_log_that_goes_on_adds_to_what_it_told(person: Person, claude: Claude, log: Path, seen: bool) -> None:
+    log.write_bytes(b"")
+    if seen:
+        person.sync()
+    append(log, claude.prompt("and the stork"))
+    person.sync()
+    append(log, claude.says("on the chimney"))
+    person.sync()
+    assert texts(person) == [*SAID, "and the stork", "on the chimney"]
+    before = archived(person)
+    person.run("rebuild", "--logs")
+    assert archived(person) == before
+    assert [session.turn_count for session in sessions(person)] == [3]
+
+
+def test_a_codex_log_without_ids_that_was_emptied_goes_on(person: Person) -> None:
+    log = person.codex_log(THREAD)
+    first, rest = codex_session("count the cormorants"), codex_session("count the cormorants", "and the shags")
+    log.write_bytes(first)
+    person.sync()
+    before = texts(person)
+    log.write_bytes(b"")
+    person.sync()
+    log.write_bytes(rest[len(first) :])
+    person.sync()
+    assert texts(person)[: len(before)] == before
+    assert len(found(person, "cormorants")) == 2
+    assert len(found(person, "shags")) == 2
+
+
+@pytest.mark.parametrize("how", ["renamed", "copied and emptied"])
+def test_a_rotated_log_keeps_what_was_in_it(person: Person, claude: Claude, log: Path, how: str) -> None:
+    rotated = log.with_name(log.name + ".1")
+    if how == "renamed":
+        log.rename(rotated)
+    else:
+        rotated.write_bytes(log.read_bytes())
+    write(log, [claude.prompt("a new file"), claude.says("of the same session")])
+    person.sync()
+    assert texts(person) == [*SAID, "a new file", "of the same session"]
+
+
+def test_a_log_that_begins_with_another_session_keeps_the_first_one(person: Person, log: Path) -> None:
+    other = Claude("22222222-2222-4222-8222-222222222222", start=50)
+    rollout = person.codex_log(THREAD)
+    rollout.write_bytes(codex_session("count the cormorants"))
+    person.sync()
+    rollout.write_bytes(codex_session("count the shags").replace(THREAD.encode(), THREAD.replace("4a", "4b").encode()))
+    write(log.with_name(f"{other.session}.jsonl"), [other.prompt("elsewhere")])
+    person.sync()
+    assert len(found(person, "cormorants")) == 2
+    assert len(found(person, "shags")) == 2
+    assert len(found(person, "heron")) == 1
+
+
+def test_lines_behind_garbage_are_added(person: Person, claude: Claude, log: Path) -> None:
+    first, *rest = lines(log)
+    log.write_bytes(first + b"\0" * sum(map(len, rest)) + b"\n")
+    person.sync()
+    append(log, claude.prompt("after the crash"))
+    person.sync()
+    assert texts(person) == [*SAID, "after the crash"]
+    before = texts(person)
+    person.run("rebuild", "--logs")
+    assert texts(person) == before
+
+
+def test_a_rewound_log_replaces_what_was_rewound(person: Person, claude: Claude, log: Path) -> None:
+    log.write_bytes(b"".join(lines(log)[:2]))
+    person.sync()
+    assert texts(person) == SAID
+    append(log, claude.prompt("another way"))
+    person.sync()
+    assert texts(person) == [*SAID[:2], "another way"]
+    assert archived(person) == undisturbed(person)
+    assert found(person, "egret") == []
+
+
+def test_a_log_rewritten_after_it_was_seen_empty_replaces(person: Person, log: Path) -> None:
+    edited = log.read_bytes().replace(b"heron", b"bittern")
+    log.write_bytes(b"")
+    person.sync()
+    log.write_bytes(edited)
+    person.sync()
+    assert archived(person) == undisturbed(person)
+    assert found(person, "heron") == []
+
+
+def test_a_restored_log_is_what_it_was(person: Person, claude: Claude, log: Path) -> None:
+    whole = log.read_bytes()
+    before = archived(person)
+    log.write_bytes(b"")
+    person.sync()
+    log.write_bytes(whole)
+    person.sync()
+    assert archived(person) == before
+    append(log, claude.prompt("and on"))
+    person.sync()
+    assert archived(person) == undisturbed(person)
+
+
+def test_a_log_cut_behind_a_slash_command_costs_nothing(person: Person, claude: Claude, log: Path) -> None:
+    command = claude.prompt("<command-name>/bake</command-name>\n<command-args></command-args>")
+    append(log, command, claude.says("baked"))
+    person.sync()
+    before, whole = archived(person), log.read_bytes()
+    log.write_bytes(b"".join(lines(log)[:-1]))
+    person.sync()
+    assert [line for line in archived(person) if "tally" not in line] == [line for line in before if "tally" not in line]
+    append(log, claude.prompt("something else"))
+    person.sync()
+    assert archived(person) == undisturbed(person)
+    log.write_bytes(whole)
+    person.sync()
+    assert archived(person) == before

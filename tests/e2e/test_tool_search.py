@@ -1,0 +1,73 @@
+"""Agents hide MCP tools behind a ranked search: whoever looks for earlier work finds the tools for it first."""
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+
+K, B = 1.2, 0.75  # BM25's usual constants
+WANTED = ("search_sessions", "search")
+PHRASES = (
+    "previous sessions",
+    "search previous sessions",
+    "past sessions",
+    "past conversations",
+    "search past conversations",
+    "chat history",
+    "search chat history",
+    "search old transcripts",
+    "what did we do yesterday",
+    "what did we work on last week",
+    "what was decided about this",
+    "remember what we discussed",
+    "recall previous discussion",
+    "how did we solve this before",
+    "have we seen this error before",
+    "look up prior work",
+    "find previous chat about a bug",
+)
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What `recollect mcp` lists, with the tools of all families."""
+    with Person(tmp_path_factory.mktemp("person")).mcp() as server:
+        listed: list[dict[str, Any]] = server.request("tools/list")["result"]["tools"]
+    return listed
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words; names in snake_case and camelCase fall into their parts."""
+    return re.findall(r"[a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower())
+
+
+def ranked(tools: list[dict[str, Any]], query: str) -> list[str]:
+    """The names of the tools that share a word with the query, by BM25 over names and descriptions."""
+    texts = {tool["name"]: words(f"{tool['name']} {tool['description']}") for tool in tools}
+    average = sum(map(len, texts.values())) / len(texts)
+    scores = Counter[str]()
+    for word in set(words(query)):
+        having = sum(word in text for text in texts.values())
+        worth = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+        for name, text in texts.items():
+            if count := text.count(word):
+                scores[name] += worth * count * (K + 1) / (count + K * (1 - B + B * len(text) / average))
+    return [name for name, _ in scores.most_common()]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_who_looks_for_earlier_work_finds_the_tools_for_it_first(tools: list[dict[str, Any]], phrase: str) -> None:
+    order = ranked(tools, phrase)
+    assert {*WANTED} <= {*order}
+    others = [place for place, name in enumerate(order) if name.startswith("meerkat_") or "journey" in name]
+    assert max(order.index(name) for name in WANTED) < min(others, default=len(order)), order
+
+
+def test_live_sessions_and_journeys_are_still_found_by_their_own_words(tools: list[dict[str, Any]]) -> None:
+    assert ranked(tools, "interrupt a running turn")[0] == "meerkat_interrupt"
+    assert ranked(tools, "create a live session")[0] == "meerkat_create_session"
+    assert ranked(tools, "add document to journey")[0] == "add_document_to_journey"

@@ -1,0 +1,52 @@
+"""A server opens what the first question needs before it is asked: archive, text index, vectors, model."""
+
+from pathlib import Path
+
+import pytest
+
+from recollect.embed._static import WEIGHTS
+from recollect.store import archive_of
+from recollect.store.memory import memory_of
+from tests.conftest import Person, RawMcp
+from tests.e2e.processes import until
+from tests.logs import Claude, write
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has mapped is read from /proc")
+NEEDED = ("tantivy", "numpy", Path(WEIGHTS).name, "vectors-events-")
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def mapped(client: RawMcp, name: str) -> bool:
+    return name in Path(f"/proc/{client.process.pid}/maps").read_text()
+
+
+def test_a_server_has_opened_what_a_search_needs_before_the_first_call(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
+    person.run("sync")
+    with person.mcp() as client:
+        assert client.request("initialize", HELLO)["result"]["serverInfo"]["name"] == "recollect"
+        for name in NEEDED:
+            until(lambda name=name: mapped(client, name))
+        assert client.call("search_sessions", query="hoopoe")["data"]["result_count"]
+
+
+def test_where_nothing_was_read_nothing_is_opened_or_made(person: Person) -> None:
+    with person.mcp() as client:
+        client.request("initialize", HELLO)
+    assert client.process.returncode == 0
+    assert not archive_of(person.realm).exists()
+
+
+def test_what_cannot_be_opened_is_left_to_the_first_question(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    person.run("sync")
+    for path in person.realm.glob("vectors-*/*"):
+        path.write_bytes(b"damaged")
+    memory_of(person.realm).write_bytes(b"damaged")
+    with person.mcp() as client:
+        client.request("initialize", HELLO)
+        until(lambda: mapped(client, "tantivy"))
+        assert client.request("ping")["result"] == {}
+        assert "data" in client.call("list_sessions", start_datetime="2020-01-01T00:00Z", end_datetime="2040-01-01T00:00Z")

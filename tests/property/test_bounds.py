@@ -1,0 +1,35 @@
+"""Whatever length a field of a log has, reading it costs in proportion, and the other logs are read."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import Person
+from tests.logs import Claude, write
+
+LIMITED = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))  # bytes: walking all parents of the folder took 6 GB
+resource.setrlimit(resource.RLIMIT_CPU, (15, 15))  # seconds: it took 28; a sync of two small logs takes one
+sys.argv = ["recollect", *sys.argv[1:]]
+runpy.run_module("recollect", run_name="__main__")
+"""
+
+
+def limited(person: Person, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line within a limit of memory and of processor time."""
+    command = [sys.executable, "-c", LIMITED, *arguments]
+    return subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("part", ["/a", "/aaaaaaaaaaaaaaa", "/..", "/.", "\\a"])
+def test_a_working_folder_of_any_length_costs_no_other_log(person: Person, part: str) -> None:
+    long = Claude(cwd="/work" + part * (80_000 // len(part)))
+    write(person.claude_log(long.session), [long.prompt("in a folder that cannot be")])
+    other = Claude("22222222-2222-4222-8222-222222222222")
+    write(person.claude_log(other.session), [other.prompt("in an ordinary folder")])
+    done = limited(person, "sync", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["events"] == 2

@@ -1,0 +1,272 @@
+"""A model on 127.0.0.1 that does what the prompt says, for agents that are run without a network.
+
+A prompt `USE search_sessions {"query": "x"}` makes it call the offered tool of that name, looking for it by the agent's own
+tool search where it is not offered yet, and then say `Done: ` with the beginning of the result. It repeats any other prompt.
+It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed, as far as agents need it.
+"""
+
+import gzip
+import itertools
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import zstandard
+
+USE = re.compile(r"USE (\S+) (\{.*\})")
+SEARCH_TOOLS = ("ToolSearch", "tool_search")
+OURS = ("<environment_context", "<session_context", "<system-reminder", "# AGENTS", "<user_instructions", "<permissions")
+RESULT = 8_000  # characters of a result that it repeats
+_number = itertools.count(1)
+
+
+@dataclass
+class Conversation:
+    """What an agent shows the model, in whichever protocol."""
+
+    tools: dict[str, str | None] = field(default_factory=dict)  # with the namespaces that they are in
+    prompt: str = ""
+    results: list[str] = field(default_factory=list)  # since the prompt
+
+    def say(self, text: str) -> None:
+        if not text.startswith(OURS):
+            self.prompt, self.results = text, []
+
+
+Move = tuple[str, dict[str, Any]] | str  # a call of a tool, or an answer
+
+
+def move(talk: Conversation) -> Move:
+    wanted = USE.search(talk.prompt)
+    if wanted is None or not talk.tools:
+        return f"Repeated: {talk.prompt[-200:]}"
+    name, arguments = wanted[1], json.loads(wanted[2].replace('\\"', '"'))  # OpenCode quotes a prompt
+    offered = [tool for tool in talk.tools if tool.endswith(name)]
+    if talk.results and (not offered or not _is_search(talk.results)):
+        return f"Done: {talk.results[-1][:RESULT]}"
+    if offered:
+        return offered[0], arguments
+    search = [tool for tool in talk.tools if tool in SEARCH_TOOLS]
+    return (search[0], {"query": name.replace("_", " "), "max_results": 8}) if search else f"No tool {name}."
+
+
+def _is_search(results: list[str]) -> bool:
+    return len(results) == 1 and ("tool_reference" in results[0] or "tool_search_output" in results[0])
+
+
+def texts(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text", "") for part in content or () if isinstance(part, dict)]
+    return "\n".join(part for part in parts if part and not part.startswith(OURS))
+
+
+# ---- Anthropic Messages
+
+
+def from_messages(body: dict[str, Any]) -> Conversation:
+    talk = Conversation({tool["name"]: None for tool in body.get("tools", ())})
+    for message in body["messages"]:
+        if message["role"] != "user":
+            continue
+        results = [part for part in message["content"] if isinstance(part, dict) and part.get("type") == "tool_result"]
+        talk.results += [json.dumps(part.get("content")) for part in results]
+        if not results and (said := texts(message["content"])):
+            talk.say(said)
+    return talk
+
+
+def as_messages(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+    usage = {"input_tokens": 100, "output_tokens": 20}
+    head = {"id": f"msg_{next(_number)}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
+    yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None, "usage": usage}}
+    if isinstance(done, str):
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": done}
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{next(_number)}", "name": done[0], "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(done[1])}
+    yield {"type": "content_block_start", "index": 0, "content_block": block}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    stop = "end_turn" if isinstance(done, str) else "tool_use"
+    yield {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage}
+    yield {"type": "message_stop"}
+
+
+# ---- OpenAI Responses
+
+
+def from_responses(body: dict[str, Any]) -> Conversation:
+    talk = Conversation()
+    for item in [*body.get("tools", ()), *body["input"]]:
+        match item.get("type", "message"):
+            case "namespace":
+                talk.tools |= {tool["name"]: item["name"] for tool in item["tools"]}
+            case "tool_search":
+                talk.tools["tool_search"] = None
+            case "function":
+                talk.tools[item["name"]] = None
+            case "message" if item["role"] == "user":
+                if said := texts(item["content"]):
+                    talk.say(said)
+            case "tool_search_output":
+                talk.tools |= {tool["name"]: space["name"] for space in item["tools"] for tool in space.get("tools", ())}
+                talk.results.append("tool_search_output")
+            case "function_call_output":
+                talk.results.append(json.dumps(item["output"]))
+    return talk
+
+
+def as_responses(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+    response = {"id": f"resp_{next(_number)}", "object": "response", "status": "in_progress", "output": []}
+    yield {"type": "response.created", "response": response}
+    item: dict[str, Any] = {"id": f"item_{next(_number)}", "status": "completed"}
+    if isinstance(done, str):
+        part = {"type": "output_text", "text": done, "annotations": []}
+        item |= {"type": "message", "role": "assistant", "content": [part]}
+    else:
+        name, arguments = done
+        item |= {"call_id": f"call_{next(_number)}"}
+        if name == "tool_search":
+            item |= {"type": "tool_search_call", "execution": "client", "arguments": arguments}
+        else:
+            space = {"namespace": talk.tools[name]} if talk.tools[name] else {}
+            item |= {"type": "function_call", "name": name, "arguments": json.dumps(arguments), **space}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, **details}
+    yield {"type": "response.completed", "response": {**response, "status": "completed", "output": [item], "usage": usage}}
+
+
+# ---- OpenAI Chat Completions
+
+
+def from_chat(body: dict[str, Any]) -> Conversation:
+    talk = Conversation({tool["function"]["name"]: None for tool in body.get("tools", ())})
+    for message in body["messages"]:
+        if message["role"] == "user":
+            talk.say(texts(message["content"]))
+        elif message["role"] == "tool":
+            talk.results.append(texts(message["content"]))
+    return talk
+
+
+def as_chat(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+    head = {"id": f"chat-{next(_number)}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+    if isinstance(done, str):
+        delta, reason = {"role": "assistant", "content": done}, "stop"
+    else:
+        function = {"name": done[0], "arguments": json.dumps(done[1])}
+        call = {"index": 0, "id": f"call_{next(_number)}", "type": "function", "function": function}
+        delta, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
+    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage}
+
+
+# ---- Gemini
+
+
+def from_gemini(body: dict[str, Any]) -> Conversation:
+    declared = [tool for group in body.get("tools", ()) for tool in group.get("functionDeclarations", ())]
+    talk = Conversation({tool["name"]: None for tool in declared})
+    for content in body["contents"]:
+        for part in content["parts"]:
+            if "functionResponse" in part:
+                talk.results.append(json.dumps(part["functionResponse"]["response"]))
+            elif content.get("role") == "user" and part.get("text"):
+                talk.say(part["text"])
+    return talk
+
+
+def as_gemini(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
+    part = {"text": done} if isinstance(done, str) else {"functionCall": {"name": done[0], "args": done[1]}}
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    yield {"candidates": [candidate], "usageMetadata": usage}
+
+
+PROTOCOLS = {
+    "/messages": (from_messages, as_messages),
+    "/responses": (from_responses, as_responses),
+    "/chat/completions": (from_chat, as_chat),
+    "GenerateContent": (from_gemini, as_gemini),
+    "generateContent": (from_gemini, as_gemini),
+}
+
+
+def named(event: dict[str, Any]) -> str:
+    """The line before an event of the protocols that name them; Gemini CLI takes any such line for an error."""
+    return f"event: {event['type']}\n" if "type" in event else ""
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Nobody reads it."""
+
+    def do_GET(self) -> None:
+        self._answer({"data": [{"id": "scripted", "object": "model"}], "object": "list", "models": []})
+
+    def do_HEAD(self) -> None:
+        self._answer({})
+
+    def do_POST(self) -> None:
+        body = json.loads(self._body() or b"{}")
+        found = [spoken for mark, spoken in PROTOCOLS.items() if mark in self.path and "ount" not in self.path]
+        if not found:
+            self._answer({"input_tokens": 10, "totalTokens": 10})
+            return
+        hear, speak = found[0]
+        talk = hear(body)
+        events = list(speak(move(talk), talk))
+        if "stream" in self.path or body.get("stream"):
+            lines = [f"{named(event)}data: {json.dumps(event)}\n\n" for event in events]
+            self._send("".join(lines) + "data: [DONE]\n\n" * (hear is from_chat), "text/event-stream")
+        else:
+            self._answer(events[0] if hear is from_gemini else {})
+
+    def _body(self) -> bytes:
+        if self.headers.get("transfer-encoding") == "chunked":
+            raw = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                raw += self.rfile.read(size)
+                self.rfile.readline()
+        else:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        match self.headers.get("content-encoding"):
+            case "gzip":
+                return gzip.decompress(raw)
+            case "zstd":
+                return zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+        return raw
+
+    def _answer(self, body: Any) -> None:
+        self._send(json.dumps(body), "application/json")
+
+    def _send(self, text: str, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text.encode())))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text.encode())
+
+
+@contextmanager
+def scripted_model() -> Iterator[str]:
+    """The address of a model that runs in a thread."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
