@@ -81,7 +81,7 @@ class Served:
 @contextmanager
 def serving(here: Installation, *command: str) -> Iterator[Served]:
     """`recollect serve`, or another server that says where it is."""
-    chosen = list(command) or here.command("serve", "--port", "0", "--no-sync", "--json")
+    chosen = list(command) or here.command("serve", "--port", "0", "--no-sync", "--no-token", "--json")
     with subprocess.Popen(chosen, env=here.environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:

@@ -67,7 +67,7 @@ class Place:
         self.url = told["url"]
         self.host, _, port = told["rpc"].rpartition(":")
         self.port = int(port)
-        self.token = token
+        self.token = token or (person.state / "token").read_text().strip()
 
     @asynccontextmanager
     async def opened(self, wire: str, manner: str) -> AsyncIterator[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.conftest import Person
+from tests.rpc_server import RpcSocket, token_of
 
 Answer = tuple[int, Any]
 
@@ -31,6 +32,8 @@ class HttpServer:
         self.url = self.told["url"]
         self.host = urlsplit(self.url).netloc
         self.rpc_port = int(self.told["rpc"].rpartition(":")[2]) if self.told["rpc"] else None
+        self.token = token_of(person, options, environment)
+        self.bearer = {"authorization": f"Bearer {self.token}"} if self.token is not None else {}
 
     def __enter__(self) -> "HttpServer":
         return self
@@ -60,15 +63,20 @@ class HttpServer:
             connection.sendall(request)
             return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
+    def rpc(self) -> RpcSocket:
+        """A connection to its port for JSON-RPC."""
+        assert self.rpc_port is not None
+        return RpcSocket(self.rpc_port, self.token)
+
     @contextmanager
     def response(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Iterator[http.client.HTTPResponse]:
-        """A response, as it comes. A body that is no bytes is sent as JSON."""
+        """A response, as it comes. A body that is no bytes is sent as JSON; the token is sent unless a test takes it away."""
         connection = http.client.HTTPConnection(self.host, timeout=60)
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         try:
-            connection.request(method, path, content, headers or {})
+            connection.request(method, path, content, {**self.bearer, **(headers or {})})
             yield connection.getresponse()
         finally:
             connection.close()

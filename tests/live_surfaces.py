@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from recollect.operations import OPERATIONS
 from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.http_server import HttpServer
-from tests.rpc_server import RawRpc, RpcSocket, Talk
+from tests.rpc_server import RawRpc, Talk
 
 EXITS = {"SESSION_NOT_FOUND": 10, "SESSION_BUSY": 11, "REQUEST_CANCELLED": 14, "PROVIDER_ERROR": 20, "AGENT_ERROR": 30,
          "SESSION_PERSISTENCE_DISABLED": 40, "STALE_CURSOR": 47, "GENERATION_CONFLICT": 2, "INVALID_PARAMS": 2, "INTERNAL_ERROR": 1}  # fmt: skip
@@ -92,11 +92,10 @@ class RpcTcp(Surface):
 
     def __init__(self, person: Person, realm: str, backend: str = "sqlite") -> None:
         super().__init__(person, realm, backend)
-        self.port = self.stack.enter_context(HttpServer(person, *self.options)).rpc_port
+        self.server = self.stack.enter_context(HttpServer(person, *self.options))
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        assert self.port
-        with RpcSocket(self.port) as talk:
+        with self.server.rpc() as talk:
             return requested(talk, name, arguments)
 
 

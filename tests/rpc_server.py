@@ -4,12 +4,19 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from tests.conftest import Person
 
 Message = dict[str, Any]
+
+
+def token_of(person: Person, options: Sequence[str], environment: Mapping[str, str]) -> str | None:
+    """The token of a server that has just started, as its owner finds it."""
+    if "--no-token" in options:
+        return None
+    return environment.get("RECOLLECT_TOKEN") or (person.state / "token").read_text().strip()
 
 
 class Talk:
@@ -103,6 +110,7 @@ class RpcPort:
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+        self.token = token_of(person, options, environment)
 
     def __enter__(self) -> "RpcPort":
         return self
@@ -113,15 +121,19 @@ class RpcPort:
         assert self.process.stdout
         self.process.stdout.close()
 
-    def connect(self) -> "RpcSocket":
-        return RpcSocket(self.port)
+    def connect(self, *, is_admitted: bool = True) -> "RpcSocket":
+        return RpcSocket(self.port, self.token if is_admitted else None)
 
 
 class RpcSocket(Talk):
-    def __init__(self, port: int) -> None:
+    """A connection. With a token, it has been admitted."""
+
+    def __init__(self, port: int, token: str | None) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 30)
         self._file = self.socket.makefile("rb")
         super().__init__(self._file, self.socket.sendall)
+        if token is not None:
+            self.result("initialize", token=token)
 
     def __enter__(self) -> "RpcSocket":
         return self

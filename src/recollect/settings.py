@@ -78,9 +78,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     extraction: ExtractionSettings = ExtractionSettings()
 
 
+def state_folder(env: Mapping[str, str]) -> Path:
+    """The folder in which Recollect keeps everything."""
+    return Path(env.get("RECOLLECT_HOME") or platformdirs.user_data_dir("recollect")).expanduser()
+
+
 def read_settings(env: Mapping[str, str]) -> Settings:
     """Defaults, then `settings.toml` in the state folder, then RECOLLECT_* variables."""
-    home = Path(env.get("RECOLLECT_HOME") or platformdirs.user_data_dir("recollect")).expanduser()
+    home = state_folder(env)
     path = home / FILE
     values: dict[str, Any] = {}
     try:

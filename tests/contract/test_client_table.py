@@ -174,7 +174,7 @@ def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch
         monkeypatch.setenv(name, value)
     with served(person) as (place, _):
         code = examples()[number].replace("http://127.0.0.1:7377", place.url).replace("7378", str(place.port))
-        with sdk.Client.http(place.url) as client:
+        with sdk.Client.http(place.url, place.token) as client:
             session = client.create_session("hello", command=["cat"])
             exec(code, {"Client": sdk.Client, "client": client, "session": session})
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.conftest import Person
 from tests.http_server import HttpServer
-from tests.rpc_server import RpcSocket
 
 JOURNEY = f"/journeys/{UUID(int=7)}"
 TORN = b'{"title": '
@@ -71,8 +70,7 @@ def test_a_torn_call_of_a_tool_that_speaks_plainly_is_refused_plainly(server: Ht
 def test_a_locator_without_its_realm_is_refused(server: HttpServer, session: str) -> None:
     assert server.ask("GET", f"/sessions/:{session}")[1]["code"] == "INVALID_PARAMS"
     assert server.ask("GET", f"/sessions/main:{session}")[0] == 200
-    assert server.rpc_port is not None
-    with RpcSocket(server.rpc_port) as rpc:
+    with server.rpc() as rpc:
         assert rpc.error("session/read", session_id=f":{session}")["data"]["code"] == "INVALID_PARAMS"
 
 
@@ -80,6 +78,5 @@ def test_a_locator_without_its_realm_is_refused(server: HttpServer, session: str
 def test_whatever_is_past_the_end_is_an_empty_page(server: HttpServer, session: str, offset: int) -> None:
     status, page = server.ask("GET", f"/sessions/{session}/history?offset={offset}")
     assert (status, page["messages"], page["has_more"]) == (200, [], False)
-    assert server.rpc_port is not None
-    with RpcSocket(server.rpc_port) as rpc:
+    with server.rpc() as rpc:
         assert rpc.result("session/list", offset=offset)["sessions"] == []

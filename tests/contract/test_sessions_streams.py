@@ -15,7 +15,7 @@ from tests.conftest import Person
 from tests.e2e.processes import until
 from tests.http_server import HttpServer, events_of
 from tests.live_surfaces import Agent
-from tests.rpc_server import RawRpc, RpcSocket
+from tests.rpc_server import RawRpc
 
 ENDS = {"turn_completed", "turn_failed", "turn_interrupted"}
 CHATTY = """
@@ -100,8 +100,7 @@ def test_every_turn_ends_by_one_event(person: Person, command: list[str], end: s
 
 def test_who_does_not_read_its_lines_is_told_how_many_are_missing(server: HttpServer) -> None:
     """M46, over TCP: the turn ends although nobody reads, and nothing else is lost."""
-    assert server.rpc_port
-    with RpcSocket(server.rpc_port) as slow, RpcSocket(server.rpc_port) as quick:
+    with server.rpc() as slow, server.rpc() as quick:
         session = slow.result("session/create", initial_turn="deferred")["session_id"]
         command = [sys.executable, "-c", CHATTY.format(pieces=6_000, size=2_500)]
         asked = slow.ask("turn/start", {"session_id": session, "prompt": "talk", "command": command})
@@ -181,7 +180,8 @@ def test_a_slow_reader_is_told_exactly_how_many_are_missing(server: HttpServer) 
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     host, port = server.host.split(":")
     slow.connect((host, int(port)))
-    slow.sendall(f"GET /sessions/{session}/events HTTP/1.1\r\nHost: {server.host}\r\n\r\n".encode())
+    head = f"GET /sessions/{session}/events HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {server.token}"
+    slow.sendall(f"{head}\r\n\r\n".encode())
     received = slow.makefile("rb")
     assert b"200" in received.readline()
     turn(server, session)

@@ -375,7 +375,7 @@ def test_who_reads_too_slowly_is_told_how_much_is_missing(place: Place) -> None:
                     expected += 1
             assert len(turn.result.text) == 24_000_000
 
-    with Client.http(place.url) as watcher:
+    with Client.http(place.url, place.token) as watcher:
         for wire in WIRES:
             asyncio.run(case(wire, watcher))
 
@@ -409,7 +409,7 @@ def test_a_history_of_ten_thousand_messages_is_read_page_by_page(place: Place) -
             assert counted == [str(n) for n in range(5_000)]
 
     command = [sys.executable, "-c", TALKATIVE + CALLS + ENDS]
-    with Client.http(place.url) as client:
+    with Client.http(place.url, place.token) as client:
         made = client.create_session("count", runner="acp", command=command)
         assert made.result.tool_calls == 5_000
     for wire in WIRES:
@@ -453,7 +453,7 @@ def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: Pla
 
 
 def test_to_leave_the_events_of_others_lets_go_of_them(place: Place) -> None:
-    with Client.http(place.url) as client:
+    with Client.http(place.url, place.token) as client:
         session = client.create_session("x", command=CAT)
         for _ in range(3):
             for event in session.events(after=0):

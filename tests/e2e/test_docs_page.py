@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -16,7 +15,6 @@ from tests.http_server import HttpServer
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-TOKEN = "a-token-that-nobody-would-guess"
 OPERATIONS = [
     (method.upper(), path, operation["summary"])
     for path, methods in json.loads(document())["paths"].items()
@@ -41,14 +39,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
         yield server
 
 
+def new_link(server: HttpServer) -> str:
+    """An address that signs one browser in."""
+    return str(server.ask("POST", "/login-links")[1]["url"])
+
+
 class Docs:
     """The page, as somebody sees it, and what the browser had to complain about."""
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, link: str) -> None:
         self.page = page
         self.url = url
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        page.goto(link)
         page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
@@ -73,7 +77,7 @@ class Docs:
 @pytest.fixture
 def docs(browser: Browser, server: HttpServer) -> Iterator[Docs]:
     with browser.new_context() as context:
-        yield Docs(context.new_page(), server.url)
+        yield Docs(context.new_page(), server.url, new_link(server))
 
 
 def send(form: Locator, status: int) -> str:
@@ -182,24 +186,37 @@ def test_every_form_begins_with_a_body_that_fits(docs: Docs) -> None:
 
 def test_a_request_is_copied_for_a_shell(browser: Browser, server: HttpServer) -> None:
     with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
-        docs = Docs(context.new_page(), server.url)
+        docs = Docs(context.new_page(), server.url, new_link(server))
         form = docs.opened("POST", "/sessions")
         form.get_by_label("Body").fill('{"prompt": "it\'s so"}')
-        docs.page.get_by_label("Token").fill(TOKEN)
         form.get_by_role("button", name="Copy as curl").click()
         expect(form.get_by_role("status")).to_have_text("copied")
         copied = docs.page.evaluate("() => navigator.clipboard.readText()")
-    json_header = "content-type: application/json"
-    words = ["curl", "-X", "POST", f"{server.url}/sessions", "-H", json_header, "-d", '{"prompt": "it\'s so"}']
+    headers = ["-H", "Authorization: Bearer $(recollect token)", "-H", "content-type: application/json"]
+    words = ["curl", "-X", "POST", f"{server.url}/sessions", *headers, "-d", '{"prompt": "it\'s so"}']
     assert shlex.split(copied) == words
 
 
-def test_with_its_token_a_server_is_asked_and_without_it_not(browser: Browser, tmp_path: Path) -> None:
-    with HttpServer(Person(tmp_path), RECOLLECT_TOKEN=TOKEN) as server, browser.new_context() as context:
-        docs = Docs(context.new_page(), server.url)
-        form = docs.opened("GET", "/realms")
-        assert json.loads(send(form, 401))["code"] == "UNAUTHORIZED"
-        docs.page.get_by_label("Token").fill(TOKEN)
-        assert json.loads(send(form, 200))["realms"]
-        assert TOKEN not in docs.page.content()
-        assert not [url for url in docs.requests if TOKEN in url]
+def test_a_person_signs_in_by_the_link_or_by_the_token(browser: Browser, server: HttpServer) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{server.url}/docs")
+        expect(page.get_by_role("heading")).to_have_text("Sign in to Recollect")
+        page.get_by_label("token").fill("not the token of anybody")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_have_text("That is not the token of this server.")
+        page.get_by_label("token").fill(str(server.token))
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{server.url}/docs")
+        expect(page.locator("details")).to_have_count(len(OPERATIONS))
+        assert str(server.token) not in page.content()
+    with browser.new_context() as context:
+        page = context.new_page()
+        link = new_link(server)
+        page.goto(link)
+        expect(page).to_have_url(f"{server.url}/docs")
+        assert page.evaluate("document.cookie") == ""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(link)
+        expect(page.get_by_role("alert")).to_contain_text("This link was used before")

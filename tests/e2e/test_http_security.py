@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from recollect.surfaces.http._openapi import document
 from tests.conftest import Person
 from tests.http_server import HttpServer
 
@@ -15,7 +16,16 @@ TOKEN = "a-token-that-nobody-would-guess"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 ELSEWHERE = "recollect.example:7377"  # a name of this machine that others have for it
 NOBODY = "00000000-0000-4000-8000-000000000000"
-OPEN = ("/health", "/docs", "/docs.css", "/docs.js", "/docs.svg", "/openapi.json")
+OPEN = ("/health", "/login", "/login.css")
+PATHS = json.loads(document())["paths"]
+WANTED = [
+    *((method.upper(), path) for path, methods in PATHS.items() if path not in OPEN for method in methods),
+    *(
+        ("GET", page)
+        for page in ("/", "/docs", "/docs.css", "/docs.js", "/docs.svg", "/openapi.json", "/nothing", "/v1/health")
+    ),
+    ("POST", "/mcp"),
+]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 SECRET = "never to be read by anybody"
 
@@ -32,6 +42,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     with HttpServer(Person(tmp_path_factory.mktemp("public")), "--host", "0.0.0.0", RECOLLECT_TOKEN=TOKEN) as server:
         server.host = f"127.0.0.1:{urlsplit(server.url).port}"
         server.url = f"http://{server.host}"
+        server.bearer = {}
         yield server
 
 
@@ -58,10 +69,11 @@ def test_a_server_is_for_this_machine_unless_told_otherwise(server: HttpServer) 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "recollect.example"])
 def test_without_a_token_no_other_machine_is_served(person: Person, host: str) -> None:
-    done = person.run("serve", "--host", host, "--port", "0", "--no-sync", check=False)
+    done = person.run("serve", "--host", host, "--port", "0", "--no-sync", "--no-token", check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert "RECOLLECT_TOKEN" in done.stderr
+    warning, refusal = done.stderr.strip().splitlines()
+    assert warning.startswith("Warning: without a token")
+    assert host in refusal and "--no-token" in refusal
 
 
 @pytest.mark.parametrize("token", ["short", "with a\ttab and long enough", "lang genug, aber für niemanden"])
@@ -103,13 +115,7 @@ def test_a_second_server_on_the_port_is_told_so(server: HttpServer, person: Pers
     ],
 )
 def test_without_the_token_nothing_is_answered(public: HttpServer, given: dict[str, str]) -> None:
-    for method, path in (
-        ("GET", "/sessions"),
-        ("GET", "/realms"),
-        ("PUT", "/config"),
-        ("POST", "/mcp"),
-        ("GET", "/nothing"),
-    ):
+    for method, path in WANTED:
         with public.response(method, path, {}, given) as response:
             assert (response.status, code_of(response.read())) == (401, "UNAUTHORIZED")
             assert response.headers["www-authenticate"] == "Bearer"
@@ -124,10 +130,9 @@ def test_with_the_token_everything_is_answered(public: HttpServer) -> None:
         assert status_of(public, "GET", "/sessions", {"authorization": f"{scheme} {TOKEN}"})[0] == 200
 
 
-def test_a_server_with_a_token_wants_it_from_this_machine_too(person: Person) -> None:
-    with HttpServer(person, RECOLLECT_TOKEN=TOKEN) as server:
-        assert status_of(server, "GET", "/sessions", {})[0] == 401
-        assert status_of(server, "GET", "/sessions", BEARER)[0] == 200
+def test_every_server_wants_a_token_from_this_machine_too(server: HttpServer) -> None:
+    assert status_of(server, "GET", "/sessions", {"authorization": ""})[0] == 401
+    assert status_of(server, "GET", "/sessions", server.bearer)[0] == 200
 
 
 def test_what_needs_no_token_tells_nothing_that_is_anybodys(public: HttpServer, tmp_path: Path) -> None:
@@ -165,7 +170,8 @@ def test_every_name_of_loopback_is_this_machines(server: HttpServer, host: str) 
 def test_a_request_has_one_host(server: HttpServer) -> None:
     host = f"Host: {server.host}\r\n"
     for version, hosts, expected in (("1.1", "", 400), ("1.0", "", 403), ("1.1", host * 2, 400), ("1.0", host, 200)):
-        answer = server.raw(f"GET /sessions HTTP/{version}\r\nConnection: close\r\n{hosts}\r\n".encode())
+        lines = f"Connection: close\r\nAuthorization: Bearer {server.token}\r\n{hosts}"
+        answer = server.raw(f"GET /sessions HTTP/{version}\r\n{lines}\r\n".encode())
         assert answer.startswith(f"HTTP/1.1 {expected} ".encode()), answer
 
 

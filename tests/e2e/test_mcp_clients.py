@@ -119,7 +119,7 @@ def server(request: pytest.FixtureRequest, person: Person) -> Iterator[Server]:
     if request.param == "stdio":
         yield SERVER
         return
-    with HttpServer(person) as server:
+    with HttpServer(person, "--no-token") as server:  # these clients are not given a header to send
         yield [f"{server.url}/mcp"]
 
 

@@ -79,7 +79,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 @pytest.fixture(scope="module")
 def server(person: Person) -> Iterator[HttpServer]:
-    with HttpServer(person) as server:
+    with HttpServer(person, "--no-token") as server:  # the suite has no option for a header
         yield server
 
 
@@ -128,15 +128,21 @@ def test_what_matters_was_checked(checks: dict[Failure, str], scenario: str) -> 
 # ---- the inspector
 
 
+@pytest.fixture(scope="module")
+def secured(person: Person) -> Iterator[HttpServer]:
+    with HttpServer(person) as server:
+        yield server
+
+
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def inspect(
-    request: pytest.FixtureRequest, suites: Suites, person: Person, server: HttpServer, tmp_path_factory: Any
+    request: pytest.FixtureRequest, suites: Suites, person: Person, secured: HttpServer, tmp_path_factory: Any
 ) -> Any:
     """The inspector's command line; what it prints."""
     node, folder = suites
     home = {"RECOLLECT_HOME": str(person.state), "HOME": str(person.home)}
     started = {"type": "stdio", "command": sys.executable, "args": ["-m", "recollect", "mcp", "--no-sync"], "env": home}
-    served = {"type": "streamable-http", "url": f"{server.url}/mcp"}
+    served = {"type": "streamable-http", "url": f"{secured.url}/mcp", "headers": secured.bearer}
     config = tmp_path_factory.mktemp("inspector") / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"stdio": started, "http": served}}))
     command = [node, script(folder, "@modelcontextprotocol/inspector", "mcp-inspector"), "--cli"]

@@ -247,7 +247,7 @@ class Call:
 
     def __init__(self, server: HttpServer, agent: Agent, message: Message, **headers: str) -> None:
         self._connection = http.client.HTTPConnection(server.host, timeout=60)
-        named = {"accept": BOTH, **{name.replace("_", "-"): of for name, of in headers.items()}}
+        named = {"accept": BOTH, **server.bearer, **{name.replace("_", "-"): of for name, of in headers.items()}}
         self._connection.request("POST", "/mcp", json.dumps(message), named)
         until(agent.begun.exists)
         self.pid = int(agent.begun.read_text())

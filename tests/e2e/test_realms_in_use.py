@@ -12,7 +12,7 @@ from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import inside
 from tests.http_server import HttpServer
 from tests.logs import Claude, write
-from tests.rpc_server import RawRpc, RpcSocket
+from tests.rpc_server import RawRpc
 
 AT_RENAMING = """
 from pathlib import Path
@@ -91,8 +91,7 @@ def test_a_server_that_ends_gives_back_every_lease(person: Person) -> None:
     server = HttpServer(person)
 
     def hurry() -> None:
-        assert server.rpc_port
-        with suppress(OSError, TypeError), RpcSocket(server.rpc_port) as rpc:  # until nobody answers any more
+        with suppress(OSError, TypeError), server.rpc() as rpc:  # until nobody answers any more
             while True:
                 rpc.request("session/create", prompt="x", command=["true"])
                 begun.release()

@@ -68,7 +68,7 @@ def nothing_was_run(port: RpcPort, left: Path) -> bool:
 @pytest.mark.parametrize("sent", NOT_JSON_RPC.values(), ids=NOT_JSON_RPC.keys())
 def test_a_first_line_that_is_not_json_rpc_closes_the_connection(port: RpcPort, tmp_path: Path, sent: bytes) -> None:
     left = tmp_path / "left"
-    with port.connect() as talk:
+    with port.connect(is_admitted=False) as talk:
         talk.socket.sendall(sent + create(left) * 3)
         assert rest(talk) == []
     assert nothing_was_run(port, left)
@@ -86,7 +86,7 @@ def test_so_does_any_later_line(port: RpcPort, tmp_path: Path, sent: bytes) -> N
 
 @pytest.mark.parametrize("sent", [HELLO.replace(b"\n", b""), b"get", b"[", b" x"])
 def test_a_line_without_an_end_is_not_waited_for(port: RpcPort, sent: bytes) -> None:
-    with port.connect() as talk:
+    with port.connect(is_admitted=False) as talk:
         talk.socket.sendall(sent)
         assert rest(talk) == []
 

@@ -19,7 +19,7 @@ TOO_MUCH = 1 << 46  # bytes of a stack: no system gives a thread that
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator[RpcListener]:
-    with listen(Realm(Settings(home=tmp_path), "main"), "127.0.0.1", 0) as listener:
+    with listen(Realm(Settings(home=tmp_path), "main"), "127.0.0.1", 0, None) as listener:
         yield listener
 
 
@@ -35,9 +35,9 @@ def no_threads() -> Iterator[None]:
 def test_who_comes_while_there_are_no_threads_is_let_go_and_the_next_is_served(listener: RpcListener) -> None:
     with no_threads():
         for _ in range(3):
-            with RpcSocket(listener.port) as refused:
+            with RpcSocket(listener.port, None) as refused:
                 assert refused.hear() is None
-    with RpcSocket(listener.port) as served:
+    with RpcSocket(listener.port, None) as served:
         assert served.result("ping") == {}
         assert len(listener._served) == 1
 

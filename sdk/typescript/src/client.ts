@@ -7,7 +7,8 @@ import { Journey } from "./journey.js";
 import type { JsonObject, MeerkatArchiveAnswer, Method, RealmGetAnswer, ToolName, Tools } from "./operations.js";
 import { RpcWire } from "./rpc.js";
 import { DeferredSession, Session, type StartedSession } from "./session.js";
-import { connectTo, type ConnectOptions } from "./socket.js";
+import { connectTo, LOCALHOST, type ConnectOptions } from "./socket.js";
+import { findToken } from "./token.js";
 import type {
   ConfigOptions,
   CreateOptions,
@@ -39,7 +40,8 @@ export class Client implements AsyncDisposable {
 
   /** Use a server that runs already, over TCP. */
   static async connect({ token, ...where }: ConnectOptions): Promise<Client> {
-    return Client.#greeted(new RpcWire(connectTo(where), token));
+    const found = token ?? findToken(where.host ?? LOCALHOST, where.port);
+    return Client.#greeted(new RpcWire(connectTo(where), found));
   }
 
   /** Use a server that runs already, over HTTP. */

@@ -6,6 +6,7 @@ import { Exchange, type Asked } from "./exchange.js";
 import { asObject, encoded, objectOf, shown } from "./json.js";
 import { ROUTES, type JsonObject, type Method } from "./operations.js";
 import type { ServerInfo } from "./types.js";
+import { findToken } from "./token.js";
 import { sessionOf, UNHEARD } from "./wire.js";
 import type { Answer, EventsOptions, Listener, Request, ToolResult, Wire } from "./wire.js";
 
@@ -13,7 +14,7 @@ import type { Answer, EventsOptions, Listener, Request, ToolResult, Wire } from 
 export interface HttpOptions {
   /** Such as `http://127.0.0.1:7377`. */
   url: string | URL;
-  /** Where the server wants one. */
+  /** The server's token. That of a server on this machine is found without being given. */
   token?: string;
   /** A server that says nothing for so long is taken for gone; while a turn runs it does so every 15 s. Default 60 000. */
   silenceMs?: number;
@@ -38,13 +39,14 @@ export class HttpWire implements Wire {
   #lost: ConnectionLost | undefined;
 
   constructor({ url, token, silenceMs = SILENCE_MS }: HttpOptions) {
-    const { protocol, origin, pathname, search, hash } = new URL(url);
+    const { protocol, origin, hostname, port, pathname, search, hash } = new URL(url);
     if (!["http:", "https:"].includes(protocol) || search || hash) {
       throw new TypeError(`${url} is no address such as http://127.0.0.1:7377`);
     }
     this.#base = origin + pathname.replace(/\/+$/, "");
-    if (token && !/^[\x21-\x7e]+$/.test(token)) throw new TypeError("a token is made of printable ASCII characters");
-    this.#headers = token ? { authorization: `Bearer ${token}` } : {};
+    const found = token ?? findToken(hostname, Number(port || (protocol === "https:" ? 443 : 80)));
+    if (found && !/^[\x21-\x7e]+$/.test(found)) throw new TypeError("a token is made of printable ASCII characters");
+    this.#headers = found ? { authorization: `Bearer ${found}` } : {};
     this.#silenceMs = silenceMs;
   }
 

@@ -5,17 +5,19 @@ import { connect, type Socket } from "node:net";
 import { ConnectionLost } from "./errors.js";
 import { readLines, type Lines } from "./lines.js";
 
+export const LOCALHOST = "127.0.0.1";
+
 /** Where a server listens. */
 export interface ConnectOptions {
   /** Default `127.0.0.1`. */
   host?: string;
   port: number;
-  /** Where the server wants one. */
+  /** The server's token. That of a server on this machine is found without being given. */
   token?: string;
 }
 
 /** Connect to a server. That there is none is told as the end of its lines. */
-export function connectTo({ host = "127.0.0.1", port }: Omit<ConnectOptions, "token">): Lines {
+export function connectTo({ host = LOCALHOST, port }: Omit<ConnectOptions, "token">): Lines {
   const name = `${host}:${port}`;
   try {
     return new SocketLines(connect({ host, port, noDelay: true }), name);

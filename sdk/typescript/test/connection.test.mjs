@@ -171,6 +171,21 @@ test("a token opens a server over HTTP", LIMIT, async (t) => {
   }
 });
 
+for (const [name, open, connect] of [
+  ["TCP", overTcp, ({ port }) => Client.connect({ port })],
+  ["HTTP", overHttp, ({ url }) => Client.http({ url })],
+]) {
+  test(`the token of a server on this machine is found, over ${name}`, LIMIT, async (t) => {
+    const { where, home } = await open(t);
+    const before = process.env["RECOLLECT_HOME"];
+    later(t, () => (before === undefined ? delete process.env["RECOLLECT_HOME"] : (process.env["RECOLLECT_HOME"] = before)));
+    process.env["RECOLLECT_HOME"] = join(home, "state");
+    const client = await connect(where);
+    later(t, () => client.close());
+    assert.deepEqual(await client.listSessions(), []);
+  });
+}
+
 // ---- servers that are none
 
 /** A port where somebody says something to every line that comes. */

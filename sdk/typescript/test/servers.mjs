@@ -81,33 +81,34 @@ async function overPipes(t) {
 async function listening(t, args, more) {
   const [program, ...first] = COMMAND;
   const stdio = ["ignore", "pipe", "inherit"];
-  const child = spawn(program, [...first, ...args], { env: environment(folder(t), more), stdio });
+  const home = folder(t);
+  const child = spawn(program, [...first, ...args], { env: environment(home, more), stdio });
   later(t, async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill();
     await once(child, "exit");
   });
   const [line] = await once(createInterface(child.stdout), "line");
-  return { pid: child.pid, line };
+  return { pid: child.pid, line, token: more?.RECOLLECT_TOKEN ?? readFileSync(join(home, "state", "token"), "utf8").trim(), home };
 }
 
 /** A server on a port: `Client.connect`. */
-export async function overTcp(t, token) {
-  const { pid, line } = await listening(t, ["rpc", "--port", "0"], token && { RECOLLECT_TOKEN: token });
-  const where = { port: Number(/:(\d+)\s*$/.exec(line)[1]), ...(token && { token }) };
+export async function overTcp(t, given) {
+  const { pid, line, token, home } = await listening(t, ["rpc", "--port", "0"], given && { RECOLLECT_TOKEN: given });
+  const where = { port: Number(/:(\d+)\s*$/.exec(line)[1]), token };
   const client = await Client.connect(where);
   later(t, () => client.close());
-  return { client, pid, where, script: { connect: where } };
+  return { client, pid, where, home, script: { connect: where } };
 }
 
 /** A server over HTTP: `Client.http`. */
-export async function overHttp(t, token) {
+export async function overHttp(t, given) {
   const args = ["serve", "--host", "127.0.0.1", "--port", "0", "--no-sync", "--json"];
-  const { pid, line } = await listening(t, args, token && { RECOLLECT_TOKEN: token });
-  const where = { url: JSON.parse(line).url, ...(token && { token }) };
+  const { pid, line, token, home } = await listening(t, args, given && { RECOLLECT_TOKEN: given });
+  const where = { url: JSON.parse(line).url, token };
   const client = await Client.http(where);
   later(t, () => client.close());
-  return { client, pid, where, script: { http: where } };
+  return { client, pid, where, home, script: { http: where } };
 }
 
 /** What a server of ours tells of itself, and how a turn of it is answered. */

@@ -1,7 +1,7 @@
 """Where everything begins: a connection to a server, which works in one realm."""
 
 import os
-from collections.abc import Awaitable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ from recollect.client._journey import AsyncJourney
 from recollect.client._rpc import Lines, RpcWire
 from recollect.client._session import AsyncDeferredSession, AsyncSession, AsyncStartedSession
 from recollect.client._socket import SocketLines
+from recollect.client._token import find_token
 from recollect.client._wire import Wire
 from recollect.client.results import (
     ArchiveResult,
@@ -50,10 +51,10 @@ class Opening(Awaitable["AsyncClient"]):
         await self._client.close()
 
 
-async def _over_lines(opening: Awaitable[Lines], token: str | None = None) -> Wire:
+async def _over_lines(opening: Awaitable[Lines], token: Callable[[], str | None] = lambda: None) -> Wire:
     wire = RpcWire(await opening)
     try:
-        await wire.greet(token)
+        await wire.greet(token())
     except BaseException:  # a server that we started must not be left behind, whatever happened
         await wire.close()
         raise
@@ -107,12 +108,15 @@ class AsyncClient:
 
     @staticmethod
     def connect(host: str, port: int, token: str | None = None) -> Opening:
-        """Use a server that runs already, over TCP."""
-        return Opening(_over_lines(SocketLines.connect(host, port), token))
+        """Use a server that runs already, over TCP. The token of one on this machine is found without being given."""
+        return Opening(_over_lines(SocketLines.connect(host, port), lambda: token or find_token(host, port)))
 
     @staticmethod
     def http(url: str, token: str | None = None, *, silence_s: float = SILENCE_S) -> Opening:
-        """Use a server that runs already, over HTTP. One that says nothing for `silence_s` while a turn runs is gone."""
+        """Use a server that runs already, over HTTP. The token of one on this machine is found without being given.
+
+        A server that says nothing for `silence_s` while a turn runs is gone.
+        """
         return Opening(_over_http(url, token, silence_s))
 
     @property

@@ -66,12 +66,15 @@ class Client:
 
     @classmethod
     def connect(cls, host: str, port: int, token: str | None = None) -> "Client":
-        """Use a server that runs already, over TCP."""
+        """Use a server that runs already, over TCP. The token of one on this machine is found without being given."""
         return cls._opened(AsyncClient.connect(host, port, token))
 
     @classmethod
     def http(cls, url: str, token: str | None = None, *, silence_s: float = SILENCE_S) -> "Client":
-        """Use a server that runs already, over HTTP. One that says nothing for `silence_s` while a turn runs is gone."""
+        """Use a server that runs already, over HTTP. The token of one on this machine is found without being given.
+
+        A server that says nothing for `silence_s` while a turn runs is gone.
+        """
         return cls._opened(AsyncClient.http(url, token, silence_s=silence_s))
 
     @classmethod

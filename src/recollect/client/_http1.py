@@ -8,6 +8,7 @@ from ssl import SSLContext, create_default_context
 from urllib.parse import urlsplit
 
 from recollect.client._rpc import CHUNK
+from recollect.client._token import find_token
 from recollect.client._wire import CONNECT_S
 from recollect.client.errors import ConnectionLost, lost
 
@@ -157,6 +158,7 @@ class Http:
         self._ssl: SSLContext | None = create_default_context() if parts.scheme == "https" else None
         self._path = parts.path.rstrip("/")
         self._headers = f"host: {parts.netloc.rpartition('@')[2]}\r\nuser-agent: recollect-python\r\n"
+        token = token or find_token(self._host, self._port)
         if token is not None:
             self._headers += f"authorization: Bearer {token}\r\n"
         self._idle: list[Connection] = []

@@ -1,32 +1,11 @@
-"""A port of this machine, and the token that opens it to others."""
+"""A port of this machine."""
 
-import ipaddress
-import os
 import socket
 
 from recollect.errors import BadSettings, Busy
-from recollect.settings import TOKEN
 
-SHORTEST_TOKEN = 16  # characters: less can be guessed
 WAITING = 128  # that want to connect
-
-
-def token() -> str | None:
-    """What callers must bring, if anything."""
-    given = os.environ.get(TOKEN) or None
-    if given is not None and (len(given) < SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
-        raise BadSettings(f"{TOKEN} must be at least {SHORTEST_TOKEN} printable ASCII characters.")
-    return given
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address, or a name, means this machine and nobody else."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # of every address
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -47,6 +26,9 @@ def bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def address_of(listening: socket.socket) -> str:
+def address_of(listening: socket.socket, *, to_connect: bool = False) -> str:
+    """Where a socket listens. With `to_connect`, every address of this machine becomes its loopback address."""
     host, port = listening.getsockname()[:2]
+    if to_connect:
+        host = LOOPBACK.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

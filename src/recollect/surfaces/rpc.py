@@ -37,6 +37,7 @@ from recollect.surfaces.mcp import (
 )
 
 OWN = ("initialize", "ping", "tools/list", "tools/call")
+NO_TOKEN = "Send `initialize` first, with the server's token as `token`. `recollect token` prints it."
 BAD_PARAMS = {"code": "INVALID_PARAMS"}
 
 Id = str | int | float | None
@@ -147,7 +148,7 @@ class RpcConnection:
         token = request.params.get("token") if isinstance(request.params, dict) else None
         is_right = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
         if request.method != "initialize" or not is_right:
-            raise RpcError(INVALID_REQUEST, "initialize must come first, with the token of this server")
+            raise RpcError(INVALID_REQUEST, NO_TOKEN)
         self._token = None
 
     def _token_bytes(self) -> bytes:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from recollect.errors import BadSettings
+from recollect.loopback import is_loopback
 from recollect.realms import Realm
 from recollect.surfaces._lines import LONGEST, BadLine, object_lines
 from recollect.surfaces._outbox import DRAIN_S, Outbox
-from recollect.surfaces._port import address_of, bound, is_loopback, token
+from recollect.surfaces._port import address_of, bound
 from recollect.surfaces._work import Work
 from recollect.surfaces.rpc import NotARequest, RpcConnection
 
@@ -29,11 +30,11 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def listen(realm: Realm, host: str, port: int) -> Iterator["RpcListener"]:
+def listen(realm: Realm, host: str, port: int, token: str | None) -> Iterator["RpcListener"]:
     """Serve until the block ends; then turns are interrupted. Port 0 is any that is free."""
     if not is_loopback(host):
         raise BadSettings(f"JSON-RPC is served to this machine only: {host} is no loopback address.")
-    listener = RpcListener(realm, bound(host, port), token())
+    listener = RpcListener(realm, bound(host, port), token)
     try:
         yield listener
     finally:

@@ -30,6 +30,7 @@ COMMANDS = {
     "mcp": "recollect.surfaces.cli.mcp",
     "rpc": "recollect.surfaces.cli.rpc",
     "serve": "recollect.surfaces.cli.serve",
+    "token": "recollect.surfaces.cli.token",
     "hook": "recollect.surfaces.cli.hook",
     "run": "recollect.surfaces.cli.run",
     "session": "recollect.surfaces.cli.session",
@@ -41,7 +42,7 @@ COMMANDS = {
     "rebuild": "recollect.surfaces.cli.rebuild",
     "distil": "recollect.surfaces.cli.distil",
 }
-SESSIONS = {"run", "session", "realm", "config", "serve", "rpc"}  # commands of that family, whose errors are bare
+SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands of that family, whose errors are bare
 
 
 class Commands(click.Group):

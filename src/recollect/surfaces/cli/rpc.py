@@ -8,6 +8,7 @@ from recollect.realms import Realm
 from recollect.surfaces._lines import HEED_S
 from recollect.surfaces.cli._ending import ending_well
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
+from recollect.surfaces.cli._token import no_token_option, required_token
 from recollect.surfaces.mcp_stdio import standard_streams
 from recollect.surfaces.rpc_stdio import serve
 from recollect.surfaces.rpc_tcp import listen
@@ -16,9 +17,12 @@ from recollect.surfaces.rpc_tcp import listen
 @click.command("rpc")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Serve TCP on this port; 0 is any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The loopback address to serve on, with --port.")
+@no_token_option
 @realm_options
-def command(port: int | None, host: str, realm_name: str | None, isolated: bool, **realm: object) -> None:
+def command(port: int | None, host: str, no_token: bool, realm_name: str | None, isolated: bool, **realm: object) -> None:
     """Serve JSON-RPC 2.0 on standard input and output, for programs: one message a line.
+
+    With --port, `initialize` brings the token that `recollect token` prints.
 
     Without --realm it works in a new realm of its own, which `recollect realm prune` removes once it has ended.
     """
@@ -29,13 +33,13 @@ def command(port: int | None, host: str, realm_name: str | None, isolated: bool,
             if port is None:
                 serve(opened, *standard_streams())
             else:
-                _listen(opened, host, port)
+                _listen(opened, host, port, required_token(opened.settings, no_token=no_token))
     finally:
         opened.close()
 
 
-def _listen(realm: Realm, host: str, port: int) -> None:
-    with listen(realm, host, port) as listening:
+def _listen(realm: Realm, host: str, port: int, token: str | None) -> None:
+    with listen(realm, host, port, token) as listening:
         click.echo(f"Listening on {listening.address}")
         while True:
             time.sleep(HEED_S)

@@ -22,7 +22,7 @@ class Unreadable(Exception):
 
 async def json_of(request: Request, within_s: float = WITHIN_S) -> Any:
     """The JSON value of the body; None of an empty one."""
-    content = await _content(request, within_s)
+    content = await content_of(request, within_s)
     if not content.strip():
         return None
     try:
@@ -31,11 +31,11 @@ async def json_of(request: Request, within_s: float = WITHIN_S) -> Any:
         raise Unreadable(400, "the body is not JSON in UTF-8") from None
 
 
-async def _content(request: Request, within_s: float) -> bytes:
+async def content_of(request: Request, within_s: float = WITHIN_S, most: int = LONGEST) -> bytes:
     """All of it. One that is too large is heard out, unless the caller asked first: it could not hear us before."""
     length = request.headers.get("content-length", "0")
-    is_too_large = not length.isdigit() or int(length) > LONGEST
-    too_large = Unreadable(413, f"a body may have at most {LONGEST >> 20} MB")
+    is_too_large = not length.isdigit() or int(length) > most
+    too_large = Unreadable(413, f"a body may have at most {_size(most)}")
     if is_too_large and "expect" in request.headers:
         raise too_large
     parts: list[bytes] = []
@@ -44,7 +44,7 @@ async def _content(request: Request, within_s: float) -> bytes:
         async with asyncio.timeout(within_s):
             async for part in request.stream():
                 size += len(part)
-                if is_too_large or size > LONGEST:
+                if is_too_large or size > most:
                     is_too_large = True
                     parts.clear()
                 else:
@@ -56,3 +56,7 @@ async def _content(request: Request, within_s: float) -> bytes:
     if is_too_large:
         raise too_large
     return b"".join(parts)
+
+
+def _size(count: int) -> str:
+    return f"{count >> 20} MB" if count >= 1 << 20 else f"{count >> 10} KB"

@@ -2,10 +2,10 @@
 
 Any page can send requests to a port of this machine (cross-site), and a name of its own may be made to point here (DNS
 rebinding). The first is known by `Origin` and `Sec-Fetch-Site`, which every browser sends and no page can change; the second
-by `Host`. Programs send none of them, and who is not on this machine needs the token.
+by `Host`. Programs send none of them. Every other user of this machine can connect, too, so each request brings the server's
+token, or the cookie of a browser that has signed in.
 """
 
-import hmac
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,16 +15,18 @@ from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.surfaces._port import is_loopback
+from recollect.loopback import is_loopback
 from recollect.surfaces.http._answers import refused
+from recollect.surfaces.http._sign_in import PATH, STYLE, SignIn, sign_in_page
 
 LOCAL = "recollect.is_local"  # in the scope: whether somebody on this machine asks
 PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-real-ip")  # what a proxy says of those for whom it asks
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
-OPEN = frozenset({"/health", "/docs", "/docs.css", "/docs.js", "/docs.svg", "/openapi.json"})  # nothing of anybody's
+OPEN = frozenset({"/health", PATH, STYLE})  # to callers who have not signed in
+UNAUTHORIZED = "Send this server's token: `Authorization: Bearer TOKEN`. `recollect token` prints it."
 HARDENED = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with none, a form of our own would have no origin either
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
 )
@@ -38,10 +40,10 @@ class Refusal(Struct, frozen=True):
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, token: str | None, *, is_public: bool) -> None:
+    def __init__(self, app: ASGIApp, sign_in: SignIn | None, *, is_public: bool) -> None:
         """`is_public`: other machines can reach us, by any name that they have for this one."""
         self._app = app
-        self._token = token
+        self._sign_in = sign_in
         self._is_public = is_public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +60,9 @@ class Guard:
             await send(message)
 
         answer = self._app
-        if refusal is not None:
+        if refusal is not None and refusal.status == 401 and _is_page_view(scope, headers):
+            answer = sign_in_page(401)
+        elif refusal is not None:
             answer = refused(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
         with suppress(LocalProtocolError):  # the caller broke off in the middle of its body, and was told so
             await answer(scope, receive, hardened)
@@ -69,9 +73,8 @@ class Guard:
             return Refusal(403, "FORBIDDEN_HOST", "This server answers to localhost only; another name may be a trick.")
         if not _is_own_origin(headers, host[0]) or _is_cross_site(scope, headers):
             return Refusal(403, "FORBIDDEN_ORIGIN", "Pages of other sites may not ask this server.")
-        if self._token is not None and scope["path"] not in OPEN and not _brings(headers, self._token):
-            told = "This server wants its token: Authorization: Bearer …"
-            return Refusal(401, "UNAUTHORIZED", told, {"www-authenticate": "Bearer"})
+        if self._sign_in is not None and scope["path"] not in OPEN and not self._sign_in.admits(headers):
+            return Refusal(401, "UNAUTHORIZED", UNAUTHORIZED, {"www-authenticate": "Bearer"})
         return None
 
 
@@ -99,6 +102,6 @@ def _is_cross_site(scope: Scope, headers: Headers) -> bool:
     return headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link
 
 
-def _brings(headers: Headers, token: str) -> bool:
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+def _is_page_view(scope: Scope, headers: Headers) -> bool:
+    """Whether a person opens an address in a browser."""
+    return scope["method"] == "GET" and "text/html" in headers.get("accept", "")

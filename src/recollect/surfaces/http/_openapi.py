@@ -46,6 +46,7 @@ def _document() -> Part:
                 paths.setdefault(path, {})[method.lower()] = _entry(name, door, family)
     paths["/sessions/{session_id}/events"] = {"get": _events()}
     paths["/health"] = {"get": _health()}
+    paths["/login-links"] = {"post": _new_link()}
     for tool in offer_of(tuple(TOOLSETS)).operations.values():
         paths[f"/v1/tools/{tool.name}"] = {"post": _tool(tool)}
     return {
@@ -63,7 +64,7 @@ def _document() -> Part:
             "schemas": {"Error": _ERROR, "ToolResult": _TOOL_RESULT, "Event": _EVENT},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        "security": [{}, {"token": []}],
+        "security": [{"token": []}],
     }
 
 
@@ -228,5 +229,17 @@ def _health() -> Part:
         "operationId": "health",
         "summary": "Whether the server is there",
         "tags": ["server"],
+        "security": [],
         "responses": {"200": {"description": "It is.", "content": {JSON: {"schema": schema}}}},
+    }
+
+
+def _new_link() -> Part:
+    schema = {"type": "object", "properties": {"url": TEXT}, "required": ["url"]}
+    return {
+        "operationId": "new_login_link",
+        "summary": "Make a link that signs a browser in",
+        "description": "The link works once. The browser that opens it gets a cookie instead of the token.",
+        "tags": ["server"],
+        "responses": _responses({JSON: {"schema": schema}}, "server"),
     }

@@ -19,6 +19,7 @@ from recollect.surfaces.http._guard import Guard
 from recollect.surfaces.http._mcp import McpEndpoint
 from recollect.surfaces.http._openapi import document
 from recollect.surfaces.http._rest import routes
+from recollect.surfaces.http._sign_in import SignIn
 
 PAGES = {
     "/docs": ("docs.html", "text/html"),
@@ -32,7 +33,7 @@ WORDS = {
 }
 
 
-def made(desk: Desk, offer: Offer, *, token: str | None, is_public: bool, rpc: str | None) -> Starlette:
+def made(desk: Desk, offer: Offer, *, sign_in: SignIn | None, is_public: bool, rpc: str | None) -> Starlette:
     app = Starlette(
         routes=[
             Route("/", lambda _: RedirectResponse("/docs"), methods=["GET"]),
@@ -41,8 +42,9 @@ def made(desk: Desk, offer: Offer, *, token: str | None, is_public: bool, rpc: s
             *(Route(path, _page(*page), methods=["GET"]) for path, page in PAGES.items()),
             McpEndpoint(desk, offer).route(),
             *routes(desk),
+            *(sign_in.routes() if sign_in is not None else ()),
         ],
-        middleware=[Middleware(Guard, token, is_public=is_public)],
+        middleware=[Middleware(Guard, sign_in, is_public=is_public)],
         exception_handlers={HTTPException: _http_error, Exception: _fault},  # type: ignore[dict-item]
     )
     app.router.redirect_slashes = False  # a path has one name

@@ -15,13 +15,14 @@ from typing import Any
 import uvicorn
 
 from recollect.errors import BadSettings
+from recollect.loopback import is_loopback
 from recollect.operations import TOOLSETS, offer_of
 from recollect.realms import Realm
-from recollect.settings import TOKEN
-from recollect.surfaces._port import address_of, bound, is_loopback, token
+from recollect.surfaces._port import address_of, bound
 from recollect.surfaces._work import Work
 from recollect.surfaces.http._connection import MOST_AT_ONCE, Connection
 from recollect.surfaces.http._desk import Desk
+from recollect.surfaces.http._sign_in import SignIn
 from recollect.surfaces.http.app import made
 from recollect.surfaces.rpc_tcp import listen
 
@@ -35,35 +36,28 @@ AGAIN_S = 60.0  # seconds before we say again that no more connections can be ha
 log = logging.getLogger(__name__)
 
 
-def check(host: str) -> None:
-    """Who serves other machines needs a token, and one that nobody guesses."""
-    if token() is None and not is_loopback(host):
-        raise BadSettings(
-            f"{host} can be reached from other machines, so callers must bring a token: set {TOKEN} to one, such as what "
-            "`openssl rand -hex 32` prints."
-        )
-
-
 @contextmanager
-def opened(realm: Realm, host: str, port: int, rpc_port: int | None) -> Iterator["HttpServer"]:
+def opened(realm: Realm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
     """A server that is bound and not yet serving; JSON-RPC beside it, for programs on this machine."""
-    check(host)
+    if token is None and not is_loopback(host):
+        raise BadSettings(f"{host} can be reached from other machines, so callers must bring a token: leave out --no-token.")
     with bound(host, port) as listening:
         if rpc_port is None:
-            yield HttpServer(realm, listening, host, None)
+            yield HttpServer(realm, listening, host, None, token)
             return
-        with listen(realm, "127.0.0.1", rpc_port) as rpc:
-            yield HttpServer(realm, listening, host, rpc.address)
+        with listen(realm, "127.0.0.1", rpc_port, token) as rpc:
+            yield HttpServer(realm, listening, host, rpc.address, token)
 
 
 class HttpServer:
-    def __init__(self, realm: Realm, listening: socket.socket, host: str, rpc: str | None) -> None:
+    def __init__(self, realm: Realm, listening: socket.socket, host: str, rpc: str | None, token: str | None) -> None:
         self.url = f"http://{address_of(listening)}"
         self.rpc = rpc
         self._listening = listening
+        self._sign_in = SignIn(token, listening.getsockname()[1]) if token is not None else None
         self._work = Work()
         self._desk = Desk(realm, self._work)
-        app = made(self._desk, offer_of(tuple(TOOLSETS)), token=token(), is_public=not is_loopback(host), rpc=rpc)
+        app = made(self._desk, offer_of(tuple(TOOLSETS)), sign_in=self._sign_in, is_public=not is_loopback(host), rpc=rpc)
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -78,6 +72,12 @@ class HttpServer:
             ),
             self._desk,
         )
+
+    def link(self) -> str | None:
+        """An address that signs a browser of this machine in, once; None where nobody has to sign in."""
+        if self._sign_in is None:
+            return None
+        return self._sign_in.link(f"http://{address_of(self._listening, to_connect=True)}")
 
     def run(self) -> None:
         """Serve until a signal comes. Then readers of events are let go, and turns are interrupted."""

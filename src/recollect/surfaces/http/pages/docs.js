@@ -54,8 +54,6 @@ function field(parameter) {
 function request(method, path, fields, body) {
   const query = new URLSearchParams();
   const headers = {};
-  const token = document.getElementById("token").value;
-  if (token) headers.authorization = `Bearer ${token}`;
   for (const { parameter, input } of fields) {
     const value = input.value;
     if (parameter.in === "path") path = path.replace(`{${parameter.name}}`, encodeURIComponent(value));
@@ -69,9 +67,9 @@ function request(method, path, fields, body) {
 
 function curl({ url, options }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-  const headers = Object.entries(options.headers).filter(([name]) => name !== "authorization");
   const words = ["curl", options.method === "GET" ? "" : `-X ${options.method}`, quoted(location.origin + url)];
-  words.push(...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`));
+  words.push('-H "Authorization: Bearer $(recollect token)"'); // the page itself has a cookie, which no program should copy
+  words.push(...Object.entries(options.headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`));
   if (options.body) words.push(`-d ${quoted(options.body)}`);
   return words.filter(Boolean).join(" ");
 }

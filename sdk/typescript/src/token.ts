@@ -1,0 +1,52 @@
+/** The token of a server on this machine, found where the server keeps it. */
+
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+import { ConnectionLost } from "./errors.js";
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+const SOCKETS = ["/proc/net/tcp", "/proc/net/tcp6"]; // only Linux has them
+const LISTENING = "0A";
+const ROOT = 0; // can read every token anyway
+
+/**
+ * The token for an address, where it is one of this machine: `RECOLLECT_TOKEN`, else that of the state folder.
+ * Another user's program may listen there, if our server does not. It must not be sent the token.
+ */
+export function findToken(host: string, port: number): string | undefined {
+  if (!LOOPBACK.test(host)) return undefined;
+  const token = process.env["RECOLLECT_TOKEN"] || readText(join(stateFolder(), "token"))?.trim() || undefined;
+  if (token && isForeign(port)) {
+    throw new ConnectionLost(`${host}:${port} belongs to another user of this machine, so the token was not sent to it`);
+  }
+  return token;
+}
+
+/** The folder in which Recollect keeps everything. */
+function stateFolder(): string {
+  const { RECOLLECT_HOME: home, XDG_DATA_HOME: data } = process.env;
+  if (home) return home.replace(/^~(?=\/|$)/, homedir());
+  if (process.platform === "darwin") return join(homedir(), "Library/Application Support/recollect");
+  return join(data?.startsWith("/") ? data : join(homedir(), ".local/share"), "recollect");
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new ConnectionLost(`the token of the server cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Whether a program of another user listens on this port. */
+function isForeign(port: number): boolean {
+  const rows = SOCKETS.flatMap((table) => (readText(table) ?? "").split("\n").slice(1)).map((line) => line.trim().split(/\s+/));
+  const users = rows
+    .filter(([, local, , state]) => state === LISTENING && parseInt(local?.split(":")[1] ?? "", 16) === port)
+    .map((row) => Number(row[7]));
+  return users.some((user) => user !== ROOT && user !== process.getuid?.());
+}

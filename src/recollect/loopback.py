@@ -1,0 +1,36 @@
+"""This machine's own addresses, and whose program listens on one of its ports."""
+
+import ipaddress
+import os
+from pathlib import Path
+
+LISTENING = "0A"  # a socket's state in /proc/net/tcp
+ROOT = 0  # can read every token anyway
+SOCKETS = Path("/proc/net/tcp"), Path("/proc/net/tcp6")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or a name, means this machine and nobody else."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_foreign(port: int) -> bool:
+    """Whether a program of another user listens on this port of this machine. Only Linux tells."""
+    return any(user not in (os.getuid(), ROOT) for user in _listeners(port))
+
+
+def _listeners(port: int) -> list[int]:
+    """The users whose programs listen on a port, on any address."""
+    users = []
+    for table in SOCKETS:
+        try:
+            rows = [line.split() for line in table.read_text().splitlines()[1:]]
+        except OSError:  # another system, or no IPv6
+            continue
+        users += [int(row[7]) for row in rows if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port]
+    return users

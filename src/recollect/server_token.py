@@ -1,0 +1,84 @@
+"""The server's token, which callers of `recollect serve` and of the RPC port must bring.
+
+It is `RECOLLECT_TOKEN`, else a random one. That one is made when it is first needed and kept in the state folder, where
+only its owner can read it. All servers of a state folder share it.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from recollect.errors import BadSettings
+from recollect.settings import TOKEN
+
+FILE = "token"
+SHORTEST = 16  # characters: fewer can be guessed
+RANDOM_BYTES = 32
+READABLE_BY_OTHERS = 0o077
+
+
+def server_token(home: Path, env: Mapping[str, str]) -> str:
+    """The token of this state folder. It is made if there is none."""
+    return known_token(home, env) or _create(home)
+
+
+def known_token(home: Path, env: Mapping[str, str]) -> str | None:
+    """The token of this state folder; None if none was made yet."""
+    if given := env.get(TOKEN):
+        if not is_token(given):
+            raise BadSettings(f"{TOKEN} must be at least {SHORTEST} printable ASCII characters, without spaces around them.")
+        return given
+    return _read(home / FILE)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text can be a token: it stands in an HTTP header, and nobody guesses it."""
+    return len(text) >= SHORTEST and text.isascii() and text.isprintable() and text == text.strip()
+
+
+def replace_token(home: Path) -> str:
+    """A new token. Callers with the old one are refused as soon as their server restarts."""
+    token = secrets.token_urlsafe(RANDOM_BYTES)
+    _write(home, token).replace(home / FILE)
+    return token
+
+
+def _read(path: Path) -> str | None:
+    try:
+        with path.open(encoding="ascii", errors="replace") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            token = file.read().strip()
+    except FileNotFoundError:
+        return None
+    if mode & READABLE_BY_OTHERS:
+        raise BadSettings(f"{path} can be read by others (mode {stat.S_IMODE(mode):o}). {ANOTHER}")
+    if not is_token(token):
+        raise BadSettings(f"{path} does not hold a token. {ANOTHER}")
+    return token
+
+
+ANOTHER = "`recollect token --new` makes another one."
+
+
+def _create(home: Path) -> str:
+    """Make the token. Of several processes that do so at once, one wins and the others take its token."""
+    token = secrets.token_urlsafe(RANDOM_BYTES)
+    written = _write(home, token)
+    try:
+        os.link(written, home / FILE)
+    except FileExistsError:
+        token = _read(home / FILE) or token
+    finally:
+        written.unlink()
+    return token
+
+
+def _write(home: Path, token: str) -> Path:
+    """A file with the token, under a name of its own."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = home / f"{FILE}.{secrets.token_hex(8)}"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(token + "\n")
+    return path
