@@ -3,10 +3,6 @@
 import os
 
 from recollect.client.errors import lost
-from recollect.errors import BadSettings
-from recollect.loopback import is_foreign, is_loopback
-from recollect.server_token import known_token
-from recollect.settings import state_folder
 
 
 def find_token(host: str, port: int) -> str | None:
@@ -14,6 +10,12 @@ def find_token(host: str, port: int) -> str | None:
 
     Another user's program may listen there, if our server does not. It must not be sent the token.
     """
+    # Imported here: a program that only asks loads nothing of the server's until it has to look for its token.
+    from recollect.errors import BadSettings
+    from recollect.loopback import is_foreign, is_loopback
+    from recollect.server_token import known_token
+    from recollect.settings import state_folder
+
     if not is_loopback(host):
         return None
     try:
