@@ -84,6 +84,7 @@ class SnapshotReader:
     # ---- what is new of it
 
     def _take(self, session: str, mark: str, entries: list[Entry], transaction: Grouped, report: Report) -> None:
+        self._replace_parts()
         tally = dict(tally_of(entries))
         try:
             with self.archive.undone_by(*NOT_STORED):
@@ -104,6 +105,16 @@ class SnapshotReader:
         report.lines += len(entries)
         report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
         transaction.add(events + 1)
+
+    def _replace_parts(self) -> None:
+        """Forget the sessions of files that were logs of their own while this log was missing, and are parts of it now."""
+        for part in self.format.parts(self.log.path):
+            cursor = None if self.format.is_log(part) else self.archive.cursor(path_text(part))
+            if cursor is None:
+                continue
+            for session in self._known(cursor):
+                self.archive.forget(session_id(self.source.name, session), path_text(part))
+            self.archive.drop_cursor(path_text(part))
 
     def _refuse(self, reason: Unreadable, report: Report) -> None:
         """Name what cannot be read; what was read of it before stays. It is tried again when that can be of use."""

@@ -1,5 +1,6 @@
 """The entries of a task of Cline, Roo Code or Kilo Code, and what reading one must know of the others."""
 
+from bisect import bisect_right
 from typing import Any
 
 from msgspec import Struct, field
@@ -64,7 +65,13 @@ class Task(Struct):
     usage: Usage | None = None  # of requests whose answer has not come yet
     cancelled: Record | None = None  # the end of the running request, which comes after what it brought
     waiting: bool = True  # for the person
+    completed: bool = False  # the result was said, and nothing was asked of the model since
     deleted: Any = None
+
+    def model_at(self, at: int) -> str | None:
+        """The model that was in use at this time."""
+        later = bisect_right(self.models, at, key=lambda use: use[0])
+        return self.models[max(later - 1, 0)][1] if self.models else None
 
 
 def reason(text: str) -> str:

@@ -1,5 +1,7 @@
 """A task of Cline, or of Roo Code and Kilo Code which grew out of it: one folder, of which `ui_messages.json` is the log.
 
+A task without it is read from the history (`_task_conversation`).
+
 `<User>/globalStorage/<extension>/tasks/<task>/` holds what the interface showed, entry by entry (`ui_messages.json`, written
 anew each time), what passed between agent and model (`api_conversation_history.json`), which models were used
 (`task_metadata.json`) and, in Roo Code and Kilo Code, the entry of the list of tasks (`history_item.json`).
@@ -10,7 +12,6 @@ followed by the whole is the same thing. Tokens stand in `api_req_started`, whic
 request was cancelled is written there afterwards. `_task_tools` tells of calls, `_task_speech` of what was said.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -23,6 +24,7 @@ from recollect.sources._head import Head
 from recollect.sources._json import beside, document, each
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Homes
+from recollect.sources._task_conversation import is_conversation, read_conversation
 from recollect.sources._task_entries import Message, Placed, Task, plain, reason
 from recollect.sources._task_history import Said, first_words, folder_in, matched, model_in
 from recollect.sources._task_speech import SPEECH, prompt
@@ -49,6 +51,7 @@ NOTICES = {
     *("load_mcp_documentation", "generate_explanation", "mcp_notification", "report_bug", "user_edit_todos"),
     *("shell_integration_warning", "shell_integration_warning_with_suggestion", *RESUMED),
 }
+ROOS = "# Current Workspace Directory"  # how Roo Code begins the list of files; Cline says "Working"
 CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # what Cline alone writes into an entry
 BOOKKEEPING = {
     *("api_req_rate_limited", "api_req_retry_delayed", "browser_session_status", "checkpoint_created"),
@@ -76,44 +79,73 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
     return Document(
         homes=homes,
         usual=f".config/Code/User/globalStorage/{extension}/tasks",
-        endings=(LOG,),
+        endings=(LOG, HISTORY),
+        is_log=is_log,
         recognises=lambda head: agent_of(head) == agent,
         load=document(list[Raw]),
         read=read,
-        beside=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM)],
-        owner=lambda changed: changed.with_name(LOG) if changed.name in {HISTORY, METADATA, ITEM} else None,
+        beside=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM) if name != log.name],
+        owner=lambda changed: _log_beside(changed) if changed.name in {HISTORY, METADATA, ITEM} else None,
     )
+
+
+def is_log(path: Path) -> bool:
+    """The history is the log of a task that has no other one."""
+    return path.name == LOG or not path.with_name(LOG).exists()
+
+
+def _log_beside(path: Path) -> Path:
+    history = path.with_name(HISTORY)
+    return history if is_log(history) else path.with_name(LOG)
 
 
 def agent_of(head: Head) -> str | None:
     """Whose task this is, if it is one: by the folder it lies in; elsewhere, by what Cline alone writes."""
     listed = head.values[0] if head.values and isinstance(head.values[0], list) else []
     entries = [entry for entry in listed[:40] if isinstance(entry, dict)]
+    named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
+    if is_conversation(entries):
+        return next(named, "roo-code" if ROOS in as_text(entries[:2]) else "cline")
     if not any("ts" in entry and entry.get("type") in ("ask", "say") and entry["type"] in entry for entry in entries):
         return None
-    named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
     is_clines = entries[0].get("say") == "task" or any(CLINES & entry.keys() for entry in entries)
     return next(named, "cline" if is_clines else "roo-code")
 
 
 def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
+    if any(said is not None and isinstance(said.role, str) for _, said, _ in each(raws[:1], Said)):
+        yield from _read_history(path, raws)
+        return
     entries = _last_of_each(raws)
     task = Task(_session(path, entries))
     history = beside(path.with_name(HISTORY), list[Said]) or []
-    item = beside(path.with_name(ITEM), Item) or Item()
-    yield About(
-        session=task.session,
-        title=item.title,
-        title_rank=TitleRank.GENERATED,
-        parent=item.parent_task_id,
-        cwd=item.workspace or _folder(entries, history),
-    )
+    yield _about(path, task.session, _folder(entries, history))
     task.exact = matched(calls_of(entries), history)
     task.answers = answers_of(entries)
     task.models = _models(path, model_in(history))
     for entry in entries:
         yield from _entry(task, entry)
     yield from _end_of_request(task)
+
+
+def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
+    """A task of which only the messages to and from the model are left."""
+    task = Task(path.parent.name if path.name == HISTORY else path.stem)
+    history = [said or Said(role="unknown", content=raw) for _, said, raw in each(raws, Said)]
+    yield _about(path, task.session, folder_in(first_words(history)))
+    task.models = _models(path, model_in(history))
+    yield from read_conversation(task, history, instant(task.session))  # Cline names a task by the time it began
+
+
+def _about(path: Path, session: str, folder: str | None) -> About:
+    item = beside(path.with_name(ITEM), Item) or Item()
+    return About(
+        session=session,
+        title=item.title,
+        title_rank=TitleRank.GENERATED,
+        parent=item.parent_task_id,
+        cwd=item.workspace or folder,
+    )
 
 
 def _session(path: Path, entries: list[Placed]) -> str:
@@ -182,8 +214,7 @@ def _model(task: Task, message: Message) -> str | None:
     info = message.model_info
     if isinstance(info, dict) and isinstance(info.get("modelId"), str):
         return str(info["modelId"])
-    later = bisect_right(task.models, instant(message.ts) or 0, key=lambda use: use[0])
-    return task.models[max(later - 1, 0)][1] if task.models else None
+    return task.model_at(instant(message.ts) or 0)
 
 
 def _read(task: Task, scribe: Scribe, message: Message, entry: Placed) -> Iterator[Record]:
@@ -224,7 +255,7 @@ def _request(task: Task, scribe: Scribe, message: Message) -> None:
         task.usage = (task.usage or Usage()) + usage
     if message.name() != "api_req_started":
         return
-    task.waiting = False
+    task.waiting = task.completed = False
     stop = CANCELLED.get(as_text(told.get("cancelReason")))
     if stop is not None:
         said = reason(text_of(told.get("streamingFailedMessage"))) or plain(as_text(told["cancelReason"]))

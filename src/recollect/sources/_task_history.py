@@ -86,9 +86,15 @@ MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
 Topic = tuple[str, str]  # the sort of call, and what it is about
 
 
-class Said(Struct):
+class Said(Struct, rename="camel"):
+    """One message to or from the model. Its time, its model and its tokens are written since the end of 2025."""
+
     role: Any = None
     content: Any = None
+    ts: Any = None
+    model_info: Any = None
+    metrics: Any = None
+    is_summary: Any = None
 
 
 class Exchange(Struct):
@@ -114,13 +120,13 @@ def folder_in(text: str) -> str | None:
 
 def model_in(history: list[Said]) -> str | None:
     """The model, where the details of the environment name it."""
-    texts = (text for said in history if said.role == "user" for text in _texts(said))
+    texts = (text for said in history if said.role == "user" for text in texts_in(said))
     found = next((found for text in texts if (found := MODEL.search(text))), None)
     return found[1].strip() if found else None
 
 
 def first_words(history: list[Said]) -> str:
-    return "\n".join(_texts(history[0])) if history else ""
+    return "\n".join(texts_in(history[0])) if history else ""
 
 
 def answered_in(request: str) -> str | None:
@@ -148,7 +154,7 @@ def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]
 
 def _folders(history: list[Said]) -> list[str]:
     """The folders that the agent worked in: a task may be taken up again in another one."""
-    texts = (text for said in history if said.role == "user" for text in _texts(said) if ENVIRONMENT in text)
+    texts = (text for said in history if said.role == "user" for text in texts_in(said) if ENVIRONMENT in text)
     found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
     return list(dict.fromkeys(found))
 
@@ -198,18 +204,29 @@ def _exchanges(history: list[Said]) -> Iterator[Exchange]:
     for place, said in enumerate(history):
         if said.role != "assistant":
             continue
-        calls = list(_calls(said))
-        answer = history[place + 1] if place + 1 < len(history) else Said()
-        _answer(calls, answer)
+        calls = calls_in(said, history[place + 1] if place + 1 < len(history) else None)
         yield from (call for call in calls if call.tool not in SPOKEN)
 
 
+def calls_in(said: Said, answer: Said | None) -> list[Exchange]:
+    """The calls of one message, with the answers that the next message brings."""
+    calls = list(_calls(said))
+    if answer is not None:
+        _answer(calls, answer)
+    return calls
+
+
+def without_calls(text: str) -> str:
+    """What the agent said beside the calls that it wrote into the same text."""
+    return WRITTEN.sub("", text).strip()
+
+
 def _calls(said: Said) -> Iterator[Exchange]:
-    native = [block for block in _blocks(said) if isinstance(block, dict) and block.get("type") == "tool_use"]
+    native = [block for block in blocks_in(said) if isinstance(block, dict) and block.get("type") == "tool_use"]
     for block in native:
         arguments = arguments_of(block.get("input"))
         yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
-    for text in [] if native else _texts(said):
+    for text in [] if native else texts_in(said):
         for written in WRITTEN.finditer(text):
             arguments = {found[1]: found[2].strip("\n") for found in PARAMETER.finditer(written[2])}
             yield Exchange(written[1], arguments)
@@ -219,7 +236,7 @@ def _answer(calls: list[Exchange], answer: Said) -> None:
     """Give the calls of one message their answers, which the next message brings."""
     results = {
         block["tool_use_id"]: block
-        for block in _blocks(answer)
+        for block in blocks_in(answer)
         if isinstance(block, dict) and block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
     }
     for call in calls:
@@ -228,13 +245,13 @@ def _answer(calls: list[Exchange], answer: Said) -> None:
             heading = HEADING.match(output)
             call.output = output[heading.end() :] if heading and _named(heading) == call.tool else output
             call.failed = bool(results[call.call].get("is_error"))
-    headed = list(_headed(_texts(answer)))
-    if not results and [tool for tool, _ in headed] == [call.tool for call in calls]:
-        for call, (_, output) in zip(calls, headed, strict=True):
+    told = list(headed(texts_in(answer)))
+    if not results and [tool for tool, _ in told] == [call.tool for call in calls]:
+        for call, (_, output) in zip(calls, told, strict=True):
             call.output = output
 
 
-def _headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+def headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """(tool, output) of the answers that are text; the output may be a text of its own after the heading."""
     tool: str | None = None
     for text in texts:
@@ -250,10 +267,10 @@ def _named(heading: re.Match[str]) -> str:
     return HEADED.get(heading[1], heading[1])
 
 
-def _blocks(said: Said) -> list[Any]:
+def blocks_in(said: Said) -> list[Any]:
     return said.content if isinstance(said.content, list) else [said.content] if said.content else []
 
 
-def _texts(said: Said) -> list[str]:
-    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in _blocks(said))
+def texts_in(said: Said) -> list[str]:
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in blocks_in(said))
     return [text_of(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

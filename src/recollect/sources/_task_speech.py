@@ -20,7 +20,7 @@ def prompt(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
 
 
 def _feedback(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
-    words, waiting, task.waiting = _with_attachments(message), task.waiting, False
+    words, waiting, task.waiting, task.completed = _with_attachments(message), task.waiting, False, False
     if words:
         yield scribe.prompt(words) if waiting else scribe.record(Kind.USER_INPUT, words)
 
@@ -53,8 +53,8 @@ def _reasoning(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]
 
 
 def _completion(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
-    """The result is said, then the person is asked about it with an empty question; a command may come in between."""
-    waiting, task.waiting = task.waiting, True
+    """The agent says the result, then asks about it with an empty question. A command that shows it may come in between."""
+    waiting, task.waiting, task.completed = task.waiting, True, True
     if text := message.words():
         yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     elif not waiting:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from recollect.model import Kind, Record
+from recollect.model import Kind, Record, Stop
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._task_entries import Message, Placed, Task
 from recollect.sources._task_history import Topic, answered_in, shown_topic
@@ -76,11 +76,12 @@ def is_summary(message: Message) -> bool:
 
 
 def call(task: Task, place: int, scribe: Scribe, message: Message) -> Iterator[Record]:
-    """A call with its answer, as far as there is one."""
+    """A call with its answer, as far as there is one. The turn stays complete after a command that shows the result."""
     if is_summary(message):
         yield scribe.record(Kind.COMPACTION, text_of(message.json().get("content")))
         return
-    task.waiting = False
+    shows_result = task.completed and message.name() == "command"
+    task.waiting = shows_result
     task.called.add(message.name())
     tool, arguments = _shown_call(message)
     exact, answers = task.exact.get(place), task.answers.get(place, [])
@@ -88,14 +89,20 @@ def call(task: Task, place: int, scribe: Scribe, message: Message) -> Iterator[R
     if exact is not None:
         tool, arguments = exact.tool, exact.arguments
     native = (exact.call if exact else None) or scribe.key
-    yield scribe.call(*_of_its_server(tool, arguments, native))
+    yield scribe.call(*of_its_server(tool, arguments, native), stop=Stop.ANSWER if shows_result else None)
     output = exact.output if exact is not None and exact.output is not None else shown
     if output is not None:
         scribe.at = max((at for answer in answers if (at := instant(answer.ts))), default=scribe.at)
-        code = EXIT_CODE.search(output) if message.name() == "command" else None
-        exit_code = int(code[1]) if code else None
-        failed = bool(exit_code) or output.startswith(REFUSED) or (exact is not None and exact.failed)
-        yield scribe.result(native, output, failed=failed, exit_code=exit_code)
+        failed = exact is not None and exact.failed
+        yield answered(scribe, native, output, is_command=message.name() == "command", failed=failed)
+
+
+def answered(scribe: Scribe, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
+    """The answer of a tool. What a command ended with is said in its output."""
+    code = EXIT_CODE.search(output) if is_command else None
+    exit_code = int(code[1]) if code else None
+    failed = failed or bool(exit_code) or output.startswith(REFUSED)
+    return scribe.result(call, output, failed=failed, exit_code=exit_code)
 
 
 def answer(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
@@ -123,7 +130,7 @@ def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
             return name, told or ({"text": message.words()} if message.words() else {})
 
 
-def _of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
+def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
     """A tool of a server is named with its server and has its own arguments, as everywhere."""
     server = arguments.get("serverName") or arguments.get("server_name")
     name = arguments.get("toolName") or arguments.get("tool_name")
