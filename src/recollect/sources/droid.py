@@ -28,8 +28,21 @@ from recollect.sources._values import UUID, as_text, count, instant, word
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
+REFUSED = re.compile(  # what a tool answers where the person did not let it run
+    r"(?:error: )?(?:[\w ]{0,60}\b(?:cancell?ed|rejected|denied|declined|refused|aborted) by (?:the )?user"
+    r"|(?:the )?user (?:has )?(?:cancell?ed|rejected|denied|declined|refused|aborted)\b)",
+    re.IGNORECASE,
+)
 OUTCOMES = {
     "completed": Stop.ANSWER,
+    "success": Stop.ANSWER,
+    "end_turn": Stop.ANSWER,
+    "stop_sequence": Stop.ANSWER,
+    "max_tokens": Stop.ANSWER,
+    "refusal": Stop.ANSWER,  # the model's, which is its answer
+    "refused": Stop.ANSWER,
+    "rejected": Stop.CANCEL,  # the person's, of a tool
+    "permission_denied": Stop.CANCEL,
     "interrupted": Stop.INTERRUPT,
     "cancelled": Stop.INTERRUPT,
     "aborted": Stop.INTERRUPT,
@@ -173,20 +186,35 @@ def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
     elif role == "user" and said.get("visibility") in ("llm_only", "user_only"):
         yield scribe.record(Kind.SYSTEM if said["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
     elif role == "user":
-        yield from (_coded(record) for record in user_blocks(scribe, content))
+        yield from (_ended(record) for record in user_blocks(scribe, content))
     elif role == "assistant":
-        yield from agent_blocks(scribe, content)
+        yield from agent_blocks(scribe, content, _stop_of(said))
     if not scribe.written:
         yield scribe.record(Kind.RUNTIME, "") if role in SPOKEN else scribe.unknown(message)
 
 
-def _coded(record: Record) -> Record:
-    """An answer of a tool that says in its text with which code the command ended."""
-    code = EXIT_CODE.search(record.text[:200]) if record.kind is Kind.TOOL_RESPONSE else None
-    if code:
+def _stop_of(message: dict[str, Any]) -> Stop | None:
+    """How a message of the agent ended its turn, where it says so."""
+    reason = word(message.get("stopReason")) or word(message.get("stop_reason"))
+    return OUTCOMES.get(reason or "")
+
+
+def _ended(record: Record) -> Record:
+    """An answer of a tool that says in its text how the call ended. A call that the person refused ends the turn."""
+    if record.kind is not Kind.TOOL_RESPONSE:
+        return record
+    if _is_refused(record):
+        record.failed, record.stop = True, Stop.CANCEL
+    if code := EXIT_CODE.search(record.text[:200]):
         record.exit_code = int(code[1])
         record.failed = record.failed or record.exit_code != 0
     return record
+
+
+def _is_refused(answer: Record) -> bool:
+    """Whether the person did not let a tool run. A tool that ran may print such words as well."""
+    text = answer.text[:200].lstrip()
+    return (answer.failed or text.startswith("Error:")) and REFUSED.match(text) is not None
 
 
 def _usage(tokens: dict[str, Any]) -> Usage:
@@ -260,7 +288,9 @@ def _step(scribe: Scribe, step: Step, said: str, raw: bytes) -> Iterator[Entry]:
 def _stream_result(scribe: Scribe, call: str | None, step: Step) -> Record:
     code = step.value.get("exitCode") if isinstance(step.value, dict) else None
     exit_code = count(code) if isinstance(code, int) else None
-    return scribe.result(call, step.value, exit_code=exit_code, failed=bool(step.is_error) or bool(exit_code))
+    answer = scribe.result(call, step.value, exit_code=exit_code, failed=bool(step.is_error) or bool(exit_code))
+    answer.stop = Stop.CANCEL if _is_refused(answer) else None
+    return answer
 
 
 def _completion(scribe: Scribe, step: Step, said: str) -> Record:
