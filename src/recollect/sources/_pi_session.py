@@ -19,6 +19,7 @@ from recollect.sources._injected import split_context
 from recollect.sources._json import decoded
 from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
 from recollect.sources._pi_shapes import ApiUsage, Message, Row
+from recollect.sources._pi_yield import YIELDS, is_final, result_in
 from recollect.sources._source import Memory
 from recollect.sources._values import as_text, count, instant
 
@@ -43,12 +44,13 @@ Split = Callable[[str], tuple[str, list[str]]]
 
 class PiMemory(Memory):
     named: bool = False  # whether the session's id is known for good
-    parent: str | None = None  # of a sub-agent
+    parent: str | None = None  # of a sub-agent, a fork or a continuation
     sub_agent: bool = False  # also one whose parent is not known
     nests: bool = False  # whether sub-agents have the session's id in theirs
     working: bool = False  # the agent has not ended its turn
     at: int | None = None  # the last entry's time
     title: tuple[str, int] | None = None  # from the line in front of the header
+    yielded: dict[str, tuple[str, str | None]] = {}  # (result, model) of calls that gave one and are not answered yet
 
 
 # ---- which session it is
@@ -57,12 +59,19 @@ class PiMemory(Memory):
 def begin(path: Path, first: list[Any]) -> PiMemory:
     """The header says which session it is; while it is not there yet, the file's name does."""
     header = header_of(first)
-    copied = header.parent_session or header.branched_from
+    original = _original(header)
     return PiMemory(
         session=header.id or session_named(path.name),
         named=header.id is not None,
-        copies_from=session_named(copied) if copied else None,
+        copies_from=original,
+        parent=original,
     )
+
+
+def _original(header: Row) -> str | None:
+    """The session that this one was forked from, or goes on from."""
+    named = header.parent_session or header.branched_from
+    return session_named(named) if named else None
 
 
 def header_of(first: list[Any]) -> Row:
@@ -120,6 +129,7 @@ def _key(row: Row, line: Line, memory: PiMemory) -> str:
 def _header(row: Row, memory: PiMemory) -> Iterator[Entry]:
     if row.id and not memory.named:
         memory.session, memory.named = row.id, True
+    memory.parent = memory.parent or _original(row)
     title, rank = memory.title or (text_of(row.title), _rank(row.title_source))
     yield About(
         session=memory.session,
@@ -210,6 +220,12 @@ def _answer(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Reco
         [*_, last] = (record for record in records if record.kind is Kind.ASSISTANT_RESPONSE)
         last.stop = Stop.ANSWER
     yield from records
+    if memory.nests:
+        memory.yielded |= {
+            record.call: (result_in(record.arguments or {}), record.model)
+            for record in records
+            if record.tool in YIELDS and record.call and is_final(record.arguments or {})
+        }
     stop = BROKEN.get(reason)
     if stop is not None:
         text = text_of(message.error_message) or reason
@@ -235,11 +251,24 @@ def _result(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Entr
     text = text_of(message.content)
     code = _exit_code(details.get("exitCode"), text)
     failed = message.is_error is True or details.get("status") in FAILED or bool(code)
+    result = memory.yielded.pop(message.tool_call_id or "", None)
     yield scribe.result(message.tool_call_id, text, tool=message.tool_name, failed=failed, exit_code=code)
+    if result is not None and message.is_error is not True:
+        yield from _yielded(*result, scribe, memory)
     if memory.nests and message.tool_name == "task":
         for agent in _agents(details):
             child = f"{memory.session}/{agent}"
             yield About(session=child, parent=memory.session, parent_call=message.tool_call_id)
+
+
+def _yielded(result: str, model: str | None, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
+    """The end of a sub-agent, whose result was accepted."""
+    memory.working = False
+    if result:
+        scribe.model = model
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, result, stop=Stop.ANSWER)
+    else:
+        yield scribe.record(Kind.RUNTIME, "yield", stop=Stop.ANSWER)
 
 
 def _exit_code(given: Any, text: str) -> int | None:
@@ -312,7 +341,7 @@ def _custom_message(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entr
     if not text.strip():
         return
     details = row.details if isinstance(row.details, dict) else {}
-    if memory.parent is not None and details.get("fromRelationship") == "parent":
+    if memory.sub_agent and details.get("fromRelationship") == "parent":
         yield _prompt(scribe, text.removeprefix(FROM_PARENT).strip(), Message(), memory)
     else:
         yield scribe.record(Kind.SYSTEM, text)

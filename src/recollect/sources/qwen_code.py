@@ -98,7 +98,7 @@ class AgentMeta(Struct, rename="camel"):
 
 
 class QwenMemory(Memory, kw_only=True):
-    parent: str | None = None  # of a background agent, until it was told
+    parent: str | None = None  # of a background agent or a fork, until it was told
     uuid: str | None = None  # of the record before, and how many events it made
     written: int = 0
 
@@ -134,7 +134,7 @@ def begin(path: Path, first: list[Any]) -> QwenMemory:
         return QwenMemory(session=f"{row.session_id}/agent-{row.agent_id}", parent=row.session_id)
     session = path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem
     copied = row.forked_from.session_id if row.forked_from else None
-    return QwenMemory(session=session, copies_from=copied)
+    return QwenMemory(session=session, copies_from=copied, parent=copied)
 
 
 def read(line: Line, memory: QwenMemory) -> Iterable[Entry]:
