@@ -24,15 +24,15 @@ from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, S
 from recollect.sources._container import Line, Misfit
 from recollect.sources._gemini_shapes import Header, Message, Patch, Tokens, ToolCall
 from recollect.sources._head import Head
-from recollect.sources._injected import split_context
+from recollect.sources._injected import is_hook_tag, split_context
 from recollect.sources._json import decoded, document, each
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Source, home_of
 from recollect.sources._values import as_text, count, instant
 
-INJECTED = (
-    "<session_context>",
+CONTEXT_TAG = "session_context"
+INJECTED = (  # how a text begins that was added as a whole
     "This is the Gemini CLI. We are setting up the context",
     "Here is the user's editor context",
     "Here is a summary of changes in the user's editor context",
@@ -200,14 +200,12 @@ def _user(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
         return
     if SUMMARY in text and not message.display_content:
         yield scribe.record(Kind.COMPACTION, text)
-    elif text.startswith(INJECTED):
-        yield scribe.record(Kind.SYSTEM, text)
     elif ran := SHELL.fullmatch(text):
         yield from _shell(scribe, ran[1], ran[2])
     else:
-        told.ended = False
-        typed, added = said_and_added(texts, text_of(message.display_content))
+        typed, added = said_and_added(texts, text_of(message.display_content), INJECTED)
         if typed.strip() or not added:
+            told.ended = False
             yield scribe.prompt(typed)
         for other in added:
             yield scribe.record(Kind.SYSTEM, other)
@@ -225,12 +223,16 @@ def part_text(part: Any) -> str:
     return text_of(part)
 
 
-def said_and_added(texts: list[str], shown: str, tags: tuple[str, ...] = ()) -> tuple[str, list[str]]:
+def _is_context_tag(name: str) -> bool:
+    return name == CONTEXT_TAG or is_hook_tag(name)
+
+
+def said_and_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
     """What the person typed of a prompt's texts, and what was added to them: a text of its own, or a block around one."""
     if shown.strip():
         return shown, [text for text in texts if text.strip() != shown.strip()]
     end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
-    parts = [("", [text]) if tags and text.startswith(tags) else split_context(text) for text in texts[:end]]
+    parts = [("", [text]) if text.startswith(openings) else split_context(text, _is_context_tag) for text in texts[:end]]
     typed = [own for own, _ in parts if own.strip()]
     added = [block for _, blocks in parts for block in blocks]
     return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
