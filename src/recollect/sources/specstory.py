@@ -6,7 +6,8 @@ The files are written anew as the session grows. `_**User (time)**_` and `_**Age
 `<think>` and `<tool-use>` enclose thoughts and tools. Of a tool there is its name, what was shown of its arguments, and its
 output in the last code block. The editor extension writes `_**Agent (model x, mode y)**_`, gives the session a title, says
 in the summary of a tool what it was used for, and draws a rule after each part. Until late 2025 only such a summary marks a
-tool, often under `_****_`, and thoughts may stand inside of a line. Until mid-2025 it neither named the session, which is
+tool, often under `_****_`, and thoughts may stand inside of a line. In early 2025 a message under `_****_` may be a file
+that was read, an edit or a command, as plain text or code. Until mid-2025 it neither named the session, which is
 then known by its file, nor gave times. Its first files have no comment.
 A rendering says less than the original, which may be in the archive as well: the two are kept apart.
 """
@@ -51,10 +52,15 @@ USED = re.compile(r"Tool use: \*\*(?P<tool>[^*\n]+)\*\*(?: • )?(?P<use>.*)")  
 UNNAMED_TOOLS = {  # what the summaries of early 2025 begin with, which name no tool
     "Grep search": "grep_search",
     "Searched codebase": "codebase_search",
-    "Listed directory": "list_dir",
+    "Listed ": "list_dir",
     "Web search": "web_search",
 }
 UNNAMED_TOOL = "tool"
+READS = "Read file:"
+PLAIN_TOOLS = {"```bash": "run_terminal_cmd", "```diff": "edit_file", READS: "read_file"}  # by what the message begins with
+READ = re.compile(r"Read file: ([^\n]+)")
+LONGEST_LINE = 4_096  # characters: no path is longer
+CANCELLED = "Cancelled"  # stands in place of a tool that the person did not let run
 NAMED = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)")  # a file, by when its session began
 DRAWN = re.compile(r"[^\n]")
 OUTPUT = ("```text", "```")
@@ -107,7 +113,8 @@ def read(path: Path, content: str) -> Iterable[Entry]:
         whose = side if message.is_side else session
         scribe = Scribe(session=whose, key=f"{whose}/{number}", at=message.at, line=message.line, model=message.model)
         if message.speaker != "User":
-            yield from _agent(scribe, message.text)
+            plain = _plain_tool(scribe, message.text) if not message.speaker else []
+            yield from plain or _agent(scribe, message.text)
             continue
         words = message.text.strip().removesuffix(RULE).strip()
         for record in _user(scribe, words, is_expanded=command_at is not None and command_at == message.at):
@@ -180,10 +187,30 @@ def _agent(scribe: Scribe, words: str) -> Iterator[Record]:
 
 
 def _said(scribe: Scribe, words: str) -> Iterator[Record]:
+    if text := _without_rules(words):
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+
+
+def _without_rules(words: str) -> str:
     lines = words.split("\n")
     written = [place for place, line in enumerate(lines) if line.strip() not in ("", RULE)]
-    if written:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, "\n".join(lines[written[0] : written[-1] + 1]).strip())
+    return "\n".join(lines[written[0] : written[-1] + 1]).strip() if written else ""
+
+
+def _plain_tool(scribe: Scribe, words: str) -> list[Record]:
+    """A tool of early 2025 that fills a message under `_****_` and has no mark at all; nothing for other messages."""
+    text = _without_rules(words)
+    if text == CANCELLED:
+        return [scribe.record(Kind.RUNTIME, text, stop=Stop.CANCEL)]
+    if len(text) < LONGEST_LINE and (found := READ.fullmatch(text)):
+        return [scribe.call(PLAIN_TOOLS[READS], f"{scribe.key}.0", found[1])]
+    opening, _, rest = text.partition("\n")
+    if opening not in PLAIN_TOOLS or not text.endswith("```"):
+        return []
+    shown, _, output = rest.partition("\n```\n\n```\n")
+    tool, call = PLAIN_TOOLS[opening], f"{scribe.key}.0"
+    records = [scribe.call(tool, call, shown.removesuffix("```").strip("\n"))]
+    return [*records, scribe.result(call, output.removesuffix("```").strip("\n"), tool=tool)] if output else records
 
 
 def _tool(scribe: Scribe, block: re.Match[str]) -> Iterator[Record]:
