@@ -24,6 +24,7 @@ class ClaudeMemory(Memory):
     sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
     tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
     running: dict[str, str] = {}  # call id -> sub-agent that this log tells of and whose result has not come
+    stop_hooks_ran: bool = False  # since the agent's last record
     last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
 
 

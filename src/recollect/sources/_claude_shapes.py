@@ -89,6 +89,7 @@ class Progress(Struct, rename="camel"):
     type: str = ""
     agent_id: str | None = None
     message: Row | str | None = None
+    hook_event: str | None = None
 
 
 class Spawned(Struct, rename="camel"):

@@ -13,6 +13,7 @@ from recollect.sources._container import Line
 from recollect.sources._json import decoded
 from recollect.sources._message import COMMAND
 
+STOP_HOOKS = "stop hooks ran"
 PICTURE = re.compile(r"\[(?:image|document)(?: #\d+)?\]", re.IGNORECASE)
 
 
@@ -85,6 +86,14 @@ def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
     return record(row, line, memory.session, 0, kind, text)
 
 
+def stop_hook(row: Row, line: Line, memory: ClaudeMemory) -> Entry:
+    """The first hook that runs because the agent has finished its turn. Until 2.1.81, nothing else may say so."""
+    if memory.stop_hooks_ran:
+        return Noise("progress")
+    memory.stop_hooks_ran = True
+    return record(row, line, session_of(row, memory), 0, Kind.RUNTIME, STOP_HOOKS, stop=Stop.ANSWER)
+
+
 def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     session = session_of(row, memory)
     text = result_text(row.content)
@@ -98,7 +107,7 @@ def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             yield record(row, line, session, 0, Kind.RUNTIME, took, stop=Stop.ANSWER)
         case "stop_hook_summary":
             errors = "; ".join(result_text(error) for error in row.hook_errors or [])
-            yield record(row, line, session, 0, Kind.RUNTIME, errors or "stop hooks ran", stop=Stop.ANSWER)
+            yield record(row, line, session, 0, Kind.RUNTIME, errors or STOP_HOOKS, stop=Stop.ANSWER)
         case "api_error" | "error":
             last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
             stop = Stop.CRASH if last else None

@@ -19,7 +19,7 @@ import msgspec
 from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, Usage
 from recollect.sources._claude_memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
 from recollect.sources._claude_shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
-from recollect.sources._claude_side import SIDE_RECORDS, attachment, system
+from recollect.sources._claude_side import SIDE_RECORDS, attachment, stop_hook, system
 from recollect.sources._claude_text import INJECTED, LOCAL_OUTPUT, SHELL_OUTPUT, command_text, is_context_tag, result_text
 from recollect.sources._container import Line
 from recollect.sources._head import Head
@@ -199,6 +199,7 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
 def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     message = row.message if isinstance(row.message, Message) else Message(content=[*_blocks(row)])
     session = session_of(row, memory)
+    memory.stop_hooks_ran = memory.stop_hooks_ran and session != memory.session
     if message.model == "<synthetic>" or row.is_api_error_message:
         text = result_text([msgspec.to_builtins(block) for block in _blocks(row)])
         stop = Stop.CRASH if row.is_api_error_message else None
@@ -323,12 +324,13 @@ def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | 
 
 
 def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    """Progress is noise, but for the records of a sub-agent that has no file of its own."""
-    if b'"agent_progress"' not in bytes(row.data):
-        yield Noise("progress")
+    """Progress is noise, but for the end of a turn, and for the records of a sub-agent that has no file of its own."""
+    data = bytes(row.data)
+    progress = decoded(data, Progress) if b'"agent_progress"' in data or b'"Stop"' in data else None
+    if progress is not None and progress.type == "hook_progress" and progress.hook_event == "Stop":
+        yield stop_hook(row, line, memory)
         return
-    progress = decoded(row.data, Progress)
-    if progress is None:
+    if progress is None or progress.type != "agent_progress":
         yield Noise("progress")
         return
     said = progress.message
