@@ -105,23 +105,19 @@ def _part(name: str, said: str) -> Part:
 
 
 def _asked(place: Place, parts: list[Part]) -> Iterator[Entry]:
-    """A message of the person: the prompt, then what came with it."""
+    """A message of the person: the prompt with the names of the files in it, then what was added to it."""
     words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
-    files = [part for part in parts if part.type == "file"]
+    files = [_attached(part) for part in parts if part.type == "file"]
     prompt = "\n\n".join(text for text in words if text.strip())
     if prompt or files:
-        yield place.scribe().prompt(prompt or "\n".join(map(_attached, files)))
+        yield place.scribe().prompt("\n".join([*([prompt] if prompt else []), *files]))
     for part in parts:
         scribe = place.scribe(part.id)
         match part.type:
-            case "text" | "subtask" if _is_prompt(part):
-                continue
-            case "file" if not prompt:
+            case "text" | "subtask" | "file" if part.type == "file" or _is_prompt(part):
                 continue
             case "text":
                 yield scribe.record(Kind.SYSTEM, text_of(part.text))
-            case "file":
-                yield scribe.record(Kind.USER_INPUT, _attached(part))
             case "compaction":
                 yield scribe.record(Kind.RUNTIME, "compaction")
             case kind if kind in BOOKKEEPING:
