@@ -1,7 +1,8 @@
 """A session's title: the first line of a prompt that names its subject.
 
-Prompts often begin with a line that only introduces the next one, a link, a heading, or the tags of a template. One rule
-for all agents says which line is the title. A title that the agent itself gave stays as it is, unless it is a placeholder.
+Prompts often begin with a line that only introduces the next one, a link, a heading, the tags of a template, or a sentence
+that tells the agent who it is. One rule for all agents says which line is the title. A title that the agent itself gave
+stays as it is, unless it is a placeholder.
 """
 
 import re
@@ -36,6 +37,9 @@ ADDRESS = re.compile(r"<?(?:https?|file|ssh|git|vscode)://\S+|www\.\S+", re.IGNO
 PATH = re.compile(r"(?!/[\w:.-]+$)[`\"']?[@~]?(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@~-]+)+[/\\]?(?::\d+(?:-\d+)?)?[`\"']?,?")
 PICTURE = re.compile(r"\[(?:image|file|document|pasted text|attachment|audio|video)\b[^\]]*\]", re.IGNORECASE)
 STACK = re.compile(r"(?:Traceback \(most recent call last\)|File \".*\", line \d+|at \S+ ?\(.*\))")
+ROLE = re.compile(  # a sentence that tells the agent who it is: "You are a senior reviewer."
+    r"You are (?:an?|the|my|our|acting|assisting|helping|now)\b[^.!?\n]{0,300}[.!](?:\s+|$)", re.IGNORECASE
+)
 EMPHASIS = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 UNSPACED = re.compile(r"[぀-ヿ㐀-鿿豈-﫿]")
 WORD = re.compile(r"[^\W_]+(?:['’._/-][^\W_]+)*")
@@ -70,6 +74,7 @@ def _subject(line: str) -> str:
         return ""
     if wrapped := WRAPPED.fullmatch(line):
         line = wrapped[2].strip()
+    line = ROLE.sub("", line, count=1) if ROLE.match(line) else line
     said, words = _plain(line), _words(line)
     if HEADING.match(line) and words < NAMES:
         return ""

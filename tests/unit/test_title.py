@@ -35,6 +35,12 @@ PROMPTS = {
     "<user_query>Paint the shed</user_query>": "Paint the shed",
     "<git-context>\nBranch: main\n</git-context>\n\nPaint the shed": "Paint the shed",
     "<div> is grey": "<div> is grey",
+    # who the agent is
+    "You are a careful painter.\n\nPaint the shed": "Paint the shed",
+    "You are assisting the main agent by gathering context.\n\nObjective:\n\nFind the paint": "Find the paint",
+    "You are an expert in sheds. Paint the old one green.": "Paint the old one green.",
+    "You are wrong about the shed": "You are wrong about the shed",
+    "You are a painter, paint the shed": "You are a painter, paint the shed",
     # code and marks
     "```\nmake shed\n```\nfails, why?": "fails, why?",
     "---\nPaint the shed": "Paint the shed",
@@ -53,6 +59,7 @@ STAND_INS = {
     "https://example.org/issues/12": "https://example.org/issues/12",
     "[the issue](https://example.org/issues/12)": "the issue",
     "# Task": "Task",
+    "You are a careful painter.": "You are a careful painter.",
     "Look at this:": "Look at this:",
     "```\nmake shed\n```": "make shed",
 }
