@@ -232,6 +232,8 @@ def _agent_ended(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[En
         memory.agents = {agent: begun for agent, begun in memory.agents.items() if begun != call}
         memory.begun.pop(call, None)
         scribe.session = f"{memory.session}/{call}"
+        if model := word(row.data.model):
+            yield About(session=scribe.session, model=model)
         failed = row.type == "subagent.failed"
         said = text_of(row.data.error) or row.type
         yield scribe.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
