@@ -111,7 +111,7 @@ def _end(scribe: Scribe, action: str, args: dict[str, Any]) -> Record:
     stop = Stop.ANSWER if action == "finish" else Stop.OTHER
     if words := text_of(args.get("final_thought")) or text_of(args.get("thought")):
         return scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=stop)
-    return scribe.record(Kind.RUNTIME, action, stop=stop)
+    return scribe.record(Kind.RUNTIME, action, stop=stop, usage=scribe.usage)
 
 
 def _call(scribe: Scribe, kind: str, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Record]:
