@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Noise, Record, Stop
+from recollect.model import About, Entry, Kind, Noise, Record, Stop
 from recollect.sources._json import decoded
 from recollect.sources._litellm import usage_of
 from recollect.sources._message import Scribe, text_of
@@ -90,6 +90,8 @@ def _action(scribe: Scribe, act: Act, args: dict[str, Any], metadata: Metadata, 
             yield scribe.record(Kind.REASONING, text_of(args.get("thought")))
         case "finish" | "reject":
             yield _end(scribe, act.action, args)
+            if scribe.model:
+                yield About(session=scribe.session, model=scribe.model)
         case "condensation":
             yield scribe.record(Kind.COMPACTION, text_of(args.get("summary")))
         case "change_agent_state":
