@@ -25,6 +25,7 @@ class ClaudeMemory(Memory):
     tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
     running: dict[str, str] = {}  # call id -> sub-agent that this log tells of and whose result has not come
     stop_hooks_ran: bool = False  # since the agent's last record
+    models: dict[str, str] = {}  # sub-agent that has no file of its own -> its model
     last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
 
 

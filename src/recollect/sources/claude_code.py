@@ -319,6 +319,7 @@ def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | 
         ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
     else:
         ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
+        ended.model = memory.models.get(child)
     ended.key = f"{child}/result-{block.tool_use_id}"
     return ended
 
@@ -345,6 +346,9 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         memory.running[row.parent_tool_use_id] = child
         keep_recent(memory.running, RECENT)
     for entry in read(Line(line.path, line.offset, line.number, said, line.raw), memory):
+        if isinstance(entry, Record) and entry.model:
+            memory.models[child] = entry.model
+            keep_recent(memory.models, RECENT)
         if isinstance(entry, Record) and entry.kind is Kind.ASSISTANT_RESPONSE:
             memory.last_words[child] = digest(entry.text)
             keep_recent(memory.last_words, RECENT)
