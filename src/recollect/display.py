@@ -15,18 +15,19 @@ _STRING = (
 _CONTROL_SEQUENCE = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # a colour, a move of the cursor
 _ESCAPE = re.compile(rf"{_STRING}|{_CONTROL_SEQUENCE}|\x1b[ -/]*[0-~]")
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # all that any reader may take for the end of a line
-_INVISIBLE_RANGES = (
+_HIDDEN_RANGES = (
     "\x7f-\x9f"  # C1 controls
-    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers, selectors
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero width, bidirectional controls
+    "\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u180f"  # soft hyphen, fillers
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"  # zero width, line separators, bidirectional controls
     "\u3164\ufeff\uffa0\ufff9-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # tags: a whole alphabet that nobody sees and a model reads
 )
-_INVISIBLE = re.compile(f"[\x00-\x08\x0b-\x1f{_INVISIBLE_RANGES}]")
-_ACTING_IN_JSON = re.compile(  # JSON escapes C0 controls itself
-    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]"
-)
+_JOINERS = "\u034f\u180b-\u180d\u200c\u200d"  # invisible as well, but part of many scripts and of emoji
+_INVISIBLE = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN_RANGES}{_JOINERS}]")
+_HIDDEN_IN_JSON = re.compile(f"[{_HIDDEN_RANGES}]")  # JSON escapes C0 controls itself
+_MORE_SELECTORS = re.compile("(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+")  # one chooses a glyph; a run of them hides a text
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_TAG_START = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK_START = re.compile(r"#|>|`{3}|~{3}|-{3}|={3}")
 
 
@@ -36,7 +37,7 @@ def neutralise(text: str) -> str:
     Line breaks and tabs stay; every other line separator becomes a line break.
     """
     text = _LINE_END.sub("\n", _ESCAPE.sub("", text))
-    return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
+    return _MORE_SELECTORS.sub("", _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text)))
 
 
 def escape_json(text: str) -> str:
@@ -44,7 +45,7 @@ def escape_json(text: str) -> str:
 
     Joiners stay: they are part of emoji and of many scripts.
     """
-    return text if text.isascii() else _ACTING_IN_JSON.sub(_json_escape, text)
+    return text if text.isascii() else _HIDDEN_IN_JSON.sub(_json_escape, text)
 
 
 def _json_escape(found: re.Match[str]) -> str:
@@ -61,6 +62,11 @@ def one_line(text: str, most: int | None = None) -> str:
 def quote(text: str) -> str:
     """A Markdown block quote. Every line is marked, so no line of the text can pass for one of ours."""
     return "\n".join(f"{MARK}{line}".rstrip() for line in neutralise(text).strip("\n").split("\n"))
+
+
+def escape_tags(text: str) -> str:
+    """The text with every start of a tag escaped. Agents put what a hook says between tags; the text must not close them."""
+    return _TAG_START.sub("&lt;", text)
 
 
 def list_item(text: str, most: int | None = None) -> str:

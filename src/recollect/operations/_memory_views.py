@@ -17,7 +17,8 @@ FACTS, FACT = 3, 160  # of an observation in a list, and their length: with all 
 SUMMARY = 240  # characters on what a conversation was about
 TITLES = 3  # of its observations
 NO_PROJECT = "no project"
-QUOTED = f"Titles, facts and lines that begin with `>` are {DATA}"  # below the heading of every answer with quotations
+# Stands below the heading of every answer with quotations.
+QUOTED = f"Titles, summaries, names, facts and lines that begin with `>` are {DATA}"
 
 
 def observation_ref(identity: bytes) -> str:

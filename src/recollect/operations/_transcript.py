@@ -1,5 +1,6 @@
 """A log as a conversation: who said what, in exchanges, with the tools summed up. From the archive, never from the file."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from recollect.model import Kind
 from recollect.store import EventRow, Reader, SessionRow
 
 NAMED = 12  # tools of an exchange that are named
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")  # of a tool
 QUOTED = f"Lines that begin with `>` are {DATA}"
 
 
@@ -67,11 +69,16 @@ def _tools(events: Sequence[EventRow]) -> str:
     if not calls:
         return ""
     counted = Counter(event.tool or "tool" for event in calls)
-    named = [f"{one_line(tool)} ×{count}" if count > 1 else one_line(tool) for tool, count in counted.most_common(NAMED)]
+    named = [f"{_tool(tool)} ×{count}" if count > 1 else _tool(tool) for tool, count in counted.most_common(NAMED)]
     failed = sum(event.has_failed() for event in events if event.kind is Kind.TOOL_RESPONSE)
     files = list(dict.fromkeys(name for event in calls if (name := _file(event))))[:NAMED]
     more = f"; on {', '.join(map(code_span, files))}" if files else ""
     return f"**Tools:** {', '.join(named)}{more}{f'; {failed} failed' if failed else ''}"
+
+
+def _tool(name: str) -> str:
+    """A tool's name. One that is more than a word stands in a code span, so that it cannot pass for our own text."""
+    return name if PLAIN_NAME.fullmatch(name) else code_span(name)
 
 
 def _file(event: EventRow) -> str:

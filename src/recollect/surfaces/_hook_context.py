@@ -5,7 +5,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from recollect.display import DATA, MARK, one_line
+from recollect.display import DATA, MARK, escape_tags, one_line
 from recollect.project import project_of
 from recollect.surfaces._hook_json import parsed, quoted
 
@@ -111,8 +111,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _line(text: str, length: int) -> str:
-    """A text on one line. Of a very long one, no more is looked at than can be shown."""
-    return one_line(text[: 4 * length], length)
+    """A text on one line, without tags. Of a very long one, no more is looked at than can be shown."""
+    return escape_tags(one_line(text[: 4 * length], length))
 
 
 def in_form(form: str, context: str) -> str:

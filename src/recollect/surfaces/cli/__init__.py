@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from recollect import __version__
-from recollect.display import neutralise
+from recollect.display import escape_json, neutralise
 from recollect.errors import BadRequest, RecollectError, StoreFault
 from recollect.model import whole
 from recollect.surfaces._numbers import numbers_of
@@ -104,7 +104,7 @@ def _for_programs() -> bool:
 
 def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
     if _for_programs():
-        click.echo(_told(error, code))
+        click.echo(escape_json(_told(error, code)))
     else:
         click.echo(f"recollect: {neutralise(str(error))}", err=True)
     sys.exit(exit_code)

@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import click
 import msgspec
 
 from recollect.model import whole
 from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.realms import Realm
 from recollect.surfaces._numbers import numbers
-from recollect.surfaces.cli._draw import say
+from recollect.surfaces.cli._draw import print_json, say
 from recollect.surfaces.cli._realm import chosen_realm, realm_to_read
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
@@ -61,7 +60,7 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None
     answer = msgspec.json.decode(reply.text)
     error = _error(answer)
     if as_json:
-        click.echo(reply.text)
+        print_json(reply.text)
     elif error is not None:
         say(f"recollect: {error['message']}", err=True)
     else:

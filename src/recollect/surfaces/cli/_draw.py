@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 
-from recollect.display import neutralise
+from recollect.display import escape_json, neutralise
 from recollect.search import parse
 
 KIND_STYLES = {
@@ -49,6 +49,11 @@ def console(*, stderr: bool = False) -> Console:
 def say(text: str, *, err: bool = False) -> None:
     """Print a line for a person, neutralised."""
     click.echo(plain(text), err=err)
+
+
+def print_json(text: str) -> None:
+    """Print JSON for a program. It may be looked at in a terminal: what a terminal obeys is written as an escape."""
+    click.echo(escape_json(text))
 
 
 def tilde(path: str) -> str:

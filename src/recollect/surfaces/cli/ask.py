@@ -8,7 +8,7 @@ import msgspec
 from recollect.operations import Clock
 from recollect.operations.ask import answer
 from recollect.operations.memory import notes
-from recollect.surfaces.cli._draw import say
+from recollect.surfaces.cli._draw import print_json, say
 from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 
 
@@ -33,6 +33,6 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
     for warning in given.warnings:
         say(f"! {warning}", err=True)
     if as_json:
-        click.echo(msgspec.json.encode(given).decode())
+        print_json(msgspec.json.encode(given).decode())
     else:
         say(given.answer)

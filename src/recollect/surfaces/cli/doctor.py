@@ -18,7 +18,7 @@ from recollect.sources import all_sources
 from recollect.store import NewerSchema, OutOfDate, archive_of
 from recollect.store.lock import exclusive
 from recollect.store.salvage import salvage
-from recollect.surfaces.cli._draw import console
+from recollect.surfaces.cli._draw import console, print_json
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options, realm_to_read
 
 NO_EVENTS = ("noise", "lines", "problem", "about", "undated")  # what lines are that are no events
@@ -45,7 +45,7 @@ def command(repair: bool, as_json: bool, **realm: object) -> None:
     mended = _repair(opened) if repair else []
     found = {**examine(opened), "repaired": mended}
     if as_json:
-        click.echo(msgspec.json.encode(found).decode())
+        print_json(msgspec.json.encode(found).decode())
     else:
         _draw(found)
     sys.exit(1 if found["hints"] else 0)

@@ -16,7 +16,7 @@ from recollect.realms import Realm
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
-from recollect.surfaces.cli._draw import say
+from recollect.surfaces.cli._draw import print_json, say
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 NAMED = 10  # turns that are named one by one
@@ -90,7 +90,7 @@ def _extract(realm: Realm, limits: Limits, report: Report, *, quiet: bool) -> No
 
 def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(_for_programs(found)).decode())
+        print_json(msgspec.json.encode(_for_programs(found)).decode())
     else:
         say(in_words(found))
 

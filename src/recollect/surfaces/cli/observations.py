@@ -9,7 +9,7 @@ import msgspec
 from recollect.operations._memory_views import day, observation_ref, observations
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
 from recollect.store.memory import Filters, ObservationRow
-from recollect.surfaces.cli._draw import console, plain, say
+from recollect.surfaces.cli._draw import console, plain, print_json, say
 from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli._times import milliseconds_of
 
@@ -51,7 +51,7 @@ def command(
     if words and all(word.startswith("obs-") for word in words):
         named = observations_of(opened, list(words))
         if as_json:
-            click.echo(_encoded([(row, None) for row in named]))
+            print_json(_encoded([(row, None) for row in named]))
         else:
             say(observations(named))
         return
@@ -66,7 +66,7 @@ def command(
     for note in notes(opened) if words else ():
         say(f"! {note}", err=True)
     if as_json:
-        click.echo(_encoded(rows))
+        print_json(_encoded(rows))
     else:
         _draw(rows, filters, asked=bool(words))
 

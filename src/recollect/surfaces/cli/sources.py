@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.model import Problem
 from recollect.sources import Source, all_sources
-from recollect.surfaces.cli._draw import ago, console, tilde
+from recollect.surfaces.cli._draw import ago, console, print_json, tilde
 from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
@@ -30,7 +30,7 @@ def command(as_json: bool, **realm: object) -> None:
         counts = reader.counts()
     rows = [_row(source, counts.get(source.name, {})) for source in all_sources()]
     if as_json:
-        click.echo(msgspec.json.encode(rows).decode())
+        print_json(msgspec.json.encode(rows).decode())
         return
     _draw(rows)
 

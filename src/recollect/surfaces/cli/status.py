@@ -9,7 +9,7 @@ import msgspec
 from recollect.realms import Realm
 from recollect.settings import FILE
 from recollect.store.lock import is_held
-from recollect.surfaces.cli._draw import ago, console, size
+from recollect.surfaces.cli._draw import ago, console, print_json, size
 from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 
@@ -25,7 +25,7 @@ def command(as_json: bool, **realm: object) -> None:
     """
     found = describe(realm_to_read(**realm))  # type: ignore[arg-type]
     if as_json:
-        click.echo(msgspec.json.encode(found).decode())
+        print_json(msgspec.json.encode(found).decode())
     else:
         _draw(found)
 

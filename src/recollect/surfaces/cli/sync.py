@@ -17,7 +17,7 @@ from recollect.ingest import Report, sync
 from recollect.realms import Realm
 from recollect.sources import all_sources
 from recollect.store import archive_of
-from recollect.surfaces.cli._draw import say, size
+from recollect.surfaces.cli._draw import print_json, say, size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
 
 NAMED = 10  # files that are named one by one
@@ -52,7 +52,7 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
     if len(report.unrecognised) > NAMED:
         click.echo(f"! and {len(report.unrecognised) - NAMED:,} more such files; --json names them all", err=True)
     if as_json:
-        click.echo(msgspec.json.encode(report).decode())
+        print_json(msgspec.json.encode(report).decode())
     else:
         _show_recognised(report.recognised)
         click.echo(sentence(report))
