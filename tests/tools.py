@@ -15,4 +15,5 @@ SESSIONS = (
 )
 TOOLS = (*HISTORY, *TRACE, *MEMORY, *JOURNEYS, *SESSIONS)
 RUNNING = {"meerkat_create_session", "meerkat_start_turn"}  # turns, and with them programs
+DESTRUCTIVE = {*RUNNING, "meerkat_interrupt", "meerkat_archive", "meerkat_config"}  # they end or replace what exists
 WRITING = {"record_observation", *JOURNEYS, *SESSIONS} - {"query_journey_history", *READING}

@@ -15,7 +15,7 @@ from recollect import __version__
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import events
 from tests.logs import Claude, write
-from tests.tools import HISTORY, JOURNEYS, RUNNING, TOOLS, WRITING
+from tests.tools import DESTRUCTIVE, HISTORY, JOURNEYS, RUNNING, TOOLS, WRITING
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
@@ -109,7 +109,7 @@ def test_every_tool_says_what_it_takes_gives_and_does(server: RawMcp) -> None:
         assert tool["name"] in (*JOURNEYS, "search_events") or tool["inputSchema"]["additionalProperties"] is False
         assert ("outputSchema" in tool) is (tool["name"] in (*HISTORY, *JOURNEYS))
         assert tool["annotations"]["readOnlyHint"] is (tool["name"] not in WRITING)
-        assert tool["annotations"]["destructiveHint"] is (tool["name"] in RUNNING)
+        assert tool["annotations"]["destructiveHint"] is (tool["name"] in DESTRUCTIVE)
         assert tool["annotations"]["openWorldHint"] is (tool["name"] in RUNNING)
 
 

@@ -123,6 +123,7 @@ class Operation:
     repeatable: bool = True  # asked twice, it does no more than asked once
     is_tool: bool = True  # offered to models; what is not, only people and programs ask for
     runs_programs: bool = False  # agents, which may change or send anything that the owner can
+    is_destructive: bool = False  # it ends or replaces what exists
     is_long: bool = False  # it may take as long as an agent does: never in a queue with others
     doors: tuple[Door, ...] = ()
     answer_schema: JsonSchema | None = None  # of a success, for programs; models are not told

@@ -136,6 +136,7 @@ INTERRUPT: dict[str, Any] = {
     "answer_schema": told(session_id=ID, interrupted={"type": "boolean"}),
     "doors": (Door(rpc="turn/interrupt", http="POST /sessions/{session_id}/interrupt"),),
     "writes": True,
+    "is_destructive": True,
     "is_long": True,
 }
 READ: dict[str, Any] = {
@@ -189,6 +190,7 @@ ARCHIVE: dict[str, Any] = {
     "answer_schema": told(session_id=ID, archived={"type": "boolean"}),
     "doors": (Door(rpc="session/archive", http="DELETE /sessions/{session_id}"),),
     "writes": True,
+    "is_destructive": True,
 }
 LOCATE: dict[str, Any] = {
     "name": "session_locate",
@@ -230,6 +232,7 @@ CONFIG: dict[str, Any] = {
         ),
     ),
     "writes": True,
+    "is_destructive": True,
 }
 FAILED = {"type": "array", "items": told(realm_id=TEXT, message=TEXT)}
 LISTED = told(realms={"type": "array", "items": REALM})

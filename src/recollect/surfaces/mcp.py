@@ -271,7 +271,7 @@ def tool_of(operation: Operation) -> Message:
         **shape,
         "annotations": {
             "readOnlyHint": not operation.writes,
-            "destructiveHint": operation.runs_programs,
+            "destructiveHint": operation.runs_programs or operation.is_destructive,
             **({"idempotentHint": True} if operation.writes and operation.repeatable else {}),
             "openWorldHint": operation.runs_programs,
         },
