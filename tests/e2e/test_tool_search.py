@@ -29,7 +29,48 @@ PHRASES = (
     "have we seen this error before",
     "look up prior work",
     "find previous chat about a bug",
+    "find earlier chat",
+    "earlier sessions",
+    "old chats",
+    "chat logs",
+    "transcripts",
+    "history",
+    "search history",
+    "session history",
+    "conversation history",
+    "agent history",
+    "search sessions",
+    "search memory",
+    "recall memory",
+    "long term memory",
+    "previous answers",
+    "past decisions",
+    "read previous session",
+    "find old session",
+    "find past discussion",
+    "knowledge from earlier sessions",
+    "pick up from last time",
+    "what did the user say yesterday",
+    "did we already fix this bug",
+    "remember earlier",
+    "resume previous work",
 )
+OTHERS = {
+    "interrupt a running turn": "meerkat_interrupt",
+    "create a live session": "meerkat_create_session",
+    "run an agent": "meerkat_create_session",
+    "run a turn with a prompt": "meerkat_start_turn",
+    "messages of a live session": "meerkat_history",
+    "list live sessions": "meerkat_list",
+    "archive a session": "meerkat_archive",
+    "set config": "meerkat_config",
+    "add document to journey": "add_document_to_journey",
+    "attach note to journey": "add_document_to_journey",
+    "link session to journey": "link_session_to_journey",
+    "sessions in a time range": "list_sessions",
+    "save a memory": "record_observation",
+    "read transcript file": "read",
+}
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +108,11 @@ def test_who_looks_for_earlier_work_finds_the_tools_for_it_first(tools: list[dic
     assert max(order.index(name) for name in WANTED) < min(others, default=len(order)), order
 
 
-def test_live_sessions_and_journeys_are_still_found_by_their_own_words(tools: list[dict[str, Any]]) -> None:
-    assert ranked(tools, "interrupt a running turn")[0] == "meerkat_interrupt"
-    assert ranked(tools, "create a live session")[0] == "meerkat_create_session"
-    assert ranked(tools, "add document to journey")[0] == "add_document_to_journey"
+@pytest.mark.parametrize("phrase", OTHERS)
+def test_the_other_tools_are_found_by_their_own_words(tools: list[dict[str, Any]], phrase: str) -> None:
+    assert ranked(tools, phrase)[0] == OTHERS[phrase]
+
+
+def test_a_journey_is_found_by_its_own_words(tools: list[dict[str, Any]]) -> None:
+    for phrase in ("user journey", "timeline of a user's journey", "search journey sessions"):
+        assert "journey" in ranked(tools, phrase)[0]

@@ -3,7 +3,7 @@
 /** A JSON object of which nothing more is known. */
 export type JsonObject = { [name: string]: unknown };
 
-/** Search and recall previous sessions: past conversations, chat history and transcripts of every AI agent on this machine. Use it first when earlier work could help: what we did or discussed yesterday or last week, what was decided, how we solved this before, an error seen before, prior work, which command. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Answers are handles of about 150 tokens, best first. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id, inside one session or turn. By date: list_sessions. */
+/** Search the history of previous sessions: find, look up, read and recall a previous session, a past conversation, old chats, chat history, conversation history, session history, transcripts and logs of every AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By date: list_sessions. */
 export interface SearchSessionsRequest {
   /** What to look for, 1 to 4096 characters. Example: ClickHouse schema migration failure. */
   query: string;
@@ -108,7 +108,7 @@ export interface OpenAnswer {
   };
 }
 
-/** List the sessions that overlap a stretch of time, newest first: titles and metadata, about 120 tokens each, no transcript text. Use it for 'what did I work on yesterday'; to find by content use search_sessions. Next: `open` a listed session_id. */
+/** List the sessions of a time range, newest first: titles and metadata, about 120 tokens each, no transcript text. Use it for 'what did I work on yesterday'; by content use search_sessions. Next: `open` a listed session_id. */
 export interface ListSessionsRequest {
   /** Inclusive start, ISO 8601 with an offset or Z. Example: 2026-04-30T09:00:00-04:00. */
   start_datetime: string;
@@ -241,7 +241,7 @@ export interface SearchEventsRequest {
 /** What `search_events` answers. */
 export type SearchEventsAnswer = JsonObject;
 
-/** Search and recall what was learnt in previous sessions and past conversations (memory, layer 1 of 3): observations, the short insights of chat history and transcripts. What we did or discussed, what was decided and why, how a bug was solved before, an error and its fix, prior work, patterns. About 60 tokens each plus facts. Next: get_observations with the ids for the whole story (most questions end there), or read with the path and lines. An array of 2 to 5 concepts finds conversations that hold all of them. For exact words use search_sessions. */
+/** Search memory (layer 1 of 3): recall, remember and find what was learnt in previous sessions, a past conversation or session, earlier chats, chat history, session history, transcripts: short observations of what we did, discussed or decided and why, yesterday, last week or last time, how we solved a bug or error before, prior work. About 60 tokens each plus facts. Next: get_observations with the ids (most questions end there), or read with the path and lines. 2 to 5 concepts find conversations that hold all of them. Exact words in the history of agents: search_sessions. */
 export interface SearchRequest {
   /** One question or concept; or 2 to 5 concepts that a conversation must all hold. */
   query: string | string[];
@@ -290,7 +290,7 @@ export interface ReadRequest {
 /** What `read` answers. */
 export type ReadAnswer = JsonObject;
 
-/** Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, all of one session. Write a short true title and self-contained facts. */
+/** Save an observation of your own in the memory: a decision and its reason, the cause and fix of a bug, a pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, all of one session. Write a short true title and self-contained facts. */
 export interface RecordObservationRequest {
   /** decision, bug-fix, pattern, feature, refactor, discovery, … or a word of yours. */
   type: string;
@@ -315,7 +315,7 @@ export interface RecordObservationRequest {
 /** What `record_observation` answers. */
 export type RecordObservationAnswer = JsonObject;
 
-/** Get existing journey for user or create new one: one person's sessions and documents over time. The other journey tools take its id. */
+/** Get existing journey for user or create new one: one person's work and documents in their order. query_journey_history and the other journey tools take its id. */
 export interface GetOrCreateJourneyRequest {
   /** User identifier. NULL/omitted for anonymous journey. */
   user_id?: string;
@@ -331,7 +331,7 @@ export interface GetOrCreateJourneyAnswer {
   is_new: boolean;
 }
 
-/** Search journey sessions by keyword and time range; without a query, newest first. Only what is linked to this journey is found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>. */
+/** What is linked to a journey, by keyword and range of dates; without a query, newest on top. Nothing outside of the journey. `open` shows one: session:<session_id without dashes>. */
 export interface QueryJourneyHistoryRequest {
   /** Journey to search within. */
   journey_id: string;
@@ -366,7 +366,7 @@ export interface QueryJourneyHistoryAnswer {
   total_results: number;
 }
 
-/** Link a document or artifact to a journey, to be listed by query_journey_history with include_documents. A path is kept as text, never opened. */
+/** Link a note, document or artifact to a journey; its query lists it with include_documents. A path is kept as text, it is never opened. */
 export interface AddDocumentToJourneyRequest {
   /** Journey to link document to. */
   journey_id: string;
@@ -388,7 +388,7 @@ export interface AddDocumentToJourneyAnswer {
   created_at: string;
 }
 
-/** Put a session into a journey, whose queries find it from then on; it leaves any other journey. The session_id is the hex of `open`'s session:… as a UUID. */
+/** Link a session to a journey, whose queries cover it then; it leaves any other journey. The session_id is the hex of a session:… of `open` or search_sessions as a UUID. */
 export interface LinkSessionToJourneyRequest {
   journey_id: string;
   session_id: string;
@@ -486,7 +486,7 @@ export interface DeleteJourneyAnswer {
   document_count: number;
 }
 
-/** Create a live session and run its first turn (unless deferred). Its agent answers from the archive (recall), or is a program on this machine that may change files and use the network. */
+/** Create a live session and run its agent for a first turn (unless deferred): the built-in one, or a program on this machine that may change files and use the network. */
 export interface MeerkatCreateSessionRequest {
   prompt?: string;
   initial_turn?: "immediate" | "deferred";
@@ -520,7 +520,7 @@ export type MeerkatCreateSessionAnswer = {
   session_id: string;
 };
 
-/** Run one more turn of a live session. Its agent may be a program on this machine that can change files and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it. */
+/** Run one more turn of a live session with a prompt. Its agent may be a program on this machine that can change files and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it. */
 export interface MeerkatStartTurnRequest {
   session_id: string;
   prompt: string;
@@ -558,7 +558,7 @@ export interface MeerkatInterruptAnswer {
   interrupted: boolean;
 }
 
-/** State, labels and token usage of a session, live or of an agent's log; is_active while a turn runs, which it never waits for. */
+/** State, labels and token usage of one live or imported session; is_active while a turn runs, which it never waits for; also its runner. */
 export interface MeerkatReadRequest {
   session_id: string;
 }
@@ -591,7 +591,7 @@ export interface MeerkatReadAnswer {
   title?: string;
 }
 
-/** Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a running turn. Also of archived ones. */
+/** Committed messages of a live session, oldest first, by offset and limit; nothing of a turn that still runs. Archived and imported ones as well. */
 export interface MeerkatHistoryRequest {
   session_id: string;
   /** Default 0. */
@@ -631,7 +631,7 @@ export interface MeerkatHistoryAnswer {
   }[];
 }
 
-/** Live sessions of this realm, the latest used on top, archived ones hidden; labels must all match. Sessions of agents' logs: list_sessions. */
+/** Live sessions of the realm, the latest used on top, archived ones hidden; labels must all match; with imported, those of agents too. */
 export interface MeerkatListRequest {
   labels?: { [name: string]: string };
   /** Also sessions read from agents' logs. Default false. */
@@ -672,7 +672,7 @@ export interface MeerkatListAnswer {
   }[];
 }
 
-/** End a live session for good: hidden from meerkat_list, no more turns. Its messages stay readable by meerkat_history and can be found as before. */
+/** End a live session for good: meerkat_list hides it, and it has no more turns. Its messages stay readable, and `open` shows them still. */
 export interface MeerkatArchiveRequest {
   session_id: string;
 }

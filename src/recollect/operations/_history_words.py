@@ -57,13 +57,14 @@ SEARCH: dict[str, Any] = {
     "name": "search_sessions",
     "title": "Search past agent sessions",
     "description": (
-        "Search and recall previous sessions: past conversations, chat history and transcripts of every AI agent on "
-        "this machine. Use it first when earlier work could help: what we did or discussed yesterday or last week, "
-        "what was decided, how we solved this before, an error seen before, prior work, which command. Write the "
-        'words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted '
-        "part\" literally. Answers are handles of about 150 tokens, best first. Next: `open` a hit's event_id for the "
-        "full text, its turn_id or session_id for more; or search again with within_id, inside one session or turn. "
-        "By date: list_sessions."
+        "Search the history of previous sessions: find, look up, read and recall a previous session, a past "
+        "conversation, old chats, chat history, conversation history, session history, transcripts and logs of every "
+        "AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided "
+        "yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when "
+        "earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match "
+        'whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a '
+        "hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By "
+        "date: list_sessions."
     ),
     "input_schema": {
         "type": "object",
@@ -143,9 +144,9 @@ LIST: dict[str, Any] = {
     "name": "list_sessions",
     "title": "List sessions by time",
     "description": (
-        "List the sessions that overlap a stretch of time, newest first: titles and metadata, about 120 tokens each, "
-        "no transcript text. Use it for 'what did I work on yesterday'; to find by content use search_sessions. Next: "
-        "`open` a listed session_id."
+        "List the sessions of a time range, newest first: titles and metadata, about 120 tokens each, no transcript "
+        "text. Use it for 'what did I work on yesterday'; by content use search_sessions. Next: `open` a listed "
+        "session_id."
     ),
     "input_schema": {
         "type": "object",

@@ -41,8 +41,8 @@ GET_OR_CREATE: dict[str, Any] = {
     "name": "get_or_create_journey",
     "title": "Get or create a journey",
     "description": (
-        "Get existing journey for user or create new one: one person's sessions and documents over time. The other "
-        "journey tools take its id."
+        "Get existing journey for user or create new one: one person's work and documents in their order. "
+        "query_journey_history and the other journey tools take its id."
     ),
     "input_schema": _object([], user_id=_told(_UUID, "User identifier. NULL/omitted for anonymous journey.")),
     "output_schema": _object(
@@ -62,8 +62,8 @@ QUERY: dict[str, Any] = {
     "name": "query_journey_history",
     "title": "Search a journey",
     "description": (
-        "Search journey sessions by keyword and time range; without a query, newest first. Only what is linked to "
-        "this journey is found: search_sessions finds any. Read one with `open`: session:<session_id without dashes>."
+        "What is linked to a journey, by keyword and range of dates; without a query, newest on top. Nothing outside "
+        "of the journey. `open` shows one: session:<session_id without dashes>."
     ),
     "input_schema": _object(
         ["journey_id"],
@@ -94,8 +94,8 @@ ADD_DOCUMENT: dict[str, Any] = {
     "name": "add_document_to_journey",
     "title": "Add a document to a journey",
     "description": (
-        "Link a document or artifact to a journey, to be listed by query_journey_history with include_documents. A path "
-        "is kept as text, never opened."
+        "Link a note, document or artifact to a journey; its query lists it with include_documents. A path is kept as"
+        " text, it is never opened."
     ),
     "input_schema": _object(
         ["journey_id", "document_type"],
@@ -121,8 +121,8 @@ LINK: dict[str, Any] = {
     "name": "link_session_to_journey",
     "title": "Link a session to a journey",
     "description": (
-        "Put a session into a journey, whose queries find it from then on; it leaves any other journey. The "
-        "session_id is the hex of `open`'s session:… as a UUID."
+        "Link a session to a journey, whose queries cover it then; it leaves any other journey. The session_id is the"
+        " hex of a session:… of `open` or search_sessions as a UUID."
     ),
     "input_schema": _object(
         ["journey_id", "session_id"],

@@ -18,12 +18,12 @@ SEARCH: dict[str, Any] = {
     "name": "search",
     "title": "Search what was learnt (layer 1 of 3)",
     "description": (
-        "Search and recall what was learnt in previous sessions and past conversations (memory, layer 1 of 3): "
-        "observations, the short insights of chat history and transcripts. What we did or discussed, what was decided "
-        "and why, how a bug was solved before, an error and its fix, prior work, patterns. About 60 tokens each plus "
-        "facts. Next: get_observations with the ids for the whole story (most questions end there), or read with the "
-        "path and lines. An array of 2 to 5 concepts finds conversations that hold all of them. For exact words use "
-        "search_sessions."
+        "Search memory (layer 1 of 3): recall, remember and find what was learnt in previous sessions, a past "
+        "conversation or session, earlier chats, chat history, session history, transcripts: short observations of "
+        "what we did, discussed or decided and why, yesterday, last week or last time, how we solved a bug or error "
+        "before, prior work. About 60 tokens each plus facts. Next: get_observations with the ids (most questions end"
+        " there), or read with the path and lines. 2 to 5 concepts find conversations that hold all of them. Exact "
+        "words in the history of agents: search_sessions."
     ),
     "input_schema": _object(
         ["query"],
@@ -92,7 +92,7 @@ RECORD: dict[str, Any] = {
     "name": "record_observation",
     "title": "Remember an insight",
     "description": (
-        "Add an observation of your own to the memory: a decision and its reason, the cause and fix of a bug, a "
+        "Save an observation of your own in the memory: a decision and its reason, the cause and fix of a bug, a "
         "pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open "
         "return them, all of one session. Write a short true title and self-contained facts."
     ),

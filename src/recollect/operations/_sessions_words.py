@@ -90,8 +90,8 @@ CREATE: dict[str, Any] = {
     "name": "meerkat_create_session",
     "title": "Create a session",
     "description": (
-        "Create a live session and run its first turn (unless deferred). Its agent answers from the archive (recall), "
-        "or is a program on this machine that may change files and use the network."
+        "Create a live session and run its agent for a first turn (unless deferred): the built-in one, or a program "
+        "on this machine that may change files and use the network."
     ),
     "input_schema": shape(
         [],
@@ -114,8 +114,8 @@ TURN: dict[str, Any] = {
     "name": "meerkat_start_turn",
     "title": "Run a turn",
     "description": (
-        "Run one more turn of a live session. Its agent may be a program on this machine that can change files "
-        "and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it."
+        "Run one more turn of a live session with a prompt. Its agent may be a program on this machine that can "
+        "change files and use the network. SESSION_BUSY while another turn runs: meerkat_interrupt ends it."
     ),
     "input_schema": shape(["session_id", "prompt"], session_id=UUID, prompt=TEXT, runner=TEXT, command=WORDS),
     "answer_schema": RAN,
@@ -143,8 +143,8 @@ READ: dict[str, Any] = {
     "name": "meerkat_read",
     "title": "Read a session's state",
     "description": (
-        "State, labels and token usage of a session, live or of an agent's log; is_active while a turn runs, which "
-        "it never waits for."
+        "State, labels and token usage of one live or imported session; is_active while a turn runs, which it never "
+        "waits for; also its runner."
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": SESSION,
@@ -154,8 +154,8 @@ HISTORY: dict[str, Any] = {
     "name": "meerkat_history",
     "title": "Read a session's messages",
     "description": (
-        "Committed messages of a live session, oldest first, in pages by offset and limit; nothing of a running "
-        "turn. Also of archived ones."
+        "Committed messages of a live session, oldest first, by offset and limit; nothing of a turn that still runs. "
+        "Archived and imported ones as well."
     ),
     "input_schema": shape(["session_id"], session_id=UUID, offset=OFFSET, limit=LIMIT),
     "answer_schema": told(
@@ -172,8 +172,8 @@ LIST: dict[str, Any] = {
     "name": "meerkat_list",
     "title": "List live sessions",
     "description": (
-        "Live sessions of this realm, the latest used on top, archived ones hidden; labels must all match. Sessions "
-        "of agents' logs: list_sessions."
+        "Live sessions of the realm, the latest used on top, archived ones hidden; labels must all match; with "
+        "imported, those of agents too."
     ),
     "input_schema": shape([], labels=LABELS, imported=IMPORTED, offset=OFFSET, limit=LIMIT),
     "answer_schema": told(sessions={"type": "array", "items": SESSION}),
@@ -183,8 +183,8 @@ ARCHIVE: dict[str, Any] = {
     "name": "meerkat_archive",
     "title": "Archive a session",
     "description": (
-        "End a live session for good: hidden from meerkat_list, no more turns. Its messages stay readable by "
-        "meerkat_history and can be found as before."
+        "End a live session for good: meerkat_list hides it, and it has no more turns. Its messages stay readable, "
+        "and `open` shows them still."
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": told(session_id=ID, archived={"type": "boolean"}),
