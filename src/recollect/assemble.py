@@ -38,7 +38,7 @@ WEB_TOOLS = {
     "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
 }  # fmt: skip
 OWN_TOOL = re.compile(  # the server's name decides, as each agent joins it to the tool's: recollect__open, recollect_open, …
-    r"@?(?:mcp[-_./:]+)?"
+    r"@?(?:mcp[-_./:]+)?(?:claude_ai_)?"  # of a connector of claude.ai
     r"(?:(?:recollect|moraine)[-_./:]"
     r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # a plugin's server is named last
     re.IGNORECASE,
@@ -48,7 +48,11 @@ OWN_NAMES = {  # ours where no server is named; `search`, `open`, `read`, `get_o
     "add_document_to_journey", "link_session_to_journey", "meerkat_create_session", "meerkat_start_turn",
     "meerkat_interrupt", "meerkat_read", "meerkat_history", "meerkat_list", "meerkat_archive", "meerkat_config",
 }  # fmt: skip
-OWN_COMMAND = re.compile(r"^\s*(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey)\b")
+OWN_COMMAND = re.compile(  # its command line, after what people put in front of a command
+    r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S*\s+)*"
+    r"(?:(?:env|time|command|sudo|uvx|uv\s+run|pipx\s+run|\S*python[\d.]*\s+-m)\s+(?:\w+=\S*\s+)*)*"
+    r"(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey|session|show|export)\b"
+)
 
 
 class Call(Struct, array_like=True):
@@ -359,8 +363,9 @@ def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
     if tool in OWN_NAMES or OWN_TOOL.match(tool):
         return True
     command = (arguments or {}).get("command") or (arguments or {}).get("cmd")
-    if isinstance(command, list):
-        command = command[-1] if command else ""
+    if isinstance(command, list):  # a shell with its script as the last word, or a program with its arguments
+        words = [word for word in command if isinstance(word, str)]
+        return any(OWN_COMMAND.match(line) is not None for line in (" ".join(words), *words[-1:]))
     return isinstance(command, str) and OWN_COMMAND.match(command) is not None
 
 

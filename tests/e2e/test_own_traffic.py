@@ -1,5 +1,8 @@
 """Searches must find what was worked on, not earlier searches: what is Recollect's own, and what is another server's."""
 
+import json
+from typing import Any
+
 from tests.conftest import Person
 from tests.contract.test_history_home import Codex
 from tests.logs import Claude, write
@@ -39,6 +42,32 @@ def test_the_server_that_codex_names_decides(person: Person) -> None:
     )
     person.run("sync")
     assert found(person, "barnacle") == {"their barnacle", 'mcp__othermem__search_sessions(query="limpet barnacle")'}
+
+
+def test_gemini_names_the_server_where_people_see_it(person: Person) -> None:
+    """It calls a tool by its bare name, unless two servers have tools of that name."""
+    calls = [
+        called("search", "search (recollect MCP Server)", "our barnacle"),
+        called("mcp_recollect_read", "read (recollect MCP Server)", "our second barnacle"),
+        called("search", "search (othermem MCP Server)", "their barnacle"),
+        called("search_sessions", "search_sessions (othermem MCP Server)", "their second barnacle"),
+        called("run_shell_command", "Shell", "a shell's barnacle"),
+    ]
+    messages = [
+        {"id": "u1", "timestamp": "2026-01-10T20:00:00.000Z", "type": "user", "content": "Look it up"},
+        {"id": "g1", "timestamp": "2026-01-10T20:00:05.000Z", "type": "gemini", "content": "Done.", "toolCalls": calls},
+    ]
+    document = {"sessionId": "5e55", "startTime": "2026-01-10T20:00:00.000Z", "messages": messages}
+    path = person.home / ".gemini" / "tmp" / "harbour" / "chats" / "session-2026-01-10T20-00-5e55.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(document), "utf-8")
+    person.run("sync")
+    assert found(person, "barnacle") == {"their barnacle", "their second barnacle", "a shell's barnacle"}
+
+
+def called(tool: str, shown: str, output: str) -> dict[str, Any]:
+    response = {"functionResponse": {"id": output, "name": tool, "response": {"output": output}}}
+    return {"id": output, "name": tool, "displayName": shown, "args": {}, "status": "success", "result": [response]}
 
 
 def found(person: Person, query: str) -> set[str]:

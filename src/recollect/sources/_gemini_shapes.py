@@ -1,8 +1,11 @@
 """The shapes of a Gemini CLI session: the document, its messages, and the lines of the newer form."""
 
+import re
 from typing import Any
 
 from msgspec import Raw, Struct, field
+
+SERVER = re.compile(r".+ \((.+) MCP Server\)", re.DOTALL)  # in the name that people see, of a tool of an MCP server
 
 
 class Tokens(Struct):
@@ -21,6 +24,14 @@ class ToolCall(Struct):
     result_display: Any = field(default=None, name="resultDisplay")
     timestamp: Any = None
     agent_id: str | None = field(default=None, name="agentId")
+    display_name: Any = field(default=None, name="displayName")
+
+    def tool(self) -> str | None:
+        """The tool's name, with its server. The first server that has a tool of this name is left out of `name`."""
+        shown = SERVER.fullmatch(self.display_name) if isinstance(self.display_name, str) else None
+        if self.name is None or shown is None or self.name.removeprefix("mcp_").startswith(f"{shown[1]}_"):
+            return self.name
+        return f"mcp__{shown[1]}__{self.name}"
 
 
 class Thought(Struct):

@@ -277,11 +277,11 @@ def _answer(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
     refused = any(call.status in REFUSED for call in calls)
     for place, call in enumerate(calls, 1):
         told.calls.add(call.id or "")
-        yield scribe.call(call.name, call.id, call.args)
+        yield scribe.call(call.tool(), call.id, call.args)
         if call.status in FAILED or call.result or call.status == "success":
             told.answered.add(call.id or "")
             scribe.at = instant(call.timestamp) or scribe.at
-            record = scribe.result(call.id, _output(call), tool=call.name, failed=call.status in FAILED)
+            record = scribe.result(call.id, _output(call), tool=call.tool(), failed=call.status in FAILED)
             code = EXIT_CODE.search(record.text) if call.name == SHELL_TOOL else None
             record.exit_code = int(code[1]) if code else None
             record.stop = Stop.CANCEL if refused and place == len(calls) else None
