@@ -61,15 +61,32 @@ def test_a_manifest_tells_where_its_realm_came_from(person: Person) -> None:
 READS = (
     ["list"], ["search", "x"], ["ask", "x"], ["observations"], ["status"], ["doctor"], ["sources"], ["trace", "search", "x"],
     ["session", "list"], ["session", "show", "last"], ["config", "get"], ["realm", "current"], ["open", "session:abc"],
+    ["extract", "--dry-run"],
+)  # fmt: skip
+ABSENT = "0dbc6043-fa2d-b317-6565-3f2854c9d3bc"  # a journey and a session that nobody has
+EXISTING = (
+    ["run", "x", "--resume", ABSENT], ["session", "archive", ABSENT], ["session", "interrupt", ABSENT],
+    ["journey", "delete", ABSENT], ["journey", "link", ABSENT, ABSENT], ["journey", "timeline", ABSENT],
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("options", [(), ("--realm", "absent")], ids=["default", "named"])
+@pytest.mark.parametrize("options", [(), ("--realm", "absent"), ("--isolated",)], ids=["default", "named", "isolated"])
 @pytest.mark.parametrize("command", READS, ids=" ".join)
 def test_a_read_never_creates_a_realm(person: Person, command: list[str], options: tuple[str, ...]) -> None:
+    if command == ["realm", "current"] and "--isolated" in options:
+        pytest.skip("`realm current --isolated` is how one makes a realm and learns its name")
     done = person.run(*command, *options, check=False)
     assert "Traceback" not in done.stderr
-    assert ("There is no realm 'absent'" in done.stderr) is bool(options)
+    assert ("There is no realm 'absent'" in done.stderr) is ("absent" in options)
+    assert not person.state.exists()
+    assert person.json("realm", "list")["realms"] == []
+
+
+@pytest.mark.parametrize("options", [(), ("--realm", "absent"), ("--isolated",)], ids=["default", "named", "isolated"])
+@pytest.mark.parametrize("command", EXISTING, ids=" ".join)
+def test_a_realm_is_not_created_for_what_must_be_in_it(person: Person, command: list[str], options: tuple[str, ...]) -> None:
+    done = person.run(*command, *options, check=False)
+    assert done.returncode and "Traceback" not in done.stderr
     assert not person.state.exists()
     assert person.json("realm", "list")["realms"] == []
 

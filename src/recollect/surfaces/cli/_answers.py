@@ -16,6 +16,7 @@ from recollect.surfaces.cli._draw import print_json, say
 from recollect.surfaces.cli._realm import chosen_realm, realm_to_read
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
+EXISTING = {"journey_id", "session_id"}  # arguments that name something in a realm
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
 
 
@@ -36,9 +37,9 @@ def ask(
 
 
 def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) -> Realm:
-    """The realm that some options mean; what only reads does not create it."""
+    """The realm that some options mean. It is not created to be read, nor for what must be in it already."""
     reads = not OPERATIONS[operation].writes or given.get("action") == "get"  # of a config
-    return realm_to_read(**options) if reads else chosen_realm(**options)
+    return realm_to_read(**options) if reads or given.keys() & EXISTING else chosen_realm(**options)
 
 
 def located(realm: Realm, session: str, *, as_json: bool) -> str:

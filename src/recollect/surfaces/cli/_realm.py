@@ -39,9 +39,10 @@ def realm_options(function: Function) -> Function:
 
 def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:
     """The same for a command that only reads, which never creates a realm: one that does not exist is read as empty."""
+    _check_one(realm_name, isolated=isolated)
     known = settings()
-    name = DEFAULT if realm_name is None else realm_name
-    if isolated or exists(known, name):
+    name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
+    if exists(known, name):
         return chosen_realm(realm_name, isolated, instance, realm_backend)
     realm = Realm(known, name, instance, is_temporary=True)
     if realm_name is not None:
@@ -50,8 +51,7 @@ def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, 
 
 
 def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> Realm:
-    if realm_name is not None and isolated:
-        raise BadSettings("--realm and --isolated exclude each other.")
+    _check_one(realm_name, isolated=isolated)
     if instance is not None:
         check_instance(instance)
     name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
@@ -59,6 +59,11 @@ def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, r
     origin = Origin.GENERATED if isolated else Origin.EXPLICIT if realm_name is not None else Origin.WORKSPACE
     pinned(realm, realm_backend, origin)
     return realm
+
+
+def _check_one(realm_name: str | None, *, isolated: bool) -> None:
+    if realm_name is not None and isolated:
+        raise BadSettings("--realm and --isolated exclude each other.")
 
 
 def pinned(realm: Realm, backend: str | None, origin: Origin) -> Manifest:

@@ -17,7 +17,7 @@ from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
 from recollect.surfaces.cli._draw import print_json, say
-from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options, realm_to_read
 
 NAMED = 10  # turns that are named one by one
 
@@ -40,7 +40,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
     recollect extract --limit 5            # try it on five turns
     recollect extract --budget 50000
     """
-    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    opened = realm_to_read(**realm) if dry_run else chosen_realm(**realm)  # type: ignore[arg-type]
     settings = opened.settings.extraction
     limits = Limits(budget=settings.budget if budget is None else budget, turns=limit, again=again)
     if dry_run:

@@ -8,7 +8,7 @@ from recollect.realms import Realm
 from recollect.realms.manifest import Backend, Origin
 from recollect.surfaces.cli._answers import ask
 from recollect.surfaces.cli._draw import ago, console, say, size
-from recollect.surfaces.cli._realm import json_option, pinned, realm_options, realm_to_read, settings
+from recollect.surfaces.cli._realm import chosen_realm, json_option, pinned, realm_options, realm_to_read, settings
 
 
 @click.group("realm")
@@ -31,7 +31,7 @@ def current(as_json: bool, **realm: Any) -> None:
     \b
     recollect realm current --json
     """
-    chosen = realm_to_read(**realm)
+    chosen = chosen_realm(**realm) if realm["isolated"] else realm_to_read(**realm)
     ask("realm_get", {"realm_id": chosen.name}, _draw_one, as_json=as_json, realm=chosen)
 
 

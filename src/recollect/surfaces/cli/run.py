@@ -13,7 +13,7 @@ from recollect.surfaces._outbox import Outbox, write_all
 from recollect.surfaces.cli._answers import deliver, located
 from recollect.surfaces.cli._draw import plain
 from recollect.surfaces.cli._ending import heed_signals
-from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options
+from recollect.surfaces.cli._realm import chosen_realm, json_option, labels_of, realm_options, realm_to_read
 from recollect.surfaces.cli.sync import AT_ONCE_S, remember
 
 LAST_S = 1.0  # seconds that whoever reads has for what is left of an answer that was interrupted
@@ -53,7 +53,7 @@ def command(
         "runner": runner,
         "command": _words(command) if command is not None else None,
     }
-    opened = chosen_realm(**realm)
+    opened = chosen_realm(**realm) if resume is None else realm_to_read(**realm)
     if resume is None:
         arguments |= {"labels": labels_of(labels) or None, "user_id": user_id, "journey_id": journey_id}
     elif labels or user_id or journey_id:
