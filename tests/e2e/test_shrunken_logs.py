@@ -83,6 +83,54 @@ def test_a_codex_log_without_ids_that_was_emptied_goes_on(person: Person) -> Non
     assert len(found(person, "shags")) == 2
 
 
+CODEX_DAMAGE = ("emptied, and seen so", "rotated", "cut off in front")
+
+
+@pytest.mark.parametrize("how", CODEX_DAMAGE)
+def test_a_codex_log_that_begins_anew_keeps_what_it_told(person: Person, how: str) -> None:
+    """Its records have no ids: a new one stands where an old one stood."""
+    log = person.codex_log(THREAD)
+    first = codex_session("count the cormorants", "and the gannets")
+    header, *later = codex_session("", "", "", "and the shags").splitlines(keepends=True)
+    log.write_bytes(first)
+    person.sync()
+    before = texts(person)
+    if how == "rotated":
+        log.rename(log.with_name(log.name + ".1"))
+    log.write_bytes(b"")
+    if how == "emptied, and seen so":
+        person.sync()
+    log.write_bytes(b"".join([*([header] if how != "cut off in front" else []), *later[-4:]]))
+    person.sync()
+    now = [*before, "and the shags", "echo of and the shags", "turn complete"]
+    assert texts(person) == now
+    person.run("rebuild", "--logs")
+    assert texts(person) == now
+
+
+@pytest.mark.parametrize("how", ["emptied", "deleted", "renamed", "NUL bytes"])
+@pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
+def test_a_rebuild_does_not_forget_what_a_log_told(person: Person, claude: Claude, log: Path, how: str, seen: bool) -> None:
+    match how:
+        case "emptied":
+            log.write_bytes(b"")
+        case "deleted":
+            log.unlink()
+        case "renamed":
+            log.rename(log.with_name(log.name + ".1"))
+        case _:
+            log.write_bytes(b"\0" * log.stat().st_size)
+    if seen:
+        person.sync()
+    person.run("rebuild", "--logs")
+    assert texts(person) == SAID
+    with log.open("ab") as stream:
+        stream.write(b"\n" if how == "NUL bytes" else b"")
+    append(log, claude.prompt("and the stork"), claude.says("on the chimney"))
+    person.sync()
+    assert texts(person) == [*SAID, "and the stork", "on the chimney"]
+
+
 @pytest.mark.parametrize("how", ["renamed", "copied and emptied"])
 def test_a_rotated_log_keeps_what_was_in_it(person: Person, claude: Claude, log: Path, how: str) -> None:
     rotated = log.with_name(log.name + ".1")

@@ -30,7 +30,13 @@ class Logs:
         self.person = Person(folder)
         self.clock = AGE
         first = Claude()
-        history = [first.prompt("where does the heron nest"), first.says("by the estuary"), first.prompt("and the egret")]
+        aside = first.says("a word aside", isSidechain=True)  # a session of its own in the same log
+        history = [
+            aside,
+            first.prompt("where does the heron nest"),
+            first.says("by the estuary"),
+            first.prompt("and the egret"),
+        ]
         self.agents = [first]
         self.paths = [write(self.person.claude_log(first.session), history)]
         for number, kind in enumerate(kinds, 1):
@@ -109,3 +115,32 @@ def test_history_that_one_of_two_logs_no_longer_holds_is_kept(tmp_path: Path) ->
     said = "".join(archived(logs.person))
     assert "where does the heron nest" in said
     assert "and the egret" in said
+
+
+def test_a_longer_copy_takes_over_all_sessions_of_a_log(tmp_path: Path) -> None:
+    logs = Logs(tmp_path, ("a fork", "a fork"))
+    copy = logs.person.claude_log(logs.agents[0].session, "-work-copy")
+    copy.write_bytes(logs.paths[0].read_bytes())
+    append(copy, Claude(start=500).says("more in the copy"))
+    logs.sync(())
+    logs.grow(0)
+    os.utime(copy, (logs.clock, logs.clock))
+    logs.sync(())
+    assert archived(logs.person) == logs.clean()
+
+
+def test_a_log_that_became_a_copy_has_no_problems_any_more(tmp_path: Path) -> None:
+    person, log = Person(tmp_path), Claude()
+    history = [log.prompt("first"), log.prompt("second")]
+    write(person.claude_log(log.session), history)
+    other = [{**record, "sessionId": OTHER, "message": {"role": "user", "content": "else"}} for record in history]
+    short, long = person.claude_log(OTHER, "-work-1"), person.claude_log(OTHER, "-work-2")
+    write(short, other)
+    person.sync()
+    write(long, [*other, Claude(OTHER, start=50).prompt("third")])
+    for path, age in ((long, AGE), (short, AGE + 1)):
+        os.utime(path, (age, age))
+    person.sync()
+    clean = tmp_path / "clean"
+    sync(clean, person.settings(), all_sources(), person.env)
+    assert archived(person) == archived(person, clean)

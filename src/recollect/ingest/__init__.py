@@ -21,7 +21,7 @@ from recollect.ingest.live import LiveReader
 from recollect.ingest.logfile import changed
 from recollect.ingest.reading import LogReader, refuse
 from recollect.ingest.report import OnProgress, Report
-from recollect.ingest.shared import can_start_over, missing, reads_on, start_over
+from recollect.ingest.shared import can_start_over, missing, reads_on, start_over, tells_less
 from recollect.ingest.snapshot import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
@@ -242,8 +242,10 @@ class Intake:
     def read_again(self) -> Report:
         """Read all logs from their start. Logs that tell the same are read in one order, whichever was read first."""
         found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
-        whole = {path_text(log.path): log for log in found if isinstance(log, Log) and can_start_over(self.archive, [log])}
-        self.archive.drop_cursors()
+        logs = {path_text(log.path): log for log in found if isinstance(log, Log)}
+        whole = {path: log for path, log in logs.items() if can_start_over(self.archive, [log])}
+        cursors = [cursor for path in self.archive.cursors() if (cursor := self.archive.cursor(path)) is not None]
+        self.archive.drop_cursors([cursor for cursor in cursors if tells_less(logs.get(cursor.path), cursor)])
         report = self.sync()
         groups = {self.archive.group_of(path) for path in whole}
         again = [whole[path] for group in groups if len(group) > 1 and group <= whole.keys() for path in group]

@@ -108,13 +108,13 @@ class Keeper:
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
         entries = list(context_apart(entries))
-        first: dict[str, bytes] = {}
+        first: dict[str, Record] = {}
         self._admit(entries, report)
         self._identify(entries)
         for record in reversed([entry for entry in entries if isinstance(entry, Record)]):
-            first[record.session] = record.id
-        for native_id, event in first.items():
-            self.retelling.open(native_id, own, self.states, event)
+            first[record.session] = record
+        for native_id, opening in first.items():
+            self.retelling.open(native_id, own, self.states, opening)
         sessions = self._by_session(entries, self._is_repeated)
         events = sum(self._store_more(native_id, said, own, report) for native_id, said in sessions.items())
         self._store_titles(entries)

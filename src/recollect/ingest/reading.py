@@ -97,6 +97,7 @@ class LogReader:
         session = session_id(self.source.name, self.memory.session)
         other = self.archive.cursor_of(session, other_than=path)
         if other is not None and not self._takes_over(other):
+            self.archive.drop_problems(path)  # it may have been read before the other one was
             self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: copy of another log": 1}))
             return False
         self._read_from_start()
@@ -125,6 +126,8 @@ class LogReader:
         match compare(self.log.path, there, other):
             case Relation.LONGER:
                 self.archive.drop_cursor(other.path)
+                if there.exists():  # else it may be a rewritten one, which does not tell all
+                    self.archive.move_sessions(other.path, path_text(self.log.path))
             case Relation.SAME:
                 if there.exists():
                     return False

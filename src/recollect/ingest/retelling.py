@@ -45,7 +45,7 @@ class Retelling:
 
     # ---- beginning to tell a session
 
-    def open(self, native_id: str, own: str, states: dict[str, State], first: bytes) -> None:
+    def open(self, native_id: str, own: str, states: dict[str, State], first: Record) -> None:
         """Get ready to take records of a session: from where its fold goes on, and whether they may be known."""
         if native_id in self._base:
             return
@@ -57,10 +57,10 @@ class Retelling:
         if there is not None and (native_id == own or there[0] == self.path) and there[1] > states[native_id].seq:
             self.active.add(native_id)
 
-    def _begin(self, native_id: str, identity: bytes, first: bytes, known: State | None) -> State:
+    def _begin(self, native_id: str, identity: bytes, first: Record, known: State | None) -> State:
         """The fold to begin with. `known` is what was said of the session before anything was said in it."""
         earlier = self.archive.earlier(identity)
-        if native_id in self.before and self._comes_after(identity, first):
+        if native_id in self.before and self._comes_after(identity, self.before[native_id], first):
             state = self.go_on(native_id)
         elif earlier is not None:
             state = msgspec.msgpack.decode(earlier, type=State)
@@ -70,12 +70,16 @@ class Retelling:
             learn(state, known_of(known))
         return state
 
-    def _comes_after(self, identity: bytes, first: bytes) -> bool:
+    def _comes_after(self, identity: bytes, before: State, first: Record) -> bool:
         """Whether what a log tells of a session now comes after all that it told before."""
-        known = self.archive.cells(identity, [first]).get(first)
+        if not self.continues and not self.moved_on:
+            return False
+        if before.clocked and first.at is not None and first.at > before.updated_at:
+            return True  # also where records have no ids, and this one stands where another one did
+        known = self.archive.cells(identity, [first.id]).get(first.id)
         if known is not None and known.seq <= self._lost(identity):
             return False  # it begins where it always did
-        return self.continues or (self.moved_on and known is None)
+        return self.continues or known is None
 
     def _lost(self, identity: bytes) -> int:
         """How many events of a session no log holds any more."""

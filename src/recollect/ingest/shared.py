@@ -35,6 +35,19 @@ def _only_grew(log: Log, cursor: Cursor) -> bool:
         return False
 
 
+def tells_less(log: Log | None, cursor: Cursor) -> bool:
+    """Whether a log, or one that is gone, may have told more than it does now. Only its cursor knows what that was."""
+    if cursor.state is None or (log is not None and not isinstance(log.format, Lines)):
+        return False
+    try:
+        progress = msgspec.msgpack.decode(cursor.state, type=Progress)
+        return bool(progress.before) or log is None or not is_same_log(log.path, log.stamp, cursor, progress)
+    except msgspec.DecodeError:
+        return False
+    except OSError:
+        return True
+
+
 def reads_on(archive: Writer, changed: list[Log], others: list[Log]) -> bool:
     """Whether only the log grew that is read last of all: then reading on gives what reading all again would."""
     if len(changed) != 1:

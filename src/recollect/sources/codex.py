@@ -42,6 +42,12 @@ QUIET = {
     "session_configured", "shutdown_complete", "sub_agent_activity", "terminal_interaction", "thread_settings_applied",
     "token_usage_record", "turn_diff", "turn_moderation_metadata", "world_state",
 }  # fmt: skip
+BODY = {
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+}  # a rollout begins with one of these only if its front is gone
 QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 
@@ -62,7 +68,8 @@ def begin(path: Path, first: list[Any]) -> CodexMemory:
     copied = metas[0].forked_from_id if metas else None
     if len(first) > 1 and (second := _meta(first[1])) and second.id != thread:
         copied = copied or second.id
-    return CodexMemory(session=thread, thread=thread, copies_from=copied)
+    headless = bool(first) and isinstance(first[0], Envelope) and first[0].type in BODY
+    return CodexMemory(session=thread, thread=thread, copies_from=copied, continues=headless)
 
 
 def _meta(value: Any) -> shape.SessionMeta | None:

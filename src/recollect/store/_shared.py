@@ -32,5 +32,9 @@ class SharedLogs(Database):
         row = self.db.execute("SELECT path FROM session WHERE id = ?", (session,)).fetchone()
         return row[0] if row else None
 
+    def move_sessions(self, path: str, to: str) -> None:
+        """Note that another log tells all that this one told, of every session in it."""
+        self.db.execute("UPDATE session SET path = ? WHERE path = ?", (to, path))
+
     def sessions_at(self, path: str) -> list[bytes]:
         return [session for (session,) in self.db.execute("SELECT id FROM session WHERE path = ?", (path,))]

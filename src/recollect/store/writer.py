@@ -102,10 +102,15 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
     def drop_cursor(self, path: str) -> None:
         self.db.execute("DELETE FROM cursor WHERE path = ?", (path,))
 
-    def drop_cursors(self) -> None:
-        """Forget how far every log was read, so that the next sync reads them all again."""
+    def drop_cursors(self, kept: Sequence[Cursor] = ()) -> None:
+        """Forget how far every log was read, so that the next sync reads them all again.
+
+        Of the logs whose cursors are `kept`, what they told before is still known.
+        """
         with self.transaction():
             self.db.execute("DELETE FROM cursor")
+            for cursor in kept:
+                self.put_cursor(msgspec.structs.replace(cursor, session=None, size=-1))
             self.db.execute("DELETE FROM meta WHERE name = ?", (PUBLISHED,))
             self.db.execute("DELETE FROM private")
             self._private.clear()
