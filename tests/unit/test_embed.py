@@ -97,15 +97,13 @@ def test_a_word_and_one_that_is_put_together_of_words_are_known(static: StaticMo
     assert static.knows(word)
 
 
-@pytest.mark.parametrize(
-    "word", ["foldervole", "volefolder", "webhook", "MoonFish", "moonfish", "dashboard", "quail", "xyzzyplugh"]
-)
+@pytest.mark.parametrize("word", ["foldervole", "webhook", "MoonFish", "moonfish", "dashboard"])
 def test_a_word_of_which_only_the_parts_are_known_is_a_compound(static: StaticModel, word: str) -> None:
     assert static.is_compound(word)
 
 
-@pytest.mark.parametrize("word", ["login", "refactoring", "serialization", "latency", ""])
-def test_a_word_in_one_piece_or_with_an_ending_is_not_a_compound(static: StaticModel, word: str) -> None:
+@pytest.mark.parametrize("word", ["login", "refactoring", "serialization", "latency", "quail", "xyzzyplugh", ""])
+def test_a_word_with_an_ending_and_one_that_is_guessed_at_are_no_compounds(static: StaticModel, word: str) -> None:
     assert not static.is_compound(word)
 
 

@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
     def is_compound(self, word: str) -> bool:
-        """Whether this model only knows pieces of a word: `webhook` is one, and so is any that somebody makes up."""
+        """Whether this model only knows the parts of a word: `webhook` is one, and so is any that somebody makes up."""
         ...
 
     def embed_question(self, text: str, weight: Callable[[str], float]) -> "Vectors | None":

@@ -110,7 +110,7 @@ class StaticModel:
 
     def is_compound(self, word: str) -> bool:
         _, *others = self._tokenizer.encode(word.lower(), add_special_tokens=False).tokens or ("",)
-        return bool(others) and "".join(others) not in ENDINGS
+        return bool(others) and "".join(others) not in ENDINGS and self.knows(word)
 
     def _may_know(self, word: str) -> bool:
         """Whether a word is at least made of more than crumbs: `barley` is, `xyzzyplugh` is not."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Found", "Meaning", "Mode", "deadline_check", "parse", "search", "shown_text"]
 
+PART = 3  # letters of the shorter word in a compound
 SEVERAL = 2  # words that the model knows, before it may add to what words have found
 SURER = 0.12  # closer than the floor must be what shares no word, where others do
 TITLED = 200  # candidates whose sessions' titles are looked up: a title moves nobody further than that
@@ -162,7 +163,16 @@ def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: i
 
 def understood(model: "Embedder", asked: Asked, is_written: Callable[[str], bool]) -> str:
     """The plain words of a question, without compounds that nobody here has written: their parts would match for them."""
-    return " ".join(word for word in asked.meaning.split() if not model.is_compound(word) or is_written(word))
+    return " ".join(word for word in asked.meaning.split() if not _is_made_up(word, model, is_written))
+
+
+def _is_made_up(word: str, model: "Embedder", is_written: Callable[[str], bool]) -> bool:
+    """Whether nobody here has written a word, and it is a compound: of parts that the model knows, or of two written words."""
+    is_compound = model.is_compound(word)
+    if (model.knows(word) and not is_compound) or is_written(word):
+        return False
+    halves = ((word[:place], word[place:]) for place in range(PART, len(word) - PART + 1))
+    return is_compound or any(is_written(first) and is_written(second) for first, second in halves)
 
 
 def is_written(searcher: tantivy.Searcher | None, word: str, without: tuple[int, ...] = ()) -> bool:
