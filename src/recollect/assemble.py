@@ -30,6 +30,8 @@ from recollect.model import (
 )
 from recollect.title import TITLE, is_placeholder, label, title_of
 
+LONGEST_NAME = 256  # characters of a tool's or a model's name that are kept: agents and models allow 64 or 128
+MOST_TOOLS = 1_000  # different tools of one turn that are counted: no agent has as many
 OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
 LARGEST_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
 TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
@@ -120,7 +122,7 @@ def learn(state: State, about: About) -> None:
     state.parent_call = about.parent_call or state.parent_call
     state.cwd = state.cwd or about.cwd
     state.branch = about.branch or state.branch
-    state.model = about.model or state.model
+    state.model = _name(about.model) or state.model
 
 
 def known_of(state: State) -> About:
@@ -138,6 +140,7 @@ def known_of(state: State) -> About:
 
 
 def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
+    record.tool, record.model = _name(record.tool), _name(record.model)
     if record.at is None:
         record.at = state.updated_at if state.clocked else max(state.updated_at, fallback_at)
     else:
@@ -152,6 +155,10 @@ def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
     elif state.command:
         _resolve_command(state, record, made)
     _append(state, record, made)
+
+
+def _name(told: str | None) -> str | None:
+    return told if told is None or len(told) <= LONGEST_NAME else told[: LONGEST_NAME - 1] + "…"
 
 
 def _resolve_command(state: State, record: Record, made: Folded) -> None:
@@ -279,7 +286,7 @@ def _count(state: State, turn: Turn, event: Event, record: Record) -> None:
 
 
 def _count_tool(state: State, turn: Turn, tool: str, *, own: bool) -> None:
-    if tool not in turn.tools:
+    if tool not in turn.tools and len(turn.tools) < MOST_TOOLS:
         turn.tools.append(tool)
     state.tool = True
     state.own = state.own or own
@@ -371,5 +378,7 @@ def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
 
 def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
     """A tool call as a person would write it: `exec_command(cmd="ls", workdir="/w")`."""
-    parts = (f"{name}={msgspec.json.encode(value).decode()}" for name, value in (arguments or {}).items())
-    return f"{tool or 'tool'}({', '.join(parts)})"
+    parts = [tool or "tool", "("]
+    for place, (name, value) in enumerate((arguments or {}).items()):
+        parts += [", " if place else "", name, "=", msgspec.json.encode(value).decode()]
+    return "".join([*parts, ")"])

@@ -9,6 +9,7 @@ from recollect.sources._container import Line
 from recollect.sources._source import Memory
 
 RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
+PART = 4 << 20  # characters of a text that are encoded at once
 
 
 class ClaudeMemory(Memory):
@@ -52,8 +53,13 @@ def record(row: Row, line: Line, session: str, place: int, kind: Kind, text: str
     return Record(session=session, key=key, kind=kind, text=text, line=line.number, cwd=row.cwd, branch=branch, **more)
 
 
-def digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def digest(*texts: str) -> str:
+    """A short name for the texts as one. They may be large, so no copy of all of them is made."""
+    digest = blake2b(digest_size=8)
+    for text in texts:
+        for start in range(0, len(text), PART):
+            digest.update(text[start : start + PART].encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def keep_recent(memory: dict[str, Any], most: int) -> None:

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 from recollect.sources._injected import is_hook_tag
+from recollect.sources._tagged import find_blocks
 
-TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
+TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>")
 DEEPEST = 100  # levels of nesting: no tool answers with more
 READABLE = (
     "content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError", "filename",
@@ -48,7 +49,7 @@ def result_text(content: Any, depth: int = 0) -> str:
 
 def command_text(text: str) -> str:
     """`/review 12` from the tags that wrap a slash command; `! ls` from those of a shell line."""
-    tags = {name: value.strip() for name, value in TAG.findall(text)}
+    tags = {block.name: block.text.strip() for block in find_blocks(text, TAG)}
     if "bash-input" in tags:
         return f"! {tags['bash-input']}"
     name = tags.get("command-name") or "/" + tags.get("command-message", "").removeprefix("/")

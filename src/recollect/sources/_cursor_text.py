@@ -7,28 +7,29 @@ from typing import Any
 
 from recollect.model import Kind, Record
 from recollect.sources._message import Scribe, prompt_or_system
+from recollect.sources._tagged import break_at_blocks, find_blocks, without_blocks
 
-QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-TIME = re.compile(r"\s*<timestamp>(.*?)</timestamp>\s*", re.DOTALL)
+QUERY = re.compile(r"<(user_query)>")
+TIME = re.compile(r"<(timestamp)>")
 CLOCK = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\)")
 INJECTED = re.compile(
     r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
     r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
 )
 FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks when a task in the background has ended
-WITHHELD = re.compile(r"\s*\[REDACTED\]\s*\Z")  # in place of the reasoning
+WITHHELD = "[REDACTED]"  # in place of the reasoning
 
 
 def said(scribe: Scribe, text: str) -> Iterator[Record]:
     """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
-    stamp = TIME.search(text)
+    stamp = next(find_blocks(text, TIME), None)
     if stamp is not None:
-        scribe.at = clock(stamp[1]) or scribe.at
-        text = TIME.sub("\n", text)
-    queries = [query for query in QUERY.findall(text) if not query.startswith(FOLLOW_UP)]
+        scribe.at = clock(stamp.text) or scribe.at
+        text = break_at_blocks(text, TIME)
+    queries = [query for block in find_blocks(text, QUERY) if not (query := block.text.strip()).startswith(FOLLOW_UP)]
     if queries:
         yield scribe.prompt("\n\n".join(queries))
-        if injected := QUERY.sub("", text).strip():
+        if injected := without_blocks(text, QUERY).strip():
             yield scribe.record(Kind.SYSTEM, injected)
     elif INJECTED.match(text):
         yield scribe.record(Kind.SYSTEM, text.strip())
@@ -41,8 +42,8 @@ def without_withheld(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     return [
-        {**block, "text": WITHHELD.sub("", block["text"])}
-        if isinstance(block, dict) and isinstance(block.get("text"), str)
+        {**block, "text": block["text"].rstrip().removesuffix(WITHHELD).rstrip()}
+        if isinstance(block, dict) and isinstance(block.get("text"), str) and block["text"].rstrip().endswith(WITHHELD)
         else block
         for block in content
     ]

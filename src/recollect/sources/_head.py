@@ -18,7 +18,7 @@ WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no lar
 LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
 FEW = 8
 BLANKS = re.compile(r"\s*")
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
 
 
 class Head(Struct, frozen=True):
@@ -99,20 +99,21 @@ def _first_items(path: Path) -> list[Any]:
 
 def _begun(text: str) -> list[Any]:
     """A document that was cut off, as far as it goes: up to its last comma, with all that is open closed."""
-    closers: list[str] = []
-    whole = ""
+    end = 0
     for token in TOKEN.finditer(text):
+        if token[0] in {"{", "["}:
+            end = token.end()
+        elif token[0] == ",":
+            end = token.start()
+    closers: list[str] = []
+    for token in TOKEN.finditer(text, 0, end):
         match token[0]:
             case "{" | "[" as opened:
                 closers.append("}" if opened == "{" else "]")
-                whole = text[: token.end()] + "".join(reversed(closers))
-            case "}" | "]":
-                if closers:
-                    closers.pop()
-            case ",":
-                whole = text[: token.start()] + "".join(reversed(closers))
+            case "}" | "]" if closers:
+                closers.pop()
     try:
-        begun = json.loads(whole)
+        begun = json.loads(text[:end] + "".join(reversed(closers)))
     except (ValueError, RecursionError):
         return []
     return [begun] if begun else []

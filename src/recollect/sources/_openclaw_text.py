@@ -18,20 +18,23 @@ IN_FRONT = (
     re.compile(rf"[^\n]{{3,120}}(?:\(untrusted[^)\n]*\):|{MARK})\n```json\n.*?\n```\s*", re.DOTALL),
     re.compile(rf"[^\n]{{3,120}}(?:\(untrusted, chronological[^)\n]*\):|{MARK})\n(?:[^\n]+(?:\n|\Z))+\s*"),
     re.compile(r"\[Bootstrap pending\]\n(?:[^\n]+(?:\n|\Z))+\s*"),
-    re.compile(r"[^\n]*Context[^\n]*:\n<active_memory_plugin>.*?</active_memory_plugin>\s*", re.DOTALL | re.IGNORECASE),
+    re.compile(r"(?is)[^\n]{0,120}Context[^\n]{0,120}:\n<active_memory_plugin>.*?</active_memory_plugin>\s*"),
     re.compile(r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>\s*", re.DOTALL),
     re.compile(r"Delivery: (?:to send a message|Final assistant text|No visible reply)[^\n]*\s*"),
     re.compile(r"System(?: \(untrusted\))?: \[[^\]\n]+\][^\n]*(?:\nSystem(?: \(untrusted\))?:[^\n]*)*\s*"),
-    re.compile(r"\[[A-Z][\w-]+ [^\]\n]+ \d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]*\] (?:[^\n:()]{1,60} \([^)\n]{1,60}\): )?"),
+    re.compile(
+        r"\[[A-Z][\w-]{1,60} [^\]\n]{1,200} \d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]{0,60}\] "
+        r"(?:[^\n:()]{1,60} \([^)\n]{1,60}\): )?"
+    ),
     TASK,
 )
 ATTACHED = re.compile(r"(?:\[media attached[^\n]*\]\n)+")
 HINT = re.compile(r"^To send an image back, prefer the message tool[^\n]*\n?", re.MULTILINE)
 QUEUED = "[Queued messages while agent was busy]"
-IN_QUEUE = re.compile(r"\n\n---\nQueued #\d+[^\n]*\n")
+IN_QUEUE = re.compile(r"\n\n---\nQueued #\d[^\n]*\n")
 BEHIND = (
     re.compile(rf"\n\n(?:Untrusted context \(metadata, [^)\n]*\):|Context: {MARK})\n.*\Z", re.DOTALL),
-    re.compile(r"(?:\n\[(?:from|message_id): [^\]\n]*\])+\s*\Z"),
+    re.compile(r"(?:\n\[(?:from|message_id): [^\]\n]{0,200}\]){1,8}\s{0,200}\Z"),
 )
 NOT_TYPED = (
     "[cron:", "[OpenClaw heartbeat poll]", "A new session was started via /new or /reset", "A scheduled reminder has been",
@@ -58,10 +61,12 @@ def _without_envelope(text: str) -> tuple[str, list[str]]:
         if found := form.search(text):
             around.append(found[0].strip())
             text = text[: found.start()]
-    while found := next((found for form in (HOUR, *IN_FRONT) if (found := form.match(text))), None):
+    place = 0
+    while found := next((found for form in (HOUR, *IN_FRONT) if (found := form.match(text, place))), None):
         if found.re is not HOUR:  # which the entry's own time says too
             around.append(found[0].strip())
-        text = text[found.end() :]
+        place = found.end()
+    text = text[place:]
     if text.startswith(NOT_TYPED):
         return "", [*around, text.strip()]
     own, reminders = split_context(attached + text)

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.sources._message import text_of
+from recollect.sources._tagged import find_blocks, without_blocks
 from recollect.sources._values import arguments_of, as_text
 
 CALLED = {  # by the model: what sort of call it is, and which argument says what it is about
@@ -69,8 +70,8 @@ SHOWN = {  # by the interface
 OF_FILES = {"read", "edit", "list", "definitions"}
 HEADED = {"subagents": "use_subagents"}  # tools that go by another name in a heading
 SPOKEN = {"attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"}  # no calls to the person
-WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>(.*?)</\1>", re.DOTALL)
-PARAMETER = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
+WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>")
+PARAMETER = re.compile(r"<(\w+)>")
 NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
 HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
 ENVIRONMENT = "<environment_details>"
@@ -218,7 +219,7 @@ def calls_in(said: Said, answer: Said | None) -> list[Exchange]:
 
 def without_calls(text: str) -> str:
     """What the agent said beside the calls that it wrote into the same text."""
-    return WRITTEN.sub("", text).strip()
+    return without_blocks(text, WRITTEN).strip()
 
 
 def _calls(said: Said) -> Iterator[Exchange]:
@@ -227,9 +228,9 @@ def _calls(said: Said) -> Iterator[Exchange]:
         arguments = arguments_of(block.get("input"))
         yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
     for text in [] if native else texts_in(said):
-        for written in WRITTEN.finditer(text):
-            arguments = {found[1]: found[2].strip("\n") for found in PARAMETER.finditer(written[2])}
-            yield Exchange(written[1], arguments)
+        for written in find_blocks(text, WRITTEN):
+            arguments = {block.name: block.text.strip("\n") for block in find_blocks(written.text, PARAMETER)}
+            yield Exchange(written.name, arguments)
 
 
 def _answer(calls: list[Exchange], answer: Said) -> None:

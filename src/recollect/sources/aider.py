@@ -32,13 +32,13 @@ ENDED = "  "  # what Aider ends its own lines with
 MODEL_NAME = re.compile(r"^(?:Main model|Models?): ([^\s,]+)", re.MULTILINE)
 BILL = "> Tokens: "  # follows every answer
 TOKENS = re.compile(r"^Tokens: .*?received", re.MULTILINE)
-AMOUNT = re.compile(r"([\d.,]*\d)([kM]?) (sent|cached|cache hit|cache write|received)")
+AMOUNT = re.compile(r"(?<![\d.,])([\d.,]*\d)([kM]?) (sent|cached|cache hit|cache write|received)")
 SCALE = {"": 1, "k": 1_000, "M": 1_000_000}
 FAILURE = re.compile(r"^(?:litellm\.\S*Error|Unexpected error)", re.MULTILINE)
 RETRY, CTRL_C, EXIT = "Retrying in", "^C again to exit", "^C KeyboardInterrupt"
 INJECTED = "# Fix any errors below, if possible."
 NOTHING = "<blank>"  # Enter, without a word
-THOUGHTS = re.compile(r"\A[\s-]*► \*\*THINKING\*\*(.*?)^[\s-]*► \*\*ANSWER\*\*", re.DOTALL | re.MULTILINE)
+THOUGHTS = re.compile(r"\A[\s-]*► \*\*THINKING\*\*(.*?)^[\s-]{0,200}► \*\*ANSWER\*\*", re.DOTALL | re.MULTILINE)
 
 
 class Part(Struct):

@@ -23,11 +23,12 @@ from recollect.sources._json import decoded
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Source, home_of
+from recollect.sources._tagged import break_at_blocks, find_blocks
 from recollect.sources._values import instant
 
 HOMES = ("antigravity", "antigravity-cli", "antigravity-ide")
 SHORT, FULL = "transcript.jsonl", "transcript_full.jsonl"
-REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>\s*", re.DOTALL)
+REQUEST = re.compile(r"<(USER_REQUEST)>\n?")
 MODEL = re.compile(r"`Model Selection` from .*? to (.+?)\.?\s*$", re.MULTILINE)
 STEP_OF_TOOL = {  # where the step of a tool has another name than the tool
     "list_dir": "LIST_DIRECTORY",
@@ -127,8 +128,8 @@ def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
 
 def _request(reading: Reading, scribe: Scribe, text: str) -> Iterator[Record]:
     """What the person asked; what the app added to it is a note beside it."""
-    asked = "\n\n".join(REQUEST.findall(text)) or text
-    notes = REQUEST.sub("\n", text).strip() if asked != text else ""
+    asked = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
+    notes = break_at_blocks(text, REQUEST).strip() if asked != text else ""
     yield scribe.prompt(asked)
     if notes:
         yield scribe.record(Kind.SYSTEM, notes)

@@ -278,7 +278,7 @@ def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
     payload = block.id or block.text or block.thinking
     if message.id is None or not payload:
         return False
-    mark = digest(f"{message.id} {block.type} {payload}")
+    mark = digest(f"{message.id} {block.type} ", payload)
     if mark in memory.blocks:
         return True
     memory.blocks = [*memory.blocks[-RECENT:], mark]

@@ -10,6 +10,7 @@ What the person typed stands in `<user_input>`, or in `<user_command>` after a s
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,16 @@ from recollect.sources._head import Head
 from recollect.sources._json import beside, document, each
 from recollect.sources._message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
 from recollect.sources._source import Document, Source, home_of
+from recollect.sources._tagged import around_blocks, find_blocks, without_blocks
 from recollect.sources._task_folder import task_format
 from recollect.sources._values import count, instant
 from recollect.sources._vscode import extension_storage
 
 EXTENSION = "saoudrizwan.claude-dev"
 MESSAGES = ".messages.json"
-TYPED = re.compile(r"<user_input\b[^>]*>(.*?)</user_input>", re.DOTALL)
+TYPED = re.compile(r"<(user_input)\b[^<>]*>")
 COMMAND = re.compile(r"\s*<user_command\b[^>]*\bslash=\"([^\"]+)\"[^>]*>(.*)</user_command>\s*", re.DOTALL)
-ADDED = re.compile(r"<mode_notice>.*?</mode_notice>|<file_content\b[^>]*>.*?</file_content>", re.DOTALL)
+ADDED = re.compile(r"<(mode_notice(?=>)|file_content\b)[^<>]*>")
 COMPACTIONS = {"compaction", "compaction_summary", "auto_compaction", "manual_compaction", "compaction_budget_emergency"}
 SILENT = {"system", "status", "error"}  # who speaks, where it is not the person
 NOTICES = {"completion_reminder", "loop_detection_notice", "mistake_stop_notice", "recovery_notice"}
@@ -162,7 +164,10 @@ def _own_words(text: str) -> tuple[str, list[str]]:
     """What the person typed, and what was added to it."""
     if "<user_" not in text and "<mode_notice>" not in text:
         return text.strip(), []
-    return TYPED.sub(r"\1", ADDED.sub("", text)).strip(), ADDED.findall(text)
+    added = [text[block.start : block.end] for block in find_blocks(text, ADDED)]
+    text = without_blocks(text, ADDED)
+    typed = [block.text for block in find_blocks(text, TYPED)]
+    return "".join(chain(*zip_longest(around_blocks(text, TYPED), typed, fillvalue=""))).strip(), added
 
 
 def _usage(metrics: Any) -> Usage | None:

@@ -23,6 +23,7 @@ from recollect.sources._head import Head
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, text_of
 from recollect.sources._source import Document, Source, data_home
+from recollect.sources._tagged import around_blocks, find_blocks
 from recollect.sources._values import count, instant
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
@@ -31,10 +32,11 @@ FIELDS = {
     "call_id", "metadata",
 }  # fmt: skip
 ROLES = {"system", "user", "assistant", "tool"}
-THOUGHT = re.compile(r"<(think|thinking)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+THOUGHT = re.compile(r"<(think|thinking)>")
 SIGNATURE = re.compile(r"<!--\s*think-sig:.*?-->\s*", re.DOTALL)
-BLOCK = re.compile(r"^```([\w.+/-]+)([^\n`]*)\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-CALL = re.compile(r"^@(\w+)\(([\w.:-]+)\):\s*(\{.*\})\s*$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```([\w.+/-]+)([^\n`]*)\n", re.MULTILINE)
+FENCE_END = re.compile(r"^```[ \t]*$", re.MULTILINE)
+CALL = re.compile(r"^@(\w+)\(([\w.:-]+)\):\s*(\{(?:(?!^@\w+\().)*\})\s*$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"/[a-z][a-z-]*(\s|$)")
 INTERRUPTED = ("Interrupted", "User hit Ctrl-C", "User interrupted")
 FAILED = ("Error", "Failed")
@@ -116,25 +118,36 @@ def _answer(scribe: Scribe, message: Message, *, replies: int) -> Iterator[Recor
     metadata = message.marks()
     scribe.model, scribe.usage = text_of(metadata.get("model")) or None, _usage(metadata)
     text = SIGNATURE.sub("", text_of(message.content))
-    for thought in THOUGHT.finditer(text):
-        yield scribe.record(Kind.REASONING, thought[2])
-    text = THOUGHT.sub("", text)
+    for thought in find_blocks(text, THOUGHT):
+        yield scribe.record(Kind.REASONING, thought.text.strip())
+    first, *others = around_blocks(text, THOUGHT)
+    text = "".join([first, *(part.lstrip() for part in others)])
     calls = list(_calls(text)) if replies else []
-    for found, *_ in calls:
-        text = text.replace(found, "")
+    text = _without(text, [place for place, *_ in calls])
     if text.strip() or not calls:
         yield scribe.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if replies else Stop.ANSWER)
     for _, tool, named, arguments in calls:
         yield scribe.call(tool, named or f"{scribe.key}.{scribe.written}", arguments)
 
 
-def _calls(text: str) -> Iterator[tuple[str, str, str | None, Any]]:
-    """(text, tool, id, arguments) of every tool that an answer calls."""
+def _calls(text: str) -> Iterator[tuple[slice, str, str | None, Any]]:
+    """(place in the text, tool, id, arguments) of every tool that an answer calls."""
     for call in CALL.finditer(text):
-        yield call[0], call[1], call[2], call[3]
-    for block in BLOCK.finditer(text):
-        given = {"args": block[2].strip(), "content": block[3].rstrip("\n")}
-        yield block[0], block[1], None, {name: value for name, value in given.items() if value}
+        yield slice(*call.span()), call[1], call[2], call[3]
+    place = 0
+    while (fence := FENCE.search(text, place)) and (end := FENCE_END.search(text, fence.end())):
+        given = {"args": fence[2].strip(), "content": text[fence.end() : end.start()].rstrip("\n")}
+        yield slice(fence.start(), end.end()), fence[1], None, {name: value for name, value in given.items() if value}
+        place = end.end()
+
+
+def _without(text: str, places: list[slice]) -> str:
+    """The text without these stretches, which may overlap."""
+    parts, end = [], 0
+    for place in sorted(places, key=lambda place: place.start):
+        parts.append(text[end : place.start])
+        end = max(end, place.stop)
+    return "".join([*parts, text[end:]])
 
 
 def _usage(metadata: dict[str, Any]) -> Usage | None:

@@ -25,6 +25,7 @@ from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, chat_message, text_of
 from recollect.sources._source import Database, Document, Source, home_of
 from recollect.sources._sqlite import select
+from recollect.sources._tagged import find_blocks, without_blocks
 from recollect.sources._totals import with_total
 from recollect.sources._values import arguments_of, as_text, count, instant
 
@@ -37,7 +38,7 @@ INJECTED = (
     *("[Your active task list was preserved", "[Continuing toward your standing goal]"),
 )
 FINAL = {"stop", "end_turn", "length", "max_tokens", "content_filter"}
-TAG = re.compile(r"<(think|tool_call|tool_response)>(.*?)</\1>", re.DOTALL)
+TAG = re.compile(r"<(think|tool_call|tool_response)>")
 SESSION_COLUMNS = (
     *("model", "parent_session_id", "title", "title_source", "cwd", "git_branch", "input_tokens", "output_tokens"),
     *("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"),
@@ -285,18 +286,18 @@ def _turn(scribe: Scribe, one: dict[str, Any], calls: list[str]) -> Iterator[Rec
 
 def _tagged(scribe: Scribe, text: str, calls: list[str]) -> Iterator[Record]:
     """Calls have no ids, and are answered in their order."""
-    for found in TAG.finditer(text):
-        told = arguments_of(found[2].strip())
-        match found[1]:
+    for block in find_blocks(text, TAG):
+        told = arguments_of(block.text.strip())
+        match block.name:
             case "think":
-                yield scribe.record(Kind.REASONING, found[2].strip())
+                yield scribe.record(Kind.REASONING, block.text.strip())
             case "tool_call":
                 calls.append(f"{scribe.key}.{scribe.written}")
                 yield scribe.call(as_text(told.get("name")) or None, calls[-1], told.get("arguments", told))
             case _:
                 call = calls.pop(0) if calls else None
                 yield scribe.result(call, told.get("content", told), tool=as_text(told.get("name")) or None)
-    if words := TAG.sub("", text).strip():
+    if words := without_blocks(text, TAG).strip():
         yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
 
 

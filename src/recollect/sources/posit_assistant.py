@@ -20,10 +20,11 @@ from recollect.sources._json import beside, document
 from recollect.sources._jsonl import every_line
 from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
 from recollect.sources._source import Document, Source, home_of
+from recollect.sources._tagged import break_at_blocks
 from recollect.sources._values import count, instant
 
 TREE, LINES, WORKSPACE = "conversation.json", "lm-messages.jsonl", "workspace.json"
-SUMMARY = re.compile(r"\s*<MESSAGESUMMARY>.*?</MESSAGESUMMARY>\s*", re.DOTALL)  # written for the list of conversations
+SUMMARY = re.compile(r"<(MESSAGESUMMARY)>")  # written for the list of conversations
 
 
 class Root(Struct, frozen=True):
@@ -160,7 +161,7 @@ def _answer(scribe: Scribe, content: Any) -> Iterator[Record]:
     calls = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.ASSISTANT_RESPONSE:
-            record.text = SUMMARY.sub("\n", record.text).strip()
+            record.text = break_at_blocks(record.text, SUMMARY).strip()
             record.stop = Stop.ANSWER if finished and not calls else None
     yield from records or [scribe.record(Kind.ASSISTANT_RESPONSE, "")]
 

@@ -51,7 +51,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*Z?")
 MODEL = re.compile(r"(?:model )?(?!mode )([^\s,]+)")
 BLOCK = re.compile(
     r'^<(?P<tag>think|tool-use)(?: data-tool-type="(?P<type>[^"]*)" data-tool-name="(?P<tool>[^"]*)")?>(?P<gap>\s*)'
-    r"<details>\s*<summary>(?P<summary>.*?)</summary>\n?(?P<body>.*?)"
+    r"<details>\s*<summary>(?P<summary>(?:(?!</summary>).)*+)</summary>\n?(?P<body>(?:(?!^<tool-use ).)*?)"
     r"(?(tool)^</details>\s*</tool-use>|</details></think>)$"
     r"|^(?:Tool use: \*\*(?P<named>[^*\n]{1,200})\*\*\s*)?<details>\s*"
     r"<summary>(?P<bare>Tool use: \*\*[^\n]*?|[^\n]*? • \*\*\d+\*\* \w+)</summary>"
