@@ -11,6 +11,7 @@ from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
 COMMIT_EVERY = 250_000  # documents: a crash in a first sync costs at most this much indexing again
+LARGE = 1 << 20  # characters of a text from which on it is released before the index, too, has copies of it
 COMMIT_CHARACTERS = 64 << 20  # of text: what waits for the index in memory, where it is slower than we are
 
 
@@ -59,10 +60,13 @@ class Indexer:
         self._commit(self.archive.last_key(), [])
 
     def add(self, first_key: int, session: int, events: Iterable[Event], source: str, project: str | None) -> None:
-        """Hand over events that the archive has just taken, before they are committed there. The index is open."""
+        """Hand over events that the archive has just taken, before they are committed there. The index is open.
+
+        A large event is released here: it loses its text and its arguments.
+        """
         assert self._writer is not None
         entries = (
-            _entry(key, session, event, _text(event), source, project)
+            _entry(key, session, event, _release(event), source, project)
             for key, event in enumerate(events, first_key)
             if event.kind is not Kind.UNKNOWN and (event.text or event.kind is Kind.TOOL_CALL)
         )
@@ -119,8 +123,12 @@ class Indexer:
             self._writer = None
 
 
-def _text(event: Event) -> str:
-    return call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text
+def _release(event: Event) -> str:
+    """The text of an event for the index. A large one is not kept in the event: the engine makes three copies of it."""
+    text = call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text
+    if len(text) > LARGE:
+        event.text, event.arguments = "", None
+    return text
 
 
 def _stored(event: EventRow, source: str, project: str | None) -> Entry:

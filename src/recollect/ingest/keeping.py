@@ -9,7 +9,7 @@ import msgspec
 
 from recollect.assemble import Folded, State, fold, known_of, learn, session_of
 from recollect.ingest.discover import Log, is_excluded
-from recollect.ingest.indexing import Indexer
+from recollect.ingest.indexing import LARGE, Indexer
 from recollect.ingest.report import Report
 from recollect.ingest.retelling import NAMESAKE, Retelling, StartOver, says
 from recollect.model import (
@@ -104,6 +104,7 @@ class Keeper:
         self.retelling = Retelling(archive, log.source.name, path_text(log.path))
         self._allowed: set[str | None] = set()
         self._owners: set[bytes] = set()
+        self._large: list[Record] = []  # of the batch under way
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
@@ -142,6 +143,8 @@ class Keeper:
         told = [_told(entry) for entry in entries]
         if any(map(_is_private, told)):
             raise Private
+        pairs = zip(entries, told, strict=True)
+        self._large = [entry for entry, text in pairs if len(text) > LARGE and isinstance(entry, Record)]
         if self.settings.redact:
             for place in suspects(told):
                 entries[place] = self._without_secrets(entries[place])
@@ -163,7 +166,8 @@ class Keeper:
             entry.text = redact(entry.text)
             entry.arguments = _arguments_without_secrets(entry.arguments) if entry.arguments else entry.arguments
             state = self._state(entry.session)
-            state.redactions = dict(marks(_told(entry)) + Counter(state.redactions))
+            for rule, count in marks(_told(entry)).items():
+                state.redactions[rule] = state.redactions.get(rule, 0) + count
         elif isinstance(entry, About):
             entry.title = redact(entry.title or "")
         elif isinstance(entry, Problem):
@@ -264,7 +268,7 @@ class Keeper:
         key = self.archive.put_session(session)
         self.archive.remove_events(made.withdrawn)
         self.archive.put_turns(key, made.turns)
-        self._put_events(key, events, session)
+        self._put_events(key, events, session, state)
         return len(events)
 
     def _store_again(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
@@ -321,7 +325,7 @@ class Keeper:
             changed = [event for event in made.events if self.archive.row(key, event) != stored.pop(event.id, None)]
         self.archive.remove_events([*stored, *(event.id for event in changed)])
         self.archive.replace_turns(key, made.turns)
-        self._put_events(key, changed, session)
+        self._put_events(key, changed, session, state)
         return len(changed)
 
     def _date(self, records: list[Record], stored: dict[bytes, EventCells]) -> None:
@@ -356,10 +360,18 @@ class Keeper:
         there = self.archive.path_and_size(session.id)
         return there is not None and there[0] != session.path and there[1] > session.event_count
 
-    def _put_events(self, key: int, events: list[Event], session: Session) -> None:
+    def _put_events(self, key: int, events: list[Event], session: Session, state: State) -> None:
         first = self.archive.put_events(key, events)
         self.archive.note_duplicate(session.id)
+        self._release(state)
         self.indexer.add(first, key, events, self.source.name, session.project)
+
+    def _release(self, state: State) -> None:
+        """Free the memory of large records that are stored. Those behind a slash command may have to be folded again."""
+        tentative = {record.id for record in state.command}
+        for record in self._large:
+            if record.session == state.native_id and record.id not in tentative:
+                record.text, record.arguments = "", None
 
     def _age(self) -> int:
         """When the log was last written, in milliseconds: the time of records that have none."""

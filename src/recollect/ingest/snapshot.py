@@ -86,6 +86,7 @@ class SnapshotReader:
     def _take(self, session: str, mark: str, entries: list[Entry], transaction: Grouped, report: Report) -> None:
         self._replace_parts()
         tally = dict(tally_of(entries))
+        report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
         try:
             with self.archive.undone_by(*NOT_STORED):
                 events = self.keeper.replace(entries, report)
@@ -103,7 +104,6 @@ class SnapshotReader:
             tally = dict(Counter(self.kept[session].tally) + Counter(tally))
         self.kept[session] = Kept(mark if whole else "", tally)
         report.lines += len(entries)
-        report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
         transaction.add(events + 1)
 
     def _replace_parts(self) -> None:
