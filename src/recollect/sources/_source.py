@@ -60,8 +60,12 @@ def alone(path: Path) -> list[Path]:
     return []
 
 
-def whole(content: Any) -> Iterable[Any]:
-    return (content,)
+def whole(content: Any) -> Iterator[Any]:
+    """The content as its only piece, which nobody holds but the one who asked for it: it may be large."""
+    pieces = [content]
+    del content
+    while pieces:
+        yield pieces.pop()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +166,9 @@ class Document(Snapshots):
 
     def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         for piece in self.split(self.load(log)):
-            for session, entries in _by_session(self.read(log, piece)).items():
+            sessions = _by_session(self.read(log, piece))
+            del piece  # storing needs memory of its own
+            for session, entries in sessions.items():
                 mark = _mark(entries)
                 if not is_known(session, mark):
                     yield session, mark, entries

@@ -11,7 +11,7 @@ afterwards, and what was read in between is thrown away.
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,8 +116,30 @@ def select(
     if not there:
         raise Unreadable(f"has no table {table!r}: its schema is not one that is known")
     chosen = ", ".join(f'"{name}"' if name in there else f'NULL AS "{name}"' for name in columns)
-    rows = db.execute(f'SELECT {chosen} FROM "{table}" {rest}', values)
+    if "ORDER BY" in rest and _has_row_ids(db, table):
+        rows: Iterable[tuple[Any, ...]] = _in_order(db, table, chosen, rest, values)
+    else:
+        rows = db.execute(f'SELECT {chosen} FROM "{table}" {rest}', values)
     return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _has_row_ids(db: sqlite3.Connection, table: str) -> bool:
+    try:
+        db.execute(f'SELECT rowid FROM "{table}" LIMIT 0')
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _in_order(
+    db: sqlite3.Connection, table: str, chosen: str, rest: str, values: Sequence[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows one by one. Sorting them as they are would hold each of them three times, and one may be large."""
+    for place in db.execute(f'SELECT rowid FROM "{table}" {rest}', values).fetchall():
+        row = db.execute(f'SELECT {chosen} FROM "{table}" WHERE rowid = ?', place).fetchone()
+        if row is None:
+            raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+        yield row
 
 
 def select_one(db: sqlite3.Connection, table: str, columns: Sequence[str], row_id: str) -> dict[str, Any]:
