@@ -13,6 +13,7 @@ import zstandard
 from tests.conftest import Person
 from tests.golden import FIXTURES, lay_out
 from tests.logs import Claude, write
+from tests.long_values import long_values
 
 DEEP = 1_000_000  # arrays within arrays
 GOOD = Claude("22222222-2222-4222-8222-222222222222")
@@ -130,3 +131,23 @@ def test_a_log_that_memory_is_too_small_for_costs_that_log(person: Person, good:
     assert "needs more memory" in problem_of(person, log)["reason"]
     person.run("rebuild", "--logs")
     assert person.json("doctor")["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("case", "ending"),
+    [("amp/threads", "run<>.result<>.output"), ("opencode/database", "<text>.text")],
+    ids=["document", "database"],
+)
+def test_a_document_or_a_database_that_memory_is_too_small_for_costs_that_log(
+    person: Person, good: Path, tmp_path: Path, case: str, ending: str
+) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("other systems do not hold a process to a limit of memory")
+    found = [value for value in long_values(FIXTURES / case, tmp_path / "fixture") if value.how == "longer"]
+    next(value for value in found if value.shape.endswith(ending)).lay_out(person.home, 150 << 20)
+    command = [sys.executable, "-c", SHORT_OF_MEMORY, "1000", "sync", "--no-distil", "--json"]
+    done = subprocess.run(command, env=person.env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["problems"] == 1
+    assert "a sound log" in texts(person)
+    assert any("needs more memory" in problem["reason"] for problem in person.json("doctor")["problems"])

@@ -21,7 +21,6 @@ from recollect.sources._memory_limit import check_memory
 
 CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
 LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
-LARGE_LINE = 16 << 20  # bytes: from here on a line must fit into the memory that is left
 EXCERPT = 120  # characters of a bad line that `doctor` shows
 HEAD = 65_536  # bytes of a log's beginning that say whose it is
 HEAD_LINES = 40
@@ -85,8 +84,7 @@ def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]
         held_size += len(rest)
         if held_size > LONGEST_LINE:
             raise OversizedLine(offset)
-        if held_size > LARGE_LINE:
-            check_memory(held_size)
+        check_memory(held_size)
     if held_size:
         yield offset, b"".join(held), False
 

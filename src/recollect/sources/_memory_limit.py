@@ -6,16 +6,23 @@ The engine behind the text index ends the whole process when an allocation fails
 import resource
 from pathlib import Path
 
-COPIES = 6  # of a text, from its raw line to its index entry: 4.7 were measured for a tool call, 3.8 for an answer
+COPIES = 6  # of a text, from its raw line to its index entry: 4 are held at once, and address space is not given back
 RESERVE = 192 << 20  # bytes for everything else: the text index fills 96 MB, SQLite and threads' stacks take the rest
+LARGE = 16 << 20  # bytes: from here on a text must fit into the memory that is left
 STATM = Path("/proc/self/statm")
 
 
 def check_memory(size: int) -> None:
     """Raise MemoryError if a text of so many bytes would take more memory than this process may have."""
+    largest = largest_text() if size >= LARGE else None
+    if largest is not None and size > largest:
+        raise MemoryError(f"{size >> 20} MB of text, and memory for {largest >> 20} MB")
+
+
+def largest_text() -> int | None:
+    """How many bytes a text may have to fit into the memory that is left; None where there is no limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY or not STATM.exists():
-        return
+        return None
     used = int(STATM.read_bytes().split(maxsplit=1)[0]) * resource.getpagesize()
-    if used + COPIES * size + RESERVE > limit:
-        raise MemoryError(f"{size >> 20} MB of text, and {max(0, limit - used) >> 20} MB of memory left")
+    return max(LARGE, (limit - used - RESERVE) // COPIES)

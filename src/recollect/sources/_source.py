@@ -18,6 +18,7 @@ from msgspec import Struct
 from recollect.model import About, Entry, Problem, Record
 from recollect.sources._container import NOT_UNDERSTOOD, Line, Unreadable, not_understood
 from recollect.sources._head import Head
+from recollect.sources._memory_limit import check_memory
 from recollect.sources._sqlite import reading, unreadable
 from recollect.sources._walk import walk
 
@@ -165,6 +166,7 @@ class Document(Snapshots):
     """Which document one of those further files belongs to."""
 
     def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+        check_memory(log.stat().st_size)
         for piece in self.split(self.load(log)):
             sessions = _by_session(self.read(log, piece))
             del piece  # storing needs memory of its own

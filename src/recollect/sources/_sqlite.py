@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.sources._container import Unreadable
+from recollect.sources._container import Unreadable, not_understood
+from recollect.sources._memory_limit import largest_text
 
 MAGIC = b"SQLite format 3\0"
 CHANGES = slice(24, 28)  # of the first page: the file change counter
@@ -60,6 +61,8 @@ def _connected(path: Path, how: str) -> Iterator[sqlite3.Connection]:
     try:
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA trusted_schema = OFF")
+        if (largest := largest_text()) is not None:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
         yield db
     finally:
         db.close()
@@ -156,6 +159,8 @@ def unreadable(reason: sqlite3.Error) -> Unreadable:
         return Unreadable("is locked by the agent that writes it", lasting=False)
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return Unreadable("is damaged: not a sound SQLite database")
+    if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
+        return Unreadable(not_understood(MemoryError()))
     if code == sqlite3.SQLITE_ERROR:
         return Unreadable(f"has a schema that is not known: {reason}")
     return Unreadable(f"cannot be read: {reason}")
