@@ -33,3 +33,25 @@ def test_a_working_folder_of_any_length_costs_no_other_log(person: Person, part:
     done = limited(person, "sync", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["events"] == 2
+
+
+def nested_spans(depth: int) -> dict[str, object]:
+    """A recording of agents that each run inside the one before."""
+    kind = {"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}}
+    spans = [
+        {
+            "traceId": "a" * 32, "spanId": f"{number + 1:016x}", "parentSpanId": f"{number:016x}" if number else "",
+            "name": "invoke_agent", "startTimeUnixNano": str(10**18 + number), "endTimeUnixNano": str(10**18 + 10**9),
+            "attributes": [kind],
+        }
+        for number in range(depth)
+    ]  # fmt: skip
+    return {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"spans": spans}]}]}
+
+
+def test_spans_nested_in_a_long_row_cost_in_proportion(person: Person) -> None:
+    log = person.home / "trace.jsonl"
+    log.write_text(json.dumps(nested_spans(8_000)) + "\n")
+    done = limited(person, "sync", "--json", str(log))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["recognised"] == {str(log): "otel"}

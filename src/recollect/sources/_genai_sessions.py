@@ -31,6 +31,7 @@ from recollect.sources._otlp import Operation, Place, SpanKey, operations
 from recollect.sources._values import instant
 
 CANCELLED = ("cancel", "abort", "interrupt")  # in the name of an error: the person's doing, not a failure
+DEEPEST = 128  # operations around one that are looked at: traces of real agents nest a dozen deep
 
 Said = tuple[str, ...]  # what makes two records the same
 
@@ -120,10 +121,11 @@ class Tree:
         return above[: tools[0]] if tools else above
 
     def _above(self, key: SpanKey) -> list[SpanKey]:
+        """The operations that one runs in, the nearest first."""
         above: list[SpanKey] = []
         while (operation := self.operations.get(key)) is not None and operation.parent:
             key = (operation.trace, operation.parent)
-            if key in above:
+            if key in above or len(above) == DEEPEST:
                 break
             above.append(key)
         return above
