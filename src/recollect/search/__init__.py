@@ -167,7 +167,7 @@ def understood(model: "Embedder", asked: Asked, is_written: Callable[[str], bool
 
 
 def _is_made_up(word: str, model: "Embedder", is_written: Callable[[str], bool]) -> bool:
-    """Whether nobody here has written a word, and it is a compound: of parts that the model knows, or of two written words."""
+    """Whether a word is an unwritten compound: of parts that the model knows, or of two words that are written."""
     is_compound = model.is_compound(word)
     if (model.knows(word) and not is_compound) or is_written(word):
         return False
