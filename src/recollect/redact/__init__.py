@@ -13,11 +13,15 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from recollect.redact._forms import FORMS, OTHER_FORMS, forms
+from recollect.redact._files import EXAMPLES as FILE_EXAMPLES
+from recollect.redact._files import FILE_LITERALS
+from recollect.redact._forms import EXAMPLES as FORM_EXAMPLES
+from recollect.redact._forms import FORM_LITERALS, FORMS, addresses, logins
+from recollect.redact._literals import Found, Literals
 from recollect.redact._named_services import NAMED_SERVICES
-from recollect.redact._names import assigned, is_secret, name_of
+from recollect.redact._names import NAME_LITERALS, is_secret, name_of
 from recollect.redact._services import ENDING_SERVICES, SERVICES
-from recollect.redact._tokens import Found, tokens
+from recollect.redact._tokens import TOKENS, long_tokens
 
 SHORTEST = 12  # characters: no text below this holds a secret that any rule knows
 PART = 4 << 20  # characters of a text that are looked at in one piece
@@ -25,8 +29,10 @@ AROUND = 65_536  # characters on either side of a part: twice the longest secret
 MARK = re.compile(r"\[REDACTED:([a-z-]+)\]")
 ASSIGNED = "assigned-secret"
 TABLES = SERVICES, ENDING_SERVICES, FORMS, NAMED_SERVICES
-RULES = sorted({ASSIGNED, "basic-auth", *OTHER_FORMS, *(row.name for table in TABLES for row in table)})
-FINDERS = tokens, forms, assigned  # the one that knows most about a secret first
+OTHER_RULES = {ASSIGNED, "basic-auth", *(rule for rule, _ in (*FILE_EXAMPLES, *FORM_EXAMPLES))}
+RULES = sorted(OTHER_RULES | {row.name for table in TABLES for row in table})
+LITERALS = Literals([*TOKENS, *FORM_LITERALS, *FILE_LITERALS, *NAME_LITERALS])
+SCANS = (0, long_tokens), (1, addresses), (1, logins)  # what has no literal, with its rank
 
 
 def suspects(texts: Sequence[str]) -> set[int]:
@@ -48,10 +54,16 @@ def _found(text: str) -> Iterator[tuple[int, Found]]:
     for start in range(0, len(text), PART):
         first = max(0, start - AROUND)
         part = text[first : start + PART + AROUND]
-        for rank, find in enumerate(FINDERS):
-            for found in find(part):
-                if start <= first + found.start < start + PART:
-                    yield rank, found._replace(start=first + found.start, end=first + found.end)
+        for rank, found in _found_in(part):
+            if start <= first + found.start < start + PART:
+                yield rank, found._replace(start=first + found.start, end=first + found.end)
+
+
+def _found_in(text: str) -> Iterator[tuple[int, Found]]:
+    yield from LITERALS.found(text)
+    for rank, scan in SCANS:
+        for found in scan(text):
+            yield rank, found
 
 
 def marks(text: str) -> Counter[str]:

@@ -21,7 +21,9 @@ ALPHABETS = {
 UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
 PART = re.compile(r"<([a-z])(\d+)(?:-(\d+)|(\+))?>")
 # of a word; also behind an escaped newline, a percent sign's two digits, an escaped character or a terminal's color
-START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=\[[0-9]m)|(?<=\[[0-9]{2}m))"
+START = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m))"
+)
 END = r"(?![A-Za-z0-9])"
 
 

@@ -1,62 +1,71 @@
-"""Finds tokens of services by their beginning, for next to nothing where there are none.
-
-A beginning ends in `-`, `_` or `.`, or the token is one long word. So three quick scans for a delimiter with a long
-word behind it, and one for long words, find all the places where a token could be; a look into a dictionary tells whose
-it would be. A table that is tried rule by rule is a hundred scans.
-"""
+"""Finds tokens of services: by the literal that they begin with, and long words that tell by another part."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import partial
 
+from recollect.redact._literals import Found, Literal
 from recollect.redact._services import ENDING_SERVICES, SERVICES
 from recollect.redact._shapes import PART, START, pattern_of
 from recollect.redact._values import is_blank, is_wordy
 
-
-class Found(NamedTuple):
-    """A secret in a text: where, and by which rule."""
-
-    start: int
-    end: int
-    rule: str
-
-
-TAIL = 3  # characters that a beginning is looked up by
+LEAST_LITERAL = 3  # characters of a beginning that is looked for; a shorter one is looked up at long words
 LONG = 27  # characters of a word that is a token by itself, or the end of one
 GENERIC = 3  # characters of a beginning that is also that of words: `sk-learn`
 WORD_SIGNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 FLAT = bytes(ord("a") if code in WORD_SIGNS else ord(" ") for code in range(256))
-# A delimiter and a word of some length behind it that has a digit or a capital
-DELIMITED = [re.compile(rf"{sign}(?=[A-Za-z0-9_+/-]{{10}})(?=[a-z_+/-]{{0,40}}[0-9A-Z])") for sign in ("-", "_", r"\.")]
-# Tokens of one word that may be short, by their first letter
-CAPITALS = [re.compile("A(?=3T[A-Z0-9]|BIA|BSK|CCA|KIA|SIA|TATT3|TBB|TCTT3)"), re.compile("L(?=TAI)")]
+RANDOM = re.compile("[^0-9A-Z]*[0-9A-Z]")  # names have no digits and no capitals behind a beginning
 
 Beginning = tuple[str, str, re.Pattern[str]]  # as text, its rule, and the token
 
 
-def _beginnings() -> tuple[dict[str, list[Beginning]], dict[str, list[Beginning]]]:
-    """Beginnings by their last characters up to a delimiter, and by their first where a token is one word."""
-    delimited: dict[str, list[Beginning]] = defaultdict(list)
-    words: dict[str, list[Beginning]] = defaultdict(list)
+def _beginnings() -> Iterator[Beginning]:
     for service in SERVICES:
         for shape in service.shapes:
             first = PART.search(shape)
-            literal = shape[: first.start()] if first else shape
-            pattern = re.compile(START + pattern_of(shape))
-            anchor = re.match(r".*[-_.]", literal)
-            if anchor:
-                delimited[anchor[0][-TAIL:]].append((anchor[0], service.name, pattern))
-            else:
-                words[literal[:2]].append((literal, service.name, pattern))
-    return delimited, words
+            yield shape[: first.start()] if first else shape, service.name, re.compile(START + pattern_of(shape))
 
 
-DELIMITED_BEGINNINGS, WORD_BEGINNINGS = _beginnings()
+def _find(text: str, start: int, *, beginning: str, rule: str, pattern: re.Pattern[str]) -> Iterator[Found]:
+    """The token that begins here."""
+    found = pattern.match(text, start)
+    if found is None:
+        return
+    body = found[0][len(beginning) :]
+    is_name = RANDOM.match(body) is None or (len(beginning) <= GENERIC and is_wordy(body))
+    if is_name or is_blank(body) or _is_inside_base64(text, start):
+        yield Found(found.start(), found.end())
+    else:
+        yield Found(found.start(), found.end(), rule)
 
 
-INSIDE_BASE64 = ("+", "/")  # before a word that is a piece of a picture or of another file
+BASE64 = re.compile(r"[A-Za-z0-9+/]{32}\Z")
+
+
+def _is_inside_base64(text: str, start: int) -> bool:
+    """Whether a word is a piece of a picture or of another file."""
+    return text[start - 1 : start] in ("+", "/") and BASE64.search(text, max(0, start - 32), start) is not None
+
+
+def _is_literal(beginning: str) -> bool:
+    """Whether a beginning is looked for; one of a single letter is in every table of zeros."""
+    return len(beginning) >= LEAST_LITERAL and len(set(beginning)) > 1
+
+
+TOKENS = [
+    Literal(beginning, partial(_find, beginning=beginning, rule=rule, pattern=pattern))
+    for beginning, rule, pattern in _beginnings()
+    if _is_literal(beginning)
+]
+SHORT_BEGINNINGS: dict[str, list[Beginning]] = defaultdict(list)
+for _row in _beginnings():
+    if not _is_literal(_row[0]):
+        SHORT_BEGINNINGS[_row[0][:2]].append(_row)
+
+
+# ---- long words
+
 BEFORE = 64  # characters of a token before its long word
 ENDINGS = {
     sign: tuple(
@@ -69,45 +78,22 @@ ENDINGS = {
 WHOLE = ENDINGS.pop("")
 
 
-def tokens(text: str) -> Iterator[Found]:
-    """Every token of a service in a text."""
-    for delimiter in DELIMITED:
-        for place in delimiter.finditer(text):
-            end = place.end()
-            for beginning, rule, pattern in DELIMITED_BEGINNINGS.get(text[end - TAIL : end], ()):
-                if text.startswith(beginning, end - len(beginning)):
-                    yield from _token(text, end - len(beginning), beginning, rule, pattern)
-    for letter in CAPITALS:
-        for place in letter.finditer(text):
-            yield from _word_token(text, place.start())
+def long_tokens(text: str) -> Iterator[Found]:
+    """Every token that is a long word, or that a long word is the end of."""
     for start in long_words(text):
-        if text[start - 1 : start] not in INSIDE_BASE64:
-            yield from _word_token(text, start)
-        yield from _ending_token(text, start)
+        for beginning, rule, pattern in SHORT_BEGINNINGS.get(text[start : start + 2], ()):
+            for token in _find(text, start, beginning=beginning, rule=rule, pattern=pattern):
+                if token.rule:
+                    yield token
+        for rule, before, after in ENDINGS.get(text[start - 1 : start], ()) + WHOLE:
+            found = after.match(text, start)
+            ahead = before.search(text, max(0, start - BEFORE), start) if found else None
+            if found and ahead and not is_blank(found[0]):
+                yield Found(ahead.start(), found.end(), rule)
 
 
-def _word_token(text: str, start: int) -> Iterator[Found]:
-    for beginning, rule, pattern in WORD_BEGINNINGS.get(text[start : start + 2], ()):
-        if text.startswith(beginning, start):
-            yield from _token(text, start, beginning, rule, pattern)
-
-
-def _ending_token(text: str, start: int) -> Iterator[Found]:
-    """A token that a long word is the end of, or that tells by its own end."""
-    for rule, before, after in ENDINGS.get(text[start - 1 : start], ()) + WHOLE:
-        found = after.match(text, start)
-        ahead = before.search(text, max(0, start - BEFORE), start) if found else None
-        if found and ahead and not is_blank(found[0]):
-            yield Found(ahead.start(), found.end(), rule)
-
-
-def _token(text: str, start: int, beginning: str, rule: str, pattern: re.Pattern[str]) -> Iterator[Found]:
-    found = pattern.match(text, start)
-    if found is None:
-        return
-    body = found[0][len(beginning) :]
-    if not is_blank(body) and not (len(beginning) <= GENERIC and is_wordy(body)):
-        yield Found(found.start(), found.end(), rule)
+COLORED = ("[", ";")
+COLOR = re.compile(r"\d{1,3}m")  # of a terminal, behind `ESC [`
 
 
 def long_words(text: str) -> Iterator[int]:
@@ -117,7 +103,12 @@ def long_words(text: str) -> Iterator[int]:
     place = flat.find(word)
     while place >= 0:
         yield place
-        if place and text[place - 1] == "\\":
+        before = text[place - 1 : place]
+        if before == "\\":
             yield place + 1  # behind an escaped newline
+        elif before == "%":
+            yield place + 2  # behind a percent sign's two digits
+        elif before in COLORED and (color := COLOR.match(text, place)):
+            yield color.end()
         end = flat.find(b" ", place)
         place = flat.find(word, end) if end >= 0 else -1

@@ -12,17 +12,27 @@ PAIRS = frozenset(
     ze""".split()
 )
 WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])")  # of an identifier, in camel case or any other
-# words of letters alone with signs between them, or a name that ends in what it is a name of
 IDENTIFIER = re.compile(
-    r"\A[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z|\A[a-z]+(?:[_.-][a-z]+)+\Z|\A[A-Z]+(?:[_.-][A-Z]+)+\Z|(?i:key|token|secret|password|passwd|auth|credentials?)s?\Z"
+    r"""\A[A-Z]{1,4}\d{0,3}(?:_[A-Z]+)+\Z             # P11_KIT_URI
+      | \A_*[a-z]+\d{0,2}(?:_[a-z]+\d{0,2})+\Z        # user5_name
+      | \A[A-Z]{0,4}[a-z]*(?:[A-Z][a-z]{2,})+(?:I[dD])?\Z   # sessionWorktrees, AWSAccessKeyId
+      | \A[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z               # client.webhooks
+      | \A[a-z]+(?:[_.-][a-z]+)+\Z | \A[A-Z]+(?:[_.-][A-Z]+)+\Z
+      | (?i:key|token|secret|password|passwd|pwd|auth|credentials?)s?\Z   # a name that ends in what it is a name of
+    """,
+    re.VERBOSE,
 )
 WORDY = 0.65  # of the pairs of a word are usual ones; random letters reach that once in a hundred words
 MOSTLY = 0.6  # of a value are words: then it is a name. 9 in 10 identifiers, 1 in 1,000 random strings of 16 characters
 NUMBERS = 4  # as many groups of digits no identifier has
 
 REFERENCE = re.compile(
-    r"""[$<{\[(*#&|%@]                            # $TOKEN, <token>, {token}, *****, %s, @param@
-      | .*(?:\$\{|\{\{|\}\}|<[^>]*>|%\(|\#\{)     # a template
+    r"""\$(?:[A-Za-z_][\w.>\[\]'"-]*\Z|[{(])          # $TOKEN, ${TOKEN}, $(pass show token)
+      | [<{\[(*|),;]|&\w|--\w                         # <token>, {token}, *****, &token, --option
+      | \w+(?:::|\?\.)\w|\w+\[|\+?\w+\.\w+(?:\?\?|\+\Z)   # a::b, a?.b, a[b], a.b ?? c
+      | \w+:\w+:\w                                    # urn:a:b
+      | \#(?:\{|[0-9A-Fa-f]{3,8}\Z)|%(?:[(sd{]|\w+%\Z)|@[\w.-]+(?:[@/]|\Z)   # #{token}, a color, %s, %TOKEN%, @param@
+      | .*(?:\$\{|\{\{|\}\}|<[^>]*>|%\(|\#\{|\{[\w.]*\})     # a template
       | (?:process\.env|os\.environ|env\.|ENV\[|secrets\.|vars\.|var\.|self\.|this\.|config\.|settings\.|args\.|options\.)
       | https?://|(?:[~.]{1,2}|[A-Za-z]:)?[/\\][\w.-]+[/\\]""",
     re.VERBOSE,
@@ -40,8 +50,11 @@ TELLING = re.compile(
         param|config|option|enabled|disabled|object|number|boolean|bytes|encrypt|decrypt|hash|salt|random|generat|valid""",
     re.VERBOSE | re.IGNORECASE,
 )
+# A word in any language, as the label of a field has it, or a name
+LABEL = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:-[a-z]+)*|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
+CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+\d{0,4}")
 LETTERS = 12  # of a password without a digit
-NUMBER = re.compile(r"[\d.:/-]+")  # a count, a version, a date
+NUMBER = re.compile(r"[\d.:/-]+|0[xX][0-9A-Fa-f]+[uUlL]*")  # a count, a version, a date, a constant
 VARIETY = 6  # different characters; a row of the same few is a placeholder
 
 
@@ -72,7 +85,7 @@ def _is_word(word: str) -> bool:
 
 def is_key(value: str, least: int) -> bool:
     """Whether a value looks as random as a key."""
-    if len(value) < least or len(set(value)) < VARIETY or NUMBER.fullmatch(value):
+    if len(value) < least or len(set(value)) < VARIETY or NUMBER.fullmatch(value) or not value.isascii():
         return False
     return not (is_reference(value) or PLACEHOLDER.search(value) or is_wordy(value))
 
@@ -82,6 +95,10 @@ def is_password(value: str, *, literal: bool) -> bool:
     if len(value) < 6 or len(set(value)) < 4 or is_reference(value) or PLACEHOLDER.search(value):
         return False
     mixed = any(map(str.isdigit, value)) and not value.isdigit()
+    if not mixed and (" " in value or not value.isascii() or LABEL.fullmatch(value)):
+        return False
+    if not literal and CAMEL.fullmatch(value):
+        return False
     if (
         not NUMBER.fullmatch(value)
         and not is_wordy(value)
