@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from recollect.assemble import Folded, State, fold, known_of, learn, session_of
 from recollect.ingest.discover import Log, is_excluded
 from recollect.ingest.indexing import LARGE, Indexer
+from recollect.ingest.redaction import EntryRedactor, text_of
 from recollect.ingest.report import Report
 from recollect.ingest.retelling import NAMESAKE, Retelling, StartOver, says
 from recollect.model import (
@@ -26,7 +25,6 @@ from recollect.model import (
     session_id,
 )
 from recollect.project import project_of
-from recollect.redact import marks, redact, redact_all, suspects
 from recollect.settings import Settings
 from recollect.sources._injected import context_apart
 from recollect.store import EventCells, Writer
@@ -105,6 +103,7 @@ class Keeper:
         self._allowed: set[str | None] = set()
         self._owners: set[bytes] = set()
         self._large: list[Record] = []  # of the batch under way
+        self._redactor = EntryRedactor()
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
@@ -140,14 +139,14 @@ class Keeper:
         for parent in {entry.parent for entry in entries if isinstance(entry, About)}:
             if parent and self.archive.is_private(session_id(self.source.name, parent)):
                 raise Private
-        told = [_told(entry) for entry in entries]
+        told = [text_of(entry) for entry in entries]
         if any(map(_is_private, told)):
             raise Private
         pairs = zip(entries, told, strict=True)
         self._large = [entry for entry, text in pairs if len(text) > LARGE and isinstance(entry, Record)]
         if self.settings.redact:
-            for place in suspects(told):
-                entries[place] = self._without_secrets(entries[place])
+            for session, counts in self._redactor.redact(entries, told):
+                self._count_redactions(session, counts)
         problems = [entry for entry in entries if isinstance(entry, Problem)]
         self.archive.put_problems(self.source.name, problems)
         report.problems += len(problems)
@@ -161,18 +160,10 @@ class Keeper:
                 raise Excluded
         self._allowed |= folders
 
-    def _without_secrets(self, entry: Entry) -> Entry:
-        if isinstance(entry, Record):
-            entry.text = redact(entry.text)
-            entry.arguments = _arguments_without_secrets(entry.arguments) if entry.arguments else entry.arguments
-            state = self._state(entry.session)
-            for rule, count in marks(_told(entry)).items():
-                state.redactions[rule] = state.redactions.get(rule, 0) + count
-        elif isinstance(entry, About):
-            entry.title = redact(entry.title or "")
-        elif isinstance(entry, Problem):
-            return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt))
-        return entry
+    def _count_redactions(self, session: str, counts: Counter[str]) -> None:
+        redactions = self._state(session).redactions
+        for rule, count in counts.items():
+            redactions[rule] = redactions.get(rule, 0) + count
 
     def _identify(self, entries: list[Entry]) -> None:
         for entry in entries:
@@ -412,20 +403,3 @@ def _kind(entry: Entry) -> str:
             return "problem"
         case About():
             return "about"
-
-
-def _told(entry: Entry) -> str:
-    """All that an entry would bring into the archive, as one text."""
-    if isinstance(entry, Record):
-        return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
-    if isinstance(entry, About):
-        return entry.title or ""
-    return entry.excerpt if isinstance(entry, Problem) else ""
-
-
-def _arguments_without_secrets(arguments: dict[str, Any]) -> dict[str, Any]:
-    try:
-        redacted: dict[str, Any] = redact_all(arguments)
-    except RecursionError:  # nested hundreds deep: as one text it is no less readable
-        return {"input": redact(msgspec.json.encode(arguments).decode())}
-    return redacted

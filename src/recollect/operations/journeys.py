@@ -20,7 +20,6 @@ from recollect.operations._ids import uuid_key, uuid_text
 from recollect.operations._journey_members import diagnosed_among, settle, told_of
 from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Reply, answered
 from recollect.realms import Realm
-from recollect.redact import redact_all
 from recollect.search import Asked, deadline_check, parse
 from recollect.search.recall import match_of
 from recollect.store.journeys import Document, JourneyRow, Journeys, Member, Told, Window
@@ -97,7 +96,7 @@ def _as_given(realm: Realm, value: Any, field: str) -> str | None:
     """A text to the letter, but for its secrets."""
     if value is not None and not isinstance(value, str):
         raise BadRequest(f"{field} must be a string", field=field)
-    return _redacted(realm, value) if value is not None else None
+    return realm.without_secrets(value) if value is not None else None
 
 
 def _metadata(realm: Realm, value: Any) -> str | None:
@@ -106,7 +105,7 @@ def _metadata(realm: Realm, value: Any) -> str | None:
     if not isinstance(value, dict):
         raise BadRequest("metadata must be an object", field="metadata")
     try:
-        return msgspec.json.encode(_redacted(realm, value)).decode()
+        return msgspec.json.encode(realm.without_secrets(value)).decode()
     except RecursionError:
         raise BadRequest("metadata is nested too deeply", field="metadata") from None
 
@@ -117,12 +116,8 @@ def _diagnosis(realm: Realm, value: Any) -> tuple[bool | None, str | None]:
         return value, None
     if not isinstance(value, str):
         raise BadRequest("diagnosis must be a string or a boolean", field="diagnosis")
-    told = _redacted(realm, text(value, "diagnosis", LONGEST_GIVEN))
+    told = realm.without_secrets(text(value, "diagnosis", LONGEST_GIVEN))
     return (True, told) if told else (None, None)
-
-
-def _redacted(realm: Realm, value: Any) -> Any:
-    return redact_all(value) if realm.settings.redact else value
 
 
 # ---- journeys
@@ -204,7 +199,7 @@ def _absent(noun: str, identity: str) -> Absent:
 def link_session_to_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
     only(given, said.LINK["input_schema"]["properties"])
     journey, session = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("session_id"), "session_id")
-    summary = _redacted(realm, text(given.get("summary"), "summary", LONGEST_GIVEN))
+    summary = realm.without_secrets(text(given.get("summary"), "summary", LONGEST_GIVEN))
     diagnosed, diagnosis = _diagnosis(realm, given.get("diagnosis"))
     late = _check_time(realm, clock)
     with realm.reading() as reader, realm.remembering(writable=True) as memory, memory.transaction():

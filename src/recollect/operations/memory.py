@@ -26,7 +26,6 @@ from recollect.operations._operation import DOCTOR, Clock, Family, Operation, Re
 from recollect.operations._transcript import transcript
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
-from recollect.redact import redact_all
 from recollect.search import Meaning, Mode, deadline_check, parse
 from recollect.search.recall import Recalled, conversations, recall
 from recollect.store import EventRow, Reader
@@ -266,7 +265,7 @@ def _line(value: Any) -> int | None:
 
 def record_observation(realm: Realm, arguments: Any, clock: Clock) -> str:
     only(arguments, RECORD["input_schema"]["properties"])
-    arguments = redact_all(arguments) if realm.settings.redact else arguments
+    arguments = realm.without_secrets(arguments)
     kind = _type(arguments.get("type"))
     title = _one_line(arguments.get("title"), "title", TITLE)
     if not title:

@@ -25,7 +25,7 @@ from recollect.realms import config as configs
 from recollect.realms.live import New
 from recollect.realms.run import Order, Ran
 from recollect.realms.streams import Listener
-from recollect.redact import redact_all
+from recollect.redact import marks
 from recollect.runners.configured import COMMAND, RECALL
 from recollect.store import Reader, SessionRow
 from recollect.store.live import LiveRow
@@ -79,8 +79,8 @@ def _labels(realm: Realm, value: Any) -> dict[str, str]:
         raise BadRequest("labels must have names that say something, and no zero bytes", field="labels")
     if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
         raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
-    labels = {whole(name): whole(label) for name, label in value.items()}
-    return redact_all(labels) if realm.settings.redact else labels
+    labels: dict[str, str] = realm.without_secrets({whole(name): whole(label) for name, label in value.items()})
+    return labels
 
 
 def _command(realm: Realm, given: Arguments, clock: Clock) -> list[str] | None:
@@ -185,7 +185,7 @@ def create_session(realm: Realm, given: Any, clock: Clock) -> Answer:
         New(
             labels=labels,
             runner=name,
-            command=command,
+            command=realm.without_secrets(command),
             folder=folder,
             generation=config.generation,
         )
@@ -194,7 +194,7 @@ def create_session(realm: Realm, given: Any, clock: Clock) -> Answer:
         join(realm, journey, row.id, row.created_at)
     if is_deferred:
         return {"session_id": uuid_text(row.id)}
-    return _ran(realm.live.run(row.id, _order(chosen, command, prompt, config, clock)))
+    return _ran(realm.live.run(row.id, _order(realm, chosen, command, prompt, config, clock)))
 
 
 def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
@@ -209,9 +209,16 @@ def start_turn(realm: Realm, given: Any, clock: Clock) -> Answer:
     command = _command(realm, given, clock)
     name = _runner_name(given, row.runner)
     if command is None and name == row.runner:
-        command = row.command
+        command = _stored_command(row)
     chosen = _runners.choose(realm, config.config, name, command, clock)
-    return _ran(realm.live.run(key, _order(chosen, command, prompt, config, clock)))
+    return _ran(realm.live.run(key, _order(realm, chosen, command, prompt, config, clock)))
+
+
+def _stored_command(row: LiveRow) -> list[str] | None:
+    """The command that the session was created with, where it is stored whole."""
+    if any(marks(word) for word in row.command or ()):
+        raise BadRequest("This session's command has a secret, which is not stored. Pass command again.", field="command")
+    return row.command
 
 
 def _default_runner(config: dict[str, Any]) -> str:
@@ -227,14 +234,16 @@ def _folder(options: dict[str, Any]) -> str:
         raise ProviderFault("The folder that Recollect was started in is no longer there.") from reason
 
 
-def _order(chosen: _runners.Chosen, command: list[str] | None, prompt: str, config: configs.Config, clock: Clock) -> Order:
+def _order(
+    realm: Realm, chosen: _runners.Chosen, command: list[str] | None, prompt: str, config: configs.Config, clock: Clock
+) -> Order:
     timeout = config.config.get("turn_timeout_ms")
     return Order(
         prompt=prompt,
         runner=chosen.run,
         name=chosen.name,
         command=chosen.command,
-        keeps=command,
+        keeps=realm.without_secrets(command),
         options=chosen.options,
         generation=config.generation,
         tell=clock.tell,

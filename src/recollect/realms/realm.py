@@ -25,6 +25,7 @@ from recollect.realms.manifest import read as read_manifest
 from recollect.realms.names import DEFAULT, check_name, new_instance_name
 from recollect.realms.passing import passing_folder
 from recollect.realms.publish import Publishing
+from recollect.redact import redact_all
 from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
 from recollect.settings import Settings
@@ -116,6 +117,10 @@ class Realm:
         if self.backend is Backend.JSONL:
             begin_lines(self.home)
         return self.home
+
+    def without_secrets(self, value: Any) -> Any:
+        """What is stored of a JSON value that somebody gave: all of it but its secrets, unless the owner wants these too."""
+        return redact_all(value) if self.settings.redact else value
 
     @built_once
     def live(self) -> LiveSessions:

@@ -144,13 +144,7 @@ def realm_folder(realm: str) -> str:
 
 def post_tool_use(said: dict[str, object], cwd: str, options: dict[str, str]) -> None:
     """Note which transcript has grown, and nothing else: this happens at every tool call."""
-    noted = {
-        "session_id": text_of(said, "session_id", "conversation_id"),
-        "transcript_path": text_of(said, "transcript_path"),
-        "cwd": cwd,
-        "tool_name": text_of(said, "tool_name"),
-        "at": f"{time.time():.3f}",
-    }
+    noted = {"transcript_path": text_of(said, "transcript_path"), "at": f"{time.time():.3f}"}
     line = ("{" + ", ".join(f"{quoted(name)}: {quoted(value)}" for name, value in noted.items()) + "}\n").encode()
     if len(line) > LINE_BYTES:
         raise ValueError("the host's JSON has a name of impossible length")

@@ -1,0 +1,68 @@
+"""Takes secrets out of what a log says, before anything of it is stored."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from recollect.model import About, Entry, Problem, Record
+from recollect.redact import marks, redact, redact_all, suspects
+
+NAMES = ("cwd", "branch", "model")
+NAMES_OF_RECORDS = (*NAMES, "tool")
+
+
+class EntryRedactor:
+    """Redacts the entries of one log. Ids and the log's path stay, because entries are found again by them."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}  # a log has few of them, so each is looked at once
+
+    def redact(self, entries: list[Entry], texts: list[str]) -> Iterator[tuple[str, Counter[str]]]:
+        """Replace secrets in place; `texts` are those of the entries. The sessions, and how many of which rule."""
+        for place in suspects(texts):
+            entry = entries[place] = _redacted(entries[place])
+            if isinstance(entry, Record):
+                yield entry.session, marks(text_of(entry))
+        for entry in entries:
+            if isinstance(entry, Record | About):
+                self._redact_names(entry)
+
+    def _redact_names(self, entry: Record | About) -> None:
+        for field in NAMES_OF_RECORDS if isinstance(entry, Record) else NAMES:
+            name = getattr(entry, field)
+            if name is None:
+                continue
+            if name not in self._names:
+                self._names[name] = redact(name)
+            if self._names[name] != name:
+                setattr(entry, field, self._names[name])
+
+
+def text_of(entry: Entry) -> str:
+    """All texts that an entry brings into the archive, as one."""
+    if isinstance(entry, Record):
+        return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
+    if isinstance(entry, About):
+        return entry.title or ""
+    return f"{entry.reason}\n{entry.excerpt}" if isinstance(entry, Problem) else ""
+
+
+def _redacted(entry: Entry) -> Entry:
+    if isinstance(entry, Record):
+        entry.text = redact(entry.text)
+        entry.arguments = _redacted_arguments(entry.arguments) if entry.arguments else entry.arguments
+    elif isinstance(entry, About):
+        entry.title = redact(entry.title or "")
+    elif isinstance(entry, Problem):
+        return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt), reason=redact(entry.reason))
+    return entry
+
+
+def _redacted_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        redacted: dict[str, Any] = redact_all(arguments)
+    except RecursionError:  # nested hundreds deep: as one text it is no less readable
+        return {"input": redact(msgspec.json.encode(arguments).decode())}
+    return redacted
