@@ -36,6 +36,19 @@ CONTEXTS = {
     "go": '{camel} := "{value}"',
     "ruby": '{{"{lower}" => "{value}"}}',
     "log": "2026-01-02T03:04:05Z INFO using {lower}={value} for all",
+    "terraform": 'variable "{lower}" {{\n  default = "{value}"\n}}',
+    "csharp": 'public string {camel} {{ get; set; }} = "{value}";',
+    "default": 'os.getenv("{name}", "{value}")',
+    "c": '#define {name} "{value}"',
+    "dockerfile": "FROM x\nENV {name} {value}\n",
+    "kubernetes": "env:\n  - name: {name}\n    value: {value}\n",
+    "block": "{lower}: |\n  {value}\n",
+    "attribute": '<add key="{camel}" value="{value}" />',
+    "property list": "<key>{camel}</key>\n<string>{value}</string>",
+    "table": "| name | value |\n|---|---|\n| {name} | {value} |",
+    "query": "GET https://api.example.org/v1?page=1&{lower}={value}&sort=name",
+    "percent": "%7B%22{lower}%22%3A%22{value}%22%7D",
+    "continued": '{lower} = (\n    "{value}"\n)',
 }
 
 

@@ -161,6 +161,9 @@ KINDS = {
             ("", "ENCRYPTION_KEY", "<f43>="), ("", "PASSPHRASE", "<A16>"), ("", "PWD", "<w14>"), ("", "X-Api-Key", "<w32>"),
             ("", "client-key-data", "LS0tLS1C<f80>"), ("", "auth", "<f40>"), ("", "API_KEY", "<A24>"),
             ("", "PASSWORD", "<m16>"),
+            ("g", "LOOKER_CLIENT_ID", "<l20>"), ("g", "LOOKER_CLIENT_SECRET", "<l24>"), ("g", "BEDROCK", "ABSK<f109>="),
+            ("g", "BEDROCK_SHORT", "bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t<f200>"),
+            ("g", "GITLAB_RUNNER_ROUTABLE", "glrt-t1_<b30>.<l9>"), ("", "GOOGLE_REFRESH", "1//0<b60>"),
             ("", "GOOGLE_ACCESS", "ya29.<b100>"), ("", "GOOGLE_SECRET", "GOCSPX-<b28>"), ("", "NVIDIA", "nvapi-<b64>"),
         )
     )

@@ -1,7 +1,8 @@
 """Secrets are taken out before anything is stored; what is taken out is replaced by `[REDACTED:<rule>]`.
 
-Four tables say what a secret is: tokens by their beginning (`_services`), by their form (`_forms`), by the name that they
-are assigned to (`_names`) and by their service's name (`_named_services`). Every scan begins with a literal, because nearly
+Tables say what a secret is: tokens by their beginning (`_services`), by their form (`_forms`), by the file that they are in
+(`_files`), by the name that they are assigned to (`_names`) and by their service's name (`_named_services`). `_values` tells
+a secret from a placeholder, a reference and a word. One pass finds the literals of all tables (`_literals`), because nearly
 every text has no secret in it and must cost next to nothing. The surroundings stay, so that the text is still readable.
 """
 

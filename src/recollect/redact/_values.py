@@ -27,14 +27,14 @@ MOSTLY = 0.6  # of a value are words: then it is a name. 9 in 10 identifiers, 1 
 NUMBERS = 4  # as many groups of digits no identifier has
 
 REFERENCE = re.compile(
-    r"""\$(?:[A-Za-z_][\w.>\[\]'"-]*\Z|[{(])          # $TOKEN, ${TOKEN}, $(pass show token)
+    r"""\$(?:[A-Za-z_][\w.>\[\]'"/-]*\Z|[{(])          # $TOKEN, ${TOKEN}, $(pass show token)
       | [<{\[(*|),;]|&\w|--\w                         # <token>, {token}, *****, &token, --option
       | \w+(?:::|\?\.)\w|\w+\[|\+?\w+\.\w+(?:\?\?|\+\Z)   # a::b, a?.b, a[b], a.b ?? c
       | \w+:\w+:\w                                    # urn:a:b
       | \#(?:\{|[0-9A-Fa-f]{3,8}\Z)|%(?:[(sd{]|\w+%\Z)|@[\w.-]+(?:[@/]|\Z)   # #{token}, a color, %s, %TOKEN%, @param@
       | .*(?:\$\{|\{\{|\}\}|<[^>]*>|%\(|\#\{|\{[\w.]*\})     # a template
       | (?:process\.env|os\.environ|env\.|ENV\[|secrets\.|vars\.|var\.|self\.|this\.|config\.|settings\.|args\.|options\.)
-      | https?://|(?:[~.]{1,2}|[A-Za-z]:)?[/\\][\w.-]+[/\\]""",
+      | https?://|[~.]{1,2}[/\\]|[A-Za-z]:[/\\]|/(?:[a-z.][a-z0-9_.-]*|Users|Library|Applications)/   # a path""",
     re.VERBOSE,
 )
 PLACEHOLDER = re.compile(
@@ -42,7 +42,7 @@ PLACEHOLDER = re.compile(
       | not.?(?:set|real|a.?secret)|to.?be.?|foobar|lorem|sample|example(?!key)""",
     re.VERBOSE | re.IGNORECASE,
 )
-BLANK = re.compile(r"x{6,}|\*{3,}|\.{3}|…|your[-_ ]|[-_]here\b|([^A])\1{11}", re.IGNORECASE)
+BLANK = re.compile(r"x{6,}|\*{3,}|\.{3}|…|your[-_ ]|[-_]here\b|\Assh-(?:ed25519|rsa|ecdsa)|([^A])\1{11}", re.IGNORECASE)
 # Words that stand where a password would, in documentation, translations and schemas
 TELLING = re.compile(
     r"""pass|pwd|secret|token|key|cred|auth|user|login|admin|root|test|mock|stub|string|enter|change|default|required|invalid|
