@@ -34,6 +34,7 @@ class Person:
         self.home = folder / "home"
         self.state = folder / "state"
         self.realm = self.state / "realms" / "main"
+        self.launcher: tuple[str, ...] = ()  # what starts the program: such as one that confines it
         self.home.mkdir(parents=True)
         self.env = {
             **{name: value for name, value in os.environ.items() if name in KEPT or name.startswith(("LC_", "PYTHON"))},
@@ -61,7 +62,7 @@ class Person:
 
     def run(self, *arguments: str, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
         """The command line in a process of its own."""
-        command = [sys.executable, "-m", "recollect", *arguments]
+        command = [*self.launcher, sys.executable, "-m", "recollect", *arguments]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=120, **more)
         assert not (check and done.returncode), f"{' '.join(arguments)}: exit {done.returncode}\n{done.stderr}"
         return done
@@ -78,7 +79,7 @@ class RawMcp:
     """`recollect mcp` and its pipes, for saying to it what no proper client would."""
 
     def __init__(self, person: Person, *options: str, **environment: str) -> None:
-        command = [sys.executable, "-m", "recollect", "mcp", *(options or ("--no-sync",))]
+        command = [*person.launcher, sys.executable, "-m", "recollect", "mcp", *(options or ("--no-sync",))]
         env = {**person.env, **environment}
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._last = 0

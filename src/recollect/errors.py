@@ -23,6 +23,7 @@ RecollectError
 ├── BadSettings         the settings file cannot be used as it is
 ├── ModelFault          a model cannot be used, or gave no answer
 └── StoreFault          the archive or the disk under it refused
+    └── ReadOnlyFolder  the state folder cannot be written
 """
 
 from enum import StrEnum
@@ -150,3 +151,10 @@ class ModelFault(RecollectError):
 
 class StoreFault(RecollectError):
     kind = ErrorKind.STORE
+
+
+class ReadOnlyFolder(StoreFault):
+    def __init__(self, folder: object) -> None:
+        super().__init__(
+            f"The state folder {folder} is read-only. Make it writable, or set RECOLLECT_HOME to a folder that is."
+        )

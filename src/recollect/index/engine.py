@@ -5,6 +5,7 @@ An index is never repaired. Whatever cannot be opened, or was made from another 
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,8 @@ from recollect.index.faults import is_full, unwritable
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
 REMOVED_TOGETHER = 1_000  # documents by one question to the engine
 COMMITTED = "meta.json"  # the engine's own: replaced by every commit
+LOCK = ".lock"  # the ending of the engine's lock files
+LOCK_REFUSED = "Failed to acquire Lockfile"  # what the engine says where it cannot create or open one
 REMOVALS = "*.del"  # the engine's own: which documents of a segment are removed, named by segment and number of the commit
 
 
@@ -67,6 +70,15 @@ class Layout(Struct, frozen=True):
             if (folder / OF_ARCHIVE).read_text() != archive:
                 raise Unusable("it was made from another archive")
             return self._ready(tantivy.Index.open(str(folder)))
+
+    def open_through_links(self, realm: Path) -> tantivy.Index:
+        """The index in a folder that cannot be written. Whoever reads a commit locks a file: ours lies beside links."""
+        with sound(), tempfile.TemporaryDirectory(prefix="recollect-index-") as links:
+            shutil.copyfile(self.folder(realm) / COMMITTED, Path(links, COMMITTED))  # first: a writer may go on
+            for path in self.folder(realm).iterdir():
+                if path.name != COMMITTED and path.suffix != LOCK:
+                    Path(links, path.name).symlink_to(path.absolute())
+            return self._ready(tantivy.Index.open(links))  # which has all files open from here on
 
     def make(self, realm: Path, archive: str) -> tantivy.Index:
         """A new, empty index. Those of other versions go with the old one."""
@@ -153,7 +165,13 @@ class EngineReader:
 
     def __init__(self, layout: Layout, realm: Path, archive: str) -> None:
         self.folder = layout.folder(realm)
-        self.index = layout.open(realm, archive)
+        self._layout = layout
+        try:
+            self.index = layout.open(realm, archive)
+        except Unusable as reason:
+            if LOCK_REFUSED not in str(reason):
+                raise
+            self.index = layout.open_through_links(realm)
         self._seen = 0
         self._readable = True
         self._follow()
@@ -162,9 +180,17 @@ class EngineReader:
         with sound():
             committed = (self.folder / COMMITTED).stat().st_mtime_ns
             if committed != self._seen:
-                self.index.reload()
+                self._reload()
                 self._seen = committed
                 self._readable = self._answers()
+
+    def _reload(self) -> None:
+        try:
+            self.index.reload()
+        except ValueError as reason:
+            if LOCK_REFUSED not in str(reason):
+                raise
+            self.index = self._layout.open_through_links(self.folder.parent)
 
     def searcher(self) -> tantivy.Searcher:
         self._follow()

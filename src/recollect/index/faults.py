@@ -1,11 +1,13 @@
-"""What went wrong with the files of an index, as a sentence."""
+"""What went wrong with the files of a realm, as a sentence."""
 
+import errno
 import shutil
 from pathlib import Path
 
-from recollect.errors import StoreFault
+from recollect.errors import ReadOnlyFolder, StoreFault
 
 ROOM = 1 << 20  # bytes: a disk with less than that is full
+READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def is_full(folder: Path) -> bool:
@@ -21,3 +23,10 @@ def unwritable(what: str, folder: Path, reason: Exception) -> StoreFault:
     if is_full(folder):
         return StoreFault(f"The disk is full: {what} {folder} could not grow. What was stored before is intact.")
     return StoreFault(f"{what[:1].upper()}{what[1:]} {folder} could not be written: {reason}")
+
+
+def folder_fault(what: str, folder: Path, reason: OSError) -> StoreFault:
+    """A file in the state folder could not be written."""
+    if reason.errno in READ_ONLY:
+        return ReadOnlyFolder(folder)
+    return StoreFault(f"The {what} {folder} cannot be written: {reason.strerror}.")

@@ -1,8 +1,10 @@
 """The sessions of a journey as they are now. A session grows, and is distilled later, so what is told of it gets old."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from recollect.distil import words_in
+from recollect.errors import ReadOnlyFolder
 from recollect.observe import states_cause
 from recollect.operations._session_summary import summary_of
 from recollect.realms import Realm
@@ -45,7 +47,8 @@ def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callabl
         for start in range(0, len(outdated), AT_ONCE):
             if soon():
                 return
-            _retell(realm, reader, outdated[start : start + AT_ONCE])
+            with suppress(ReadOnlyFolder):  # their last summaries are all that can be shown
+                _retell(realm, reader, outdated[start : start + AT_ONCE])
 
 
 def _hide(realm: Realm, sessions: Sequence[bytes]) -> None:

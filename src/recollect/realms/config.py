@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
+from recollect.index.faults import folder_fault
 from recollect.runners import configured
 from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn
@@ -122,5 +123,5 @@ def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: Allo
             os.fsync(file.fileno())
         new.replace(folder / FILE)
     except OSError as reason:
-        raise StoreFault(f"The config in {folder} cannot be written: {reason.strerror}.") from reason
+        raise folder_fault("config in", folder, reason) from reason
     return after

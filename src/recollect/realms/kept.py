@@ -37,11 +37,12 @@ class Kept:
     def opened(self) -> Iterator[Live]:
         """This thread's connection; a broken one is not kept."""
         live: Live | None = getattr(self._local, "live", None)
-        if live is None or live.file != file_at(live.path):  # another file took its place
+        if live is None or live.file != file_at(live.path) or live.is_outdated():  # another file took its place
             live = self._local.live = Live(self.folder)
         self._level(live)
         try:
             yield live
+            live.check_unchanged()
         except StoreFault:
             self._local.live = None
             raise
@@ -50,7 +51,7 @@ class Kept:
 
     def _level(self, live: Live) -> None:
         """Where files are the truth, a database that is new here says what they do."""
-        if self._files is None or (self._leveled is not None and self._leveled.file == live.file):
+        if self._files is None or live.is_read_only or (self._leveled is not None and self._leveled.file == live.file):
             return
         with self._leveling:
             with live.transaction():
@@ -145,7 +146,7 @@ class Kept:
     def look_after(self, live: Live, session: bytes) -> None:
         """Close a turn that crashed, where there is one; a reader waits for nobody otherwise."""
         running = live.running(session)
-        if running is not None and not is_alive(live, running.holder):
+        if running is not None and not live.is_read_only and not is_alive(live, running.holder):
             with live.transaction():
                 self.settle(live, session)
 

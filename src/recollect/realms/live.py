@@ -16,7 +16,7 @@ from recollect.errors import NotKept
 from recollect.model import Usage, now_ms
 from recollect.realms.count import sweep
 from recollect.realms.kept import Kept, end_orphans
-from recollect.realms.lease import GONE_WITHIN_S, Lease
+from recollect.realms.lease import GONE_WITHIN_S, Lease, is_alive
 from recollect.realms.manifest import Backend
 from recollect.realms.names import uuid7
 from recollect.realms.run import Order, Ran, Run
@@ -167,7 +167,7 @@ class LiveSessions:
                 row = live.session(session)
                 if row is None or (row.archived_at is not None and self.backend is not Backend.MEMORY):
                     row = live.present(session)
-                return row, live.running(session) is not None
+                return row, _is_running(live, live.running(session))
 
     def history(self, session: bytes, offset: int, limit: int) -> tuple[LiveRow, list[bytes]]:
         """A page of committed messages, as JSON."""
@@ -184,7 +184,7 @@ class LiveSessions:
             for running in live.all_running():
                 self._kept.look_after(live, running.session)
             with live.snapshot():
-                active = {running.session for running in live.all_running()}
+                active = {running.session for running in live.all_running() if _is_running(live, running)}
                 return [(row, row.id in active) for row in live.listed(labels, offset, limit)]
 
     def changes(self) -> int:
@@ -209,6 +209,11 @@ class LiveSessions:
         """The sessions whose ids begin so, archived ones too."""
         with self._kept.opened() as live:
             return live.like(beginning, limit)
+
+
+def _is_running(live: Live, running: RunningRow | None) -> bool:
+    """Whether a turn runs. In a folder that cannot be written, one that crashed stays there."""
+    return running is not None and (not live.is_read_only or is_alive(live, running.holder))
 
 
 def _name(session: bytes) -> str:

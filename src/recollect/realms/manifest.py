@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadSettings, StoreFault
+from recollect.index.faults import READ_ONLY, folder_fault
 from recollect.model import now_ms, timestamp
 
 FILE = "realm_manifest.json"
@@ -77,5 +78,7 @@ def _create(folder: Path, manifest: Manifest) -> Manifest:
     except FileExistsError:
         return read(folder) or manifest
     except OSError as reason:
-        raise StoreFault(f"The realm folder {folder} cannot be written: {reason.strerror}.") from reason
+        if reason.errno in READ_ONLY and folder.is_dir():
+            return manifest  # a realm of an early version, which had none: it can be read
+        raise folder_fault("realm folder", folder, reason) from reason
     return manifest

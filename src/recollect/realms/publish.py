@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from recollect.errors import Busy
+from recollect.errors import Busy, ReadOnlyFolder
 from recollect.settings import Settings
 from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
@@ -55,6 +55,8 @@ class Publishing:
         try:
             wanted = self._changes()
             return wanted == 0 or self._level(wanted, within_s)
+        except ReadOnlyFolder:  # what is in the archive is all that can be read
+            return False
         except Exception as fault:  # noqa: BLE001 - what is in the archive can be read nevertheless
             log.warning("Live sessions could not be published: %s", fault or type(fault).__name__)
             return False

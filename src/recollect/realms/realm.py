@@ -7,18 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 from recollect import OURS
 from recollect.embed import Embedder, Unavailable, open_embedder
-from recollect.errors import Busy, StoreFault
+from recollect.errors import Busy, ReadOnlyFolder, StoreFault
 from recollect.index.engine import Unusable
 from recollect.index.pieces import PIECES, PieceIndex, seen
 from recollect.index.text import TextIndex
 from recollect.realms.config import read as read_config
+from recollect.realms.index_condition import MENDED, READ_ONLY, WARNINGS, Condition
 from recollect.realms.live import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.realms.manifest import read as read_manifest
@@ -43,24 +43,6 @@ log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 Part = TypeVar("Part")
-
-
-class Condition(StrEnum):
-    """How an index stands to its archive."""
-
-    EMPTY = "empty"
-    LEVEL = "level"
-    BEHIND = "behind"
-    REBUILDING = "rebuilding"
-    DAMAGED = "damaged"
-
-
-WARNINGS = {
-    Condition.EMPTY: "Nothing is indexed yet. Run `recollect sync`, or wait for the first sync to finish.",
-    Condition.BEHIND: "The text index is catching up: {behind} events cannot be found yet.",
-    Condition.REBUILDING: "The text index is being rebuilt: {behind} events cannot be found yet.",
-    Condition.DAMAGED: "The text index is missing or damaged and is being rebuilt; results are incomplete until it is done.",
-}
 
 
 def built_once(build: "Callable[[Realm], Part]") -> "cached_property[Part]":
@@ -137,6 +119,9 @@ class Realm:
         self._publishes = True
         self.publishing.wake()
 
+    def is_writable(self) -> bool:
+        return os.access(self.folder, os.W_OK)
+
     def occupy(self, surface: str) -> None:
         """From now on nobody takes the realm for unused. Where that cannot be said, it can be read nevertheless."""
         self.live.surface = surface
@@ -164,12 +149,14 @@ class Realm:
         """This thread's connection to the archive; a broken one is not kept. What was committed here can be read in it."""
         self.publishing.level()
         reader: Reader | None = getattr(self._local, "reader", None)
-        if reader is None or self._local.file != file_at(archive_of(self.folder)):  # another file took the archive's place
+        file = file_at(archive_of(self.folder))  # another one may have taken the archive's place
+        if reader is None or self._local.file != file or reader.is_outdated():
             reader = self._local.reader = self._open_reader()
             self._local.file = file_at(archive_of(self.folder))
             self._index = self._pieces = None
         try:
             yield reader
+            reader.check_unchanged()
         except StoreFault:
             self._local.reader = None
             raise
@@ -191,6 +178,13 @@ class Realm:
                     Writer(path).close()
             except Busy:
                 time.sleep(0.02)
+            except ReadOnlyFolder:
+                if path.exists():
+                    raise StoreFault(
+                        f"The archive {path} was written by an older Recollect, and its folder is read-only."
+                        " Run `recollect sync` where the folder can be written."
+                    ) from None
+                return Reader(path, is_absent=True)
 
     def text_index(self, reader: Reader) -> TextIndex | None:
         """The text index, or None while there is none to read."""
@@ -222,11 +216,13 @@ class Realm:
         name = "memory_for_writing" if writable else "memory"
         self._check_memory()
         memory: Memory | None = getattr(self._local, name, None)
-        if memory is None or memory.file != file_at(memory.path):  # another file has taken the memory's place
+        # Another file may have taken the memory's place.
+        if memory is None or memory.file != file_at(memory.path) or memory.is_outdated():
             memory = self._open_memory(writable=writable)
             setattr(self._local, name, memory)
         try:
             yield memory
+            memory.check_unchanged()
         except StoreFault:
             setattr(self._local, name, None)
             raise
@@ -250,7 +246,10 @@ class Realm:
         try:
             memory = Memory(self.folder, writable=writable)
         except OutOfDate:
-            Memory(self.folder, writable=True).close()
+            try:
+                Memory(self.folder, writable=True).close()
+            except ReadOnlyFolder:
+                return Memory(self.folder, is_absent=True)
             memory = Memory(self.folder, writable=writable)
         self._has_memory = True
         return memory
@@ -310,6 +309,8 @@ class Realm:
         if not behind or fault:
             return warnings
         self._distil()
+        if not self.is_writable():
+            return [*warnings, "The memory lacks what was read last, and the state folder is read-only."]
         return [*warnings, "The memory is still being made of what was read last."]
 
     def index_failed(self) -> None:
@@ -352,6 +353,8 @@ class Realm:
             self._heal("--behind")
         behind = reader.last_key() - int(reader.meta("indexed") or 0)
         stopped = self.reading_warnings()
+        if condition in MENDED and not self.is_writable():
+            return [*stopped, READ_ONLY.format(behind=behind)]
         if condition not in WARNINGS or (condition is Condition.BEHIND and behind <= BEHIND):
             return stopped
         return [*stopped, WARNINGS[condition].format(behind=behind)]
@@ -381,9 +384,9 @@ class Realm:
             self._have_done(DISTILLING, "distil")
 
     def _have_done(self, work: str, *command: str) -> None:
-        """Start a process of its own for some work, unless that is under way."""
+        """Start a process of its own for some work, unless that is under way or the folder cannot be written."""
         ours = self._at_work.get(work)
-        if is_held(self.folder, work) or (ours is not None and ours.poll() is None):
+        if not self.is_writable() or is_held(self.folder, work) or (ours is not None and ours.poll() is None):
             return
         environment = {**os.environ, "RECOLLECT_HOME": str(self.settings.home)}
         nowhere = subprocess.DEVNULL

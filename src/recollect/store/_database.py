@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from recollect.errors import DeadlineExceeded, RecollectError, StoreFault
-from recollect.index.faults import is_full
+from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
+from recollect.index.faults import folder_fault, is_full
+from recollect.store._lockless import FileState, attach_without_lock, needs_no_lock, open_without_lock, state_of
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
 RETRY_S = 0.01
@@ -47,23 +48,22 @@ def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
     return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
+class Connected(NamedTuple):
+    """A connection; and the state of the files, where it takes no lock and so has to be opened again when they change."""
+
+    db: sqlite3.Connection
+    without_lock: FileState | None = None
+
+
 def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int = CACHE_KB) -> sqlite3.Connection:
     """A connection to a database that is up to date; a writable one makes it so first."""
+    return _connected(path, writable=writable, schema=schema, cache_kb=cache_kb).db
+
+
+def _connected(path: Path, *, writable: bool, schema: str, cache_kb: int) -> Connected:
     try:
-        if writable:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _private(path)
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'rw'}",
-            uri=True,
-            isolation_level=None,
-            timeout=BUSY_MS / 1000,
-            check_same_thread=False,
-        )
-        if writable:
-            db.execute(f"PRAGMA page_size = {PAGE}")
-            _write_ahead(db)
-            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connected = _create_or_open(path) if writable else _open(path)
+        db = connected.db
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         db.execute("PRAGMA temp_store = MEMORY")
@@ -76,8 +76,64 @@ def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int
     except sqlite3.Error as reason:
         raise fault(reason, path) from reason
     except OSError as reason:
-        raise StoreFault(f"The {path.stem} {path} cannot be opened: {reason.strerror}.") from reason
-    return db
+        raise folder_fault(path.stem, path, reason) from reason
+    return connected
+
+
+def connect_empty(schema: str) -> Connected:
+    """An empty database that cannot be written: what a folder says that has none, and in which none can be made."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(db, schema_steps(schema))
+    db.execute("PRAGMA query_only = ON")
+    return Connected(db)
+
+
+def _create_or_open(path: Path) -> Connected:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _private(path)
+    if not os.access(path, os.W_OK):
+        raise ReadOnlyFolder(path.parent)
+    db = _connect(path, "rwc")
+    db.execute(f"PRAGMA page_size = {PAGE}")
+    _write_ahead(db)
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    return Connected(db)
+
+
+def _open(path: Path) -> Connected:
+    before = state_of(path)
+    db = _connect(path, "rw")
+    try:
+        db.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as reason:
+        db.close()
+        if not needs_no_lock(reason, path):
+            raise
+        return Connected(open_without_lock(path), before)
+    return Connected(db)
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_MS / 1000,
+        check_same_thread=False,
+    )
+
+
+def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
+    """Let a connection read another database as well, under a name of its own."""
+    try:
+        try:
+            db.execute(f"ATTACH ? AS {name}", (f"{path.absolute().as_uri()}?mode=rw",))
+        except sqlite3.OperationalError as reason:
+            if not needs_no_lock(reason, path):
+                raise
+            attach_without_lock(db, path, name)
+    except sqlite3.Error as reason:
+        raise fault(reason, path) from reason
 
 
 def _private(path: Path) -> None:
@@ -224,9 +280,30 @@ def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> lis
 class Database:
     """One connection for one thread."""
 
-    def __init__(self, path: Path, *, writable: bool = False, schema: str = "schema", cache_kb: int = CACHE_KB) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writable: bool = False,
+        schema: str = "schema",
+        cache_kb: int = CACHE_KB,
+        is_absent: bool = False,
+    ) -> None:
+        """`is_absent`: there is no such file and none can be made; it reads as an empty one."""
         self.path = path
-        self.db = connect(path, writable=writable, schema=schema, cache_kb=cache_kb)
+        if is_absent:
+            self.db, self._without_lock = connect_empty(schema)
+        else:
+            self.db, self._without_lock = _connected(path, writable=writable, schema=schema, cache_kb=cache_kb)
+
+    def is_outdated(self) -> bool:
+        """Whether somebody has written to a database that is read without a lock: it has to be opened again."""
+        return self._without_lock is not None and self._without_lock != state_of(self.path)
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read of such a database while its pages were being replaced."""
+        if self._without_lock is not None and self._without_lock[0] != state_of(self.path)[0]:
+            raise StoreFault(f"The {self.path.stem} {self.path} was written while it was read. Ask again.")
 
     def close(self) -> None:
         self.db.close()
@@ -270,6 +347,8 @@ def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
         return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())
     if "no such table" in text or "no such column" in text:
         return UnknownSchema(f"The {path.stem} {path} has a damaged schema ({text}). {MENDED.get(path.stem, '')}".rstrip())
+    if "readonly" in text or ("unable to open" in text and path.exists() and not os.access(path.parent, os.W_OK)):
+        return ReadOnlyFolder(path.parent)
     if "unable to open" in text:
         return OutOfDate(f"The {path.stem} {path} cannot be opened: {text}.")
     return StoreFault(f"The {path.stem} {path} refused: {text}.")

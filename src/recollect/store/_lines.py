@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import StoreFault
+from recollect.index.faults import folder_fault
 
 
 def size_of(path: Path) -> int | None:
@@ -51,7 +52,7 @@ def write_on(path: Path, end: int, lines: Iterable[bytes], *, durable: bool = Fa
                 os.fsync(file.fileno())
             return file.tell()
     except OSError as reason:
-        raise StoreFault(f"The file {path} cannot be written: {reason.strerror}.") from reason
+        raise folder_fault("file", path, reason) from reason
 
 
 def write_anew(path: Path, lines: Iterable[bytes]) -> int:
@@ -61,5 +62,5 @@ def write_anew(path: Path, lines: Iterable[bytes]) -> int:
     try:
         draft.replace(path)
     except OSError as reason:
-        raise StoreFault(f"The file {path} cannot be written: {reason.strerror}.") from reason
+        raise folder_fault("file", path, reason) from reason
     return size

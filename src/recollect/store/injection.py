@@ -5,6 +5,7 @@ It stands alone, with nothing but the standard library: the rest of the store ta
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 WAIT_S = 0.2  # for a lock; readers meet one only while a database is being repaired
@@ -13,19 +14,28 @@ Row = tuple[bytes, str, str, int, str, str]
 """id, who made it, type, milliseconds since 1970, title, facts as JSON"""
 
 
-def newest(realm: Path, project: str, limit: int, asking: tuple[str, str] = ("", "")) -> list[Row]:
+def newest(
+    realm: Path, project: str, limit: int, asking: tuple[str, str], open_without_lock: Callable[[Path], sqlite3.Connection]
+) -> list[Row]:
     """The latest observations of a project. None where nothing is remembered yet.
 
     `asking`: the id and the log of the session that starts. Its own words are left out, and those of its sub-agents: their
-    logs lie in a folder that is named by the id.
+    logs lie in a folder that is named by the id. `open_without_lock` opens a database in a folder that cannot be written.
     """
     session, log = asking
     path = realm / "memory.db"
     if not path.exists():
         return []
-    # In a folder that we may not write to, SQLite cannot make the files it would share with a writer; there is none then.
-    how = "mode=ro" if os.access(realm, os.W_OK) else "mode=ro&immutable=1"
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=WAIT_S)
+    values = (project, session, session, log, limit)
+    try:
+        return _select(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=WAIT_S), values)
+    except sqlite3.OperationalError:
+        if os.access(realm, os.W_OK):
+            raise
+        return _select(open_without_lock(path), values)
+
+
+def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> list[Row]:
     try:
         return db.execute(
             """
@@ -34,7 +44,7 @@ def newest(realm: Path, project: str, limit: int, asking: tuple[str, str] = ("",
              WHERE project = ? COLLATE NOCASE AND (? = '' OR instr(path, ?) = 0) AND path <> ?
              ORDER BY at DESC
              LIMIT ?""",
-            (project, session, session, log, limit),
+            values,
         ).fetchall()
     finally:
         db.close()

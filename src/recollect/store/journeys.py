@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from recollect.store._database import fetch, roll_back
+from recollect.store._database import attach, fetch, roll_back
 from recollect.store.memory import Memory
 from recollect.store.rows import SessionRow
 
@@ -142,7 +142,7 @@ class Journeys:
     @contextmanager
     def _beside(self, archive: Path) -> Iterator[None]:
         """Both databases in one question. For no longer than that: another file may take the archive's place."""
-        fetch(self.memory.db, archive, "ATTACH ? AS archive", (f"{archive.absolute().as_uri()}?mode=rw",))
+        attach(self.memory.db, archive, "archive")
         try:
             yield
         finally:

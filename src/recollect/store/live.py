@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.errors import NoSession, SessionBusy
+from recollect.errors import NoSession, ReadOnlyFolder, SessionBusy
 from recollect.model import now_ms, timestamp
 from recollect.store._database import Database, file_at, roll_back, transaction
 
@@ -87,7 +87,14 @@ class Live(Database):
     """One connection for one thread."""
 
     def __init__(self, realm: Path) -> None:
-        super().__init__(live_of(realm), writable=True, schema="live_schema", cache_kb=CACHE_KB)
+        """For writing; for reading where the folder cannot be written."""
+        path = live_of(realm)
+        self.is_read_only = False
+        try:
+            super().__init__(path, writable=True, schema="live_schema", cache_kb=CACHE_KB)
+        except ReadOnlyFolder:
+            self.is_read_only = True
+            super().__init__(path, schema="live_schema", cache_kb=CACHE_KB, is_absent=file_at(path) is None)
         self.file = file_at(self.path)
 
     @contextmanager

@@ -8,13 +8,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recollect.errors import Busy, StoreFault
+from recollect.index.faults import folder_fault
 
+WAIT_S = 0.05  # seconds between two attempts to take a lock that somebody holds for long
 ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
 
 
 WRITING = "write.lock"  # whoever reads logs into the archive
 CONFIGURING = "config.lock"  # whoever writes the config
 DISTILLING = "distil.lock"  # whoever makes observations and vectors of what is there
+NEXT = "next.lock"  # whoever waits to write: a watcher, which writes for as long as it runs, lets go in between
 WATCHING = "watch.lock"  # whoever reads new log lines as they are written: one watcher a realm
 
 
@@ -26,14 +29,43 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
         try:
             _take(handle)
         except OSError as reason:
-            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            raise Busy(_at_it(work).format(holder=holder)) from reason
+            raise Busy(_at_it(work).format(holder=holder_of(realm, work))) from reason
         with suppress(OSError):  # on a full disk nobody learns who we are, but that we are here
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def next_in_line(realm: Path, until: float) -> Iterator[None]:
+    """Be the next to write the realm, or raise `Busy` where others wait for longer than that (by the steady clock)."""
+    handle = opened(realm, NEXT)
+    try:
+        while not _is_taken(handle):
+            if time.monotonic() > until:
+                raise Busy(_at_it(WRITING).format(holder=holder_of(realm)))
+            time.sleep(WAIT_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _is_taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def holder_of(realm: Path, work: str = WRITING) -> str:
+    """The process that holds, or held last, the realm for this work."""
+    try:
+        return (realm / work).read_text("ascii", "replace").strip() or "unknown"
+    except OSError:
+        return "unknown"
 
 
 @contextmanager
@@ -59,7 +91,7 @@ def opened(realm: Path, work: str) -> int:
         realm.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as reason:
-        raise StoreFault(f"The state folder {realm} cannot be written: {reason.strerror}.") from reason
+        raise folder_fault("state folder", realm, reason) from reason
 
 
 def _take(handle: int) -> None:

@@ -102,10 +102,11 @@ def observation_id(place: Place, observation: Observation, made_by: str) -> byte
 class Memory(Database):
     """What is remembered, for one thread."""
 
-    def __init__(self, realm: Path, *, writable: bool = False) -> None:
-        super().__init__(memory_of(realm), writable=writable, schema="memory_schema")
+    def __init__(self, realm: Path, *, writable: bool = False, is_absent: bool = False) -> None:
+        super().__init__(memory_of(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
         self.file = file_at(self.path)
-        self._authored = Authored(self, lines_of(realm), RULES) if lines_of(realm).exists() else None
+        has_lines = not is_absent and lines_of(realm).exists()
+        self._authored = Authored(self, lines_of(realm), RULES) if has_lines else None
         if self._authored is not None and not self._authored.is_met(writable):
             with self.transaction():
                 pass

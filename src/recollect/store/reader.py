@@ -31,8 +31,8 @@ SOME = 500  # keys per question, below SQLite's limit of parameters
 class Reader(Inventory):
     """Questions of one thread. What makes it late may stop one of them."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, *, is_absent: bool = False) -> None:
+        super().__init__(path, is_absent=is_absent)
 
     # ---- sessions
 

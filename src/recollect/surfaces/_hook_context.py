@@ -46,13 +46,19 @@ def context_for(realm: str, cwd: str, budget: int, asking: tuple[str, str] = (""
     `asking`: the id and the log of its session, which may be resumed or compacted. It knows its own words.
     """
     project = project_of(cwd)
-    return context(_store().newest(Path(realm), project, CANDIDATES, asking), project, budget)
+    rows = _store_module("injection").newest(Path(realm), project, CANDIDATES, asking, _open_without_lock)
+    return context(rows, project, budget)
 
 
-def _store() -> ModuleType:
-    """`recollect.store.injection`, without the package around it, which imports all that an archive needs."""
-    path = Path(__file__).parents[1] / "store" / "injection.py"
-    module = ModuleType("recollect.store.injection")
+def _open_without_lock(path: Path) -> object:
+    """A database in a folder that cannot be written."""
+    return _store_module("_lockless").open_without_lock(path)
+
+
+def _store_module(name: str) -> ModuleType:
+    """A module of `recollect.store`, without the package around it, which imports all that an archive needs."""
+    path = Path(__file__).parents[1] / "store" / f"{name}.py"
+    module = ModuleType(f"recollect.store.{name}")
     SourceFileLoader(module.__name__, str(path)).exec_module(module)
     return module
 

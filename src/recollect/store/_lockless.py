@@ -1,0 +1,61 @@
+"""Databases in a folder that cannot be written: an agent's sandbox, a snapshot, a read-only mount of a folder in use.
+
+The processes that have a database open share a `-shm` file. Where one exists, SQLite maps it read-only and sees every
+commit. Where none exists, SQLite cannot create it. Then the database is read as it is on disk, without a lock, together
+with its write-ahead log. Whoever writes later makes what was opened before outdated: `FileState` tells.
+"""
+
+import sqlite3
+from pathlib import Path
+
+WAL_HEADER = 32  # bytes: a write-ahead log that is no longer has no content
+CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # how SQLite refuses where it cannot create the `-shm`
+
+
+Stamp = tuple[int, int, int]
+"""Size, date and inode of a file."""
+FileState = tuple[Stamp | None, Stamp | None, bool]
+"""The stamps of a database and of its write-ahead log, None where there is none; whether some process has it open."""
+
+
+def state_of(path: Path) -> FileState:
+    return _state(path), _state(_beside(path, "-wal")), _state(_beside(path, "-shm")) is not None
+
+
+def needs_no_lock(reason: sqlite3.Error, path: Path) -> bool:
+    """Whether SQLite refused to open a database only because it cannot write beside it."""
+    return reason.sqlite_errorcode & 0xFF in CANNOT_SHARE and path.exists()
+
+
+def open_without_lock(path: Path) -> sqlite3.Connection:
+    """A connection that takes no lock and writes nothing. What it reads is of the moment when it was opened."""
+    db = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA main.locking_mode = EXCLUSIVE")  # SQLite indexes the write-ahead log in memory, not in a `-shm`
+    return db
+
+
+def attach_without_lock(db: sqlite3.Connection, path: Path, name: str) -> None:
+    """Attach a database in the same way. The mode of new databases is that of the whole connection."""
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    try:
+        db.execute(f"ATTACH ? AS {name}", (_uri(path),))
+    finally:
+        db.execute("PRAGMA locking_mode = NORMAL")
+
+
+def _uri(path: Path) -> str:
+    wal = _state(_beside(path, "-wal"))
+    how = "mode=ro&vfs=unix-none" if wal is not None and wal[0] > WAL_HEADER else "immutable=1"
+    return f"{path.absolute().as_uri()}?{how}"
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _state(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
