@@ -21,12 +21,14 @@ from recollect.settings import Settings
 from recollect.sources import Source
 from recollect.store import OutOfDate
 from recollect.store.live import live_of
+from recollect.store.lock import NEXT, is_held
 
 SETTLE_MS = 150  # changes within this time are read together
 STEP_MS = 75  # between two looks at what the kernel reported: ten wake-ups a second cost nothing measurable
 TICK_MS = 1_000  # between two looks at the dates of what is polled
 LOOK_OVER_S = 60  # seconds between two looks at everything
 REST = 200  # times as long as such a look took: where there are very many logs, half a percent of one core at most
+NEXT_S = 0.1  # seconds between two looks whether whoever wanted to write has done so
 TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
 
 
@@ -62,6 +64,9 @@ def watch(
     with Background(realm, settings, env, stop, observer.distil_failed) as memory:
         told = memory.waking(observer.synced)
         while not stop.is_set():
+            if is_held(realm, NEXT):  # somebody wants to write once; then it is our turn again
+                stop.wait(NEXT_S)
+                continue
             try:
                 with Intake(realm, settings, sources, env) as intake:
                     observer.reading()
@@ -77,11 +82,12 @@ def watch(
 
 
 def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
+    """Read what changes, until told to stop or until somebody else wants to write."""
     while not stop.is_set():
         homes = _homes(intake)
         look_over_at = time.monotonic()  # at once: something may have been written while we settled in
         for changes in _changes(homes, stop):
-            if stop.is_set():
+            if stop.is_set() or is_held(intake.realm, NEXT):
                 return
             began = time.monotonic()
             if began >= look_over_at:

@@ -1,6 +1,5 @@
 """Killing the writer at any moment loses nothing and doubles nothing; and there is one writer at a time."""
 
-import json
 import random
 import signal
 import subprocess
@@ -143,27 +142,6 @@ def at_work(person: Person) -> Iterator[tuple[Person, "subprocess.Popen[bytes]"]
         until(lambda: is_writer(process, person))
         yield person, process
         assert process.wait() == 0
-
-
-def test_of_two_syncs_one_works_and_the_other_says_so(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:
-    person, process = at_work
-    process.send_signal(signal.SIGSTOP)  # however fast it is, it is at work while we ask
-    try:
-        second = person.run("sync", check=False)
-    finally:
-        process.send_signal(signal.SIGCONT)
-    assert second.returncode == 1
-    assert second.stdout == ""
-    assert second.stderr == (
-        f"recollect: Recollect is already syncing (process {process.pid}). New log lines appear by themselves.\n"
-    )
-
-
-def test_a_sync_that_is_not_alone_tells_programs_so(person: Person) -> None:
-    with watching(person):
-        done = person.run("sync", "--json", check=False)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["error"]["code"] == "busy"
 
 
 def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Popen[bytes]"]) -> None:

@@ -19,6 +19,7 @@ class Report(Struct, kw_only=True):
     seconds: float = 0.0
     unreadable: list[str] = []
     unrecognised: list[str] = []  # named, or in a folder that was named, but of no agent that we know
+    warnings: list[str] = []
     recognised: dict[str, str] = {}  # of which source a named file was taken to be
 
 

@@ -11,7 +11,7 @@ import click
 import msgspec
 from rich.markup import escape
 
-from recollect.errors import Busy, StoreFault
+from recollect.errors import StoreFault
 from recollect.ingest import Intake
 from recollect.realms import Condition, Realm
 from recollect.sources import all_sources
@@ -20,6 +20,7 @@ from recollect.store.lock import exclusive
 from recollect.store.salvage import salvage
 from recollect.surfaces.cli._draw import console, print_json
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options, realm_to_read
+from recollect.surfaces.cli._write_turn import in_write_turn
 
 NO_EVENTS = ("noise", "lines", "problem", "about", "undated")  # what lines are that are no events
 PATIENCE_S = 30  # seconds to wait for another writer to finish
@@ -97,7 +98,7 @@ def _repair(realm: Realm) -> list[str]:
     except StoreFault as fault:
         damage = str(fault)
     if damage:
-        aside = _set_aside(realm)
+        aside = in_write_turn(realm, PATIENCE_S, lambda: _set_aside(realm))
         with _intake(realm) as intake:
             intake.sync()
             rescued = salvage(aside, intake.archive)
@@ -123,15 +124,8 @@ def _set_aside(realm: Realm) -> Path:
 
 
 def _intake(realm: Realm) -> Intake:
-    """The realm for writing; a mending that was begun in the background is waited for."""
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return Intake(realm.folder, realm.settings, all_sources(), os.environ)
-        except Busy:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
+    """The realm for writing, after whoever writes now."""
+    return in_write_turn(realm, PATIENCE_S, lambda: Intake(realm.folder, realm.settings, all_sources(), os.environ))
 
 
 def _draw(found: dict[str, Any]) -> None:

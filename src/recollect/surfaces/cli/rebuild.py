@@ -5,9 +5,13 @@ import os
 import click
 
 from recollect.ingest import Intake
+from recollect.realms import Realm
 from recollect.sources import all_sources
 from recollect.surfaces.cli._realm import chosen_realm, realm_options
+from recollect.surfaces.cli._write_turn import in_write_turn
 from recollect.surfaces.cli.sync import AT_ONCE_S, SHARE, remember, sentence
+
+PATIENCE_S = 30.0  # seconds to wait for another writer
 
 
 @click.command("rebuild")
@@ -23,7 +27,8 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
     recollect rebuild --logs
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
-    with Intake(opened.folder, opened.settings, all_sources(), os.environ) as intake:
+    patience_s = 0.0 if behind else PATIENCE_S  # whoever writes now adds what the index lacks
+    with in_write_turn(opened, patience_s, lambda: _intake(opened)) as intake:
         if not behind:
             intake.indexer.start_over()
         intake.indexer.commit(force=True)
@@ -35,3 +40,7 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
         click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")
     if report:
         remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
+
+
+def _intake(realm: Realm) -> Intake:
+    return Intake(realm.folder, realm.settings, all_sources(), os.environ)

@@ -12,14 +12,18 @@ import msgspec
 
 from recollect import OURS
 from recollect.distil import distil
-from recollect.errors import StoreFault
+from recollect.errors import Busy, StoreFault
 from recollect.ingest import Report, sync
 from recollect.realms import Realm
 from recollect.sources import all_sources
 from recollect.store import archive_of
+from recollect.store.lock import NEXT, WATCHING, is_held
 from recollect.surfaces.cli._draw import print_json, say, size
 from recollect.surfaces.cli._realm import chosen_realm, json_option, realm_options
+from recollect.surfaces.cli._write_turn import in_write_turn
 
+PATIENCE_S = 10.0  # seconds to wait for another writer; then that one, or a process in the background, reads the rest
+LONG_PATIENCE_S = 600.0  # the same where nobody else would read what was named
 NAMED = 10  # files that are named one by one
 AT_ONCE_S = 1.5  # seconds in which a small sync is distilled before the command ends
 SHARE = 0.04  # of the time that a large one took; a process of its own does the rest
@@ -28,9 +32,10 @@ SHARE = 0.04  # of the time that a large one took; a process of its own does the
 @click.command("sync")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--no-distil", is_flag=True, help="Only read; leave observations and vectors to a later run.")
+@click.option("--patient", is_flag=True, hidden=True, help="Wait for as long as another process writes.")
 @json_option
 @realm_options
-def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: object) -> None:
+def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bool, **realm: object) -> None:
     """Read what agents wrote since the last time: all logs on this machine, or the given files and folders.
 
     \b
@@ -40,11 +45,15 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     chosen = [path.absolute() for path in paths] or None
-    if as_json or not sys.stderr.isatty():
-        report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen)
-    else:
-        with _Bar() as bar:
-            report = sync(opened.folder, opened.settings, all_sources(), os.environ, chosen, bar.update)
+    try:
+        report = _read_in_turn(opened, chosen, is_patient=patient, is_drawn=not as_json and sys.stderr.isatty())
+    except Busy as busy:
+        if chosen or patient:
+            raise
+        _hand_over(opened)
+        if as_json:
+            click.echo(msgspec.json.encode(Report(warnings=[str(busy)])).decode())
+        return
     for trouble in report.unreadable:
         say(f"! {trouble}", err=True)
     for path in report.unrecognised[:NAMED]:
@@ -63,6 +72,33 @@ def command(paths: tuple[Path, ...], no_distil: bool, as_json: bool, **realm: ob
         sys.exit(1)
 
 
+def _read_in_turn(realm: Realm, chosen: list[Path] | None, *, is_patient: bool, is_drawn: bool) -> Report:
+    """Read as soon as nobody else writes; raises `Busy` where that takes too long."""
+
+    def read() -> Report:
+        if not is_drawn:
+            return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen)
+        with _Bar() as bar:
+            return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen, bar.update)
+
+    def say_who(busy: Busy) -> None:
+        who = str(busy).partition(". ")[0]
+        say(f"{who}. The named files are read next." if chosen else str(busy), err=True)
+
+    return in_write_turn(realm, LONG_PATIENCE_S if chosen or is_patient else PATIENCE_S, read, say_who)
+
+
+def _hand_over(realm: Realm) -> None:
+    """Another process writes for long. Have what is new read after that, unless a watcher does so anyway."""
+    if not is_held(realm.folder, WATCHING) and not is_held(realm.folder, NEXT):
+        _in_background("sync", "--patient", "--json", "--realm", realm.name)
+
+
+def _in_background(*command: str) -> None:
+    nowhere = subprocess.DEVNULL
+    subprocess.Popen([*OURS, *command], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+
 def remember(realm: Realm, seconds: float) -> None:
     """Make observations and vectors of what was read: here while it is quick, else in the background."""
     if not archive_of(realm.folder).exists():
@@ -74,9 +110,7 @@ def remember(realm: Realm, seconds: float) -> None:
         say(f"! {fault}", err=True)
         return
     if not done:
-        nowhere = subprocess.DEVNULL
-        command = [*OURS, "distil", "--quiet", "--realm", realm.name]
-        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        _in_background("distil", "--quiet", "--realm", realm.name)
 
 
 def _show_recognised(recognised: dict[str, str]) -> None:

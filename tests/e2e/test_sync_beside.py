@@ -1,0 +1,83 @@
+"""`recollect sync` while another process writes: it waits for its turn, or says who reads the rest. Nothing is lost."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Person
+from tests.e2e.processes import running, until, watching
+from tests.logs import Claude, append, write
+
+SENTENCE = "Recollect is already syncing (process {}). New log lines appear by themselves.\n"
+
+
+def found(person: Person, word: str) -> bool:
+    return bool(person.json("search", word)["data"]["results"])
+
+
+def test_a_sync_beside_a_watcher_reads_all_that_was_written_before_it(person: Person) -> None:
+    said = Claude()
+    log = write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with watching(person) as watcher:
+        append(log, said.prompt("a young wryneck"))
+        done = person.run("sync")
+        assert done.stderr == SENTENCE.format(watcher.pid)
+        assert found(person, "wryneck")
+        append(log, said.prompt("a lost bustard"))
+        until(lambda: found(person, "bustard"))  # the watcher goes on
+        report = person.json("sync")
+        assert (report["files"], report["unreadable"]) == (1, [])
+
+
+def test_named_files_outside_of_every_home_are_read_beside_a_watcher(person: Person, tmp_path: Path) -> None:
+    said = Claude()
+    away = write(tmp_path / "away" / f"{said.session}.jsonl", [said.prompt("a hidden wryneck")])
+    with watching(person) as watcher:
+        done = person.run("sync", str(away))
+        who = f"Recollect is already syncing (process {watcher.pid}). The named files are read next.\n"
+        assert (done.returncode, done.stderr) == (0, who)
+        assert found(person, "wryneck")
+        assert watcher.poll() is None
+
+
+def test_a_sync_waits_for_another_one(person: Person) -> None:
+    """Several at once, as when several shells start: all end well, and all is read once."""
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt(f"wryneck number {number}") for number in range(500)])
+    command = [sys.executable, "-m", "recollect", "sync", "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    syncs = [subprocess.Popen(command, env=person.env, **pipes) for _ in range(4)]
+    assert [sync.wait(timeout=60) for sync in syncs] == [0, 0, 0, 0]
+    for sync in syncs:
+        sync.communicate()
+    assert person.json("status")["events"] == 500
+
+
+def test_a_sync_that_waits_in_vain_says_who_writes_and_has_the_rest_read_later(person: Person) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with running(person, "watch", "--quiet") as writer:
+        until(lambda: (person.realm / "write.lock").exists() and found(person, "hoopoe"))
+        writer.send_signal(signal.SIGSTOP)  # it neither reads nor lets go
+        (person.realm / "watch.lock").rename(person.realm / "away.lock")  # nobody watches, as far as can be told
+        append(person.claude_log(said.session), said.prompt("a young wryneck"))
+        done, told = person.run("sync"), person.json("sync")
+        assert (done.stdout, done.stderr) == ("", SENTENCE.format(writer.pid))
+        assert told["warnings"] == [SENTENCE.format(writer.pid).strip()]
+        writer.kill()
+        writer.wait()
+    until(lambda: found(person, "wryneck"))
+
+
+@pytest.mark.parametrize("command", [("doctor", "--repair"), ("rebuild",)])
+def test_a_repair_has_its_turn_beside_a_watcher(person: Person, command: tuple[str, ...]) -> None:
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("an old hoopoe")])
+    with watching(person) as watcher:
+        until(lambda: found(person, "hoopoe"))
+        person.run(*command)
+        assert found(person, "hoopoe")
+        assert watcher.poll() is None
