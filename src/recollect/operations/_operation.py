@@ -45,16 +45,19 @@ class Clock(Struct, frozen=True):
     is_mcp: bool = False
     tell: Callable[[dict[str, Any]], None] | None = None
     asker: Asker | None = None
+    has_deadline: bool = True  # a person at a terminal gets an answer, late if need be
 
     @classmethod
-    def now(cls) -> "Clock":
-        return cls(time.perf_counter())
+    def now(cls, *, has_deadline: bool = True) -> "Clock":
+        return cls(time.perf_counter(), has_deadline=has_deadline)
 
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self.received) * 1000
 
     def later_than(self, ms: int) -> Callable[[], bool]:
         """A test whether that many milliseconds have passed since, or the caller has given up."""
+        if not self.has_deadline:
+            return self.cancelled
         end = self.received + ms / 1000
         return lambda: time.perf_counter() >= end or self.cancelled()
 

@@ -32,7 +32,7 @@ def ask(
     given = {name: whole(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
     asked = realm if isinstance(realm, Realm) else realm_for(operation, given, realm)
-    reply = OPERATIONS[operation].run(asked, given, Clock.now())
+    reply = OPERATIONS[operation].run(asked, given, Clock.now(has_deadline=as_json))
     deliver(reply, as_json=as_json, show=show)
 
 
@@ -44,7 +44,8 @@ def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) ->
 
 def located(realm: Realm, session: str, *, as_json: bool) -> str:
     """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
-    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(whole(session))}, Clock.now())
+    clock = Clock.now(has_deadline=as_json)
+    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(whole(session))}, clock)
     if reply.is_error:
         deliver(reply, as_json=as_json, show=lambda answer: None)
     return str(msgspec.json.decode(reply.text)["session_id"])

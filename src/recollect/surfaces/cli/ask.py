@@ -28,7 +28,8 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
     Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    given = answer(opened, " ".join(question), Clock.now(), os.environ, project, by_model=not extract)
+    clock = Clock.now(has_deadline=as_json)
+    given = answer(opened, " ".join(question), clock, os.environ, project, by_model=not extract)
     given.warnings += notes(opened)
     for warning in given.warnings:
         say(f"! {warning}", err=True)

@@ -47,5 +47,6 @@ def command(
     arguments = {"start_datetime": iso(start), "end_datetime": iso(end)}
     given = {"limit": limit, "mode": mode, "sort": sort, "cursor": cursor}
     arguments |= {name: value for name, value in given.items() if value is not None}  # type: ignore[misc]
-    reply = list_sessions(realm_to_read(**realm), arguments, Clock.now())  # type: ignore[arg-type]
+    clock = Clock.now(has_deadline=as_json)
+    reply = list_sessions(realm_to_read(**realm), arguments, clock)  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_list)

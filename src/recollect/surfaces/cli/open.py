@@ -21,5 +21,6 @@ def command(identity: str, as_json: bool, **realm: object) -> None:
     recollect open turn:9ab2…-3     what happened around it
     recollect open session:9ab2…    the course of it all
     """
-    reply = open_id(realm_to_read(**realm), {"id": identity}, Clock.now())  # type: ignore[arg-type]
+    clock = Clock.now(has_deadline=as_json)
+    reply = open_id(realm_to_read(**realm), {"id": identity}, clock)  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_open)

@@ -66,7 +66,8 @@ def command(
     heed_signals()
     try:
         given = {key: value for key, value in arguments.items() if value is not None}
-        clock = Clock(Clock.now().received, cancelled=shown.is_unread, tell=shown.tell)
+        received = Clock.now().received
+        clock = Clock(received, cancelled=shown.is_unread, tell=shown.tell, has_deadline=as_json)
         reply = OPERATIONS[name].run(opened, given, clock)
     finally:
         opened.close()

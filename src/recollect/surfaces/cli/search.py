@@ -59,5 +59,5 @@ def command(
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     opened.heal_now()
-    reply = search_sessions(opened, arguments, Clock.now(), narrow, why=why)
+    reply = search_sessions(opened, arguments, Clock.now(has_deadline=as_json), narrow, why=why)
     deliver(reply, as_json=as_json, show=draw_search)

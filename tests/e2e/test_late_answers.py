@@ -1,0 +1,47 @@
+"""A person at a terminal gets an answer, late if need be. Programs get the contract's deadline."""
+
+import json
+
+import pytest
+
+from tests.conftest import Person
+from tests.logs import Claude, write
+
+COMMANDS = (
+    "search hoopoe", "open {session}", "list", "ask hoopoe", "trace search hoopoe", "trace event {session} 0",
+    "trace session {session}", "trace analyze {session}", "journey history {journey}", "journey timeline {journey}",
+    "journey documents {journey}", "session list", "session show {live}", "session history {live}",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, str]]:
+    """Somebody whose every deadline is past, and what there is to name."""
+    person = Person(tmp_path_factory.mktemp("late"))
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("In the wall.")])
+    person.run("sync")
+    session = person.json("list")["data"]["sessions"][0]["id"]
+    journey = person.json("journey", "create")["journey_id"]
+    person.run("journey", "link", journey, session)
+    live = person.json("run", "which bird", "--runner", "recall")["session_id"]
+    person.run("config", "set", '{"deadline_ms": 0}')
+    return person, {"session": session, "journey": journey, "live": live}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_person_gets_an_answer_and_a_program_the_deadline(late: tuple[Person, dict[str, str]], command: str) -> None:
+    person, known = late
+    arguments = command.format(**known).split(" ")
+    shown = person.run(*arguments)
+    assert shown.stdout.strip()
+    assert "deadline" not in shown.stdout + shown.stderr
+    refused = person.run(*arguments, "--json", check=False)
+    assert refused.returncode in {1, 14}
+    assert "deadline" in json.dumps(json.loads(refused.stdout))
+
+
+def test_a_client_gets_the_deadline(late: tuple[Person, dict[str, str]]) -> None:
+    person, _ = late
+    with person.mcp() as client:
+        assert client.call("search_sessions", query="hoopoe")["error"]["code"] == "deadline_exceeded"
