@@ -87,6 +87,8 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     """Defaults, then `settings.toml` in the state folder, then RECOLLECT_* variables."""
     home = state_folder(env)
     path = home / FILE
+    if home.is_file():
+        raise BadSettings(f"The state folder {home} is a file. Set RECOLLECT_HOME to a folder.")
     values: dict[str, Any] = {}
     try:
         values = tomllib.loads(path.read_text("utf-8"))

@@ -3,15 +3,12 @@
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import Person
 
-NOBODY = 65534
 REMOUNT = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
@@ -22,14 +19,11 @@ def mount_read_only(person: Person) -> None:
 
 
 def take_write_permission(person: Person) -> None:
-    """As on a shared disk: the folder is of somebody else."""
-    subprocess.run(["chmod", "-R", "a+rX", str(person.state.parent)], check=True)
-    if os.geteuid():
-        subprocess.run(["chmod", "-R", "a-w", str(person.state)], check=True)
-    else:
-        user = ("--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
-        person.launcher = ("setpriv", *user, "--")
-    _need(person, "no other user can run Python here")
+    """As with a folder that was made read-only by hand. Root may write it all the same, unless it drops that right."""
+    subprocess.run(["chmod", "-R", "a-w", str(person.state)], check=True)
+    if not os.geteuid():
+        person.launcher = ("setpriv", "--bounding-set", "-dac_override", "--inh-caps", "-dac_override", "--")
+    _need(person, "root cannot drop its rights here")
 
 
 def _need(person: Person, reason: str) -> None:
@@ -46,10 +40,3 @@ def _need(person: Person, reason: str) -> None:
 
 
 WAYS: dict[str, Callable[[Person], None]] = {"mount": mount_read_only, "permission": take_write_permission}
-
-
-def person_in_the_open() -> Person:
-    """Somebody whose folders every user of the machine can reach; pytest's own are closed to others."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-test-"))
-    folder.chmod(0o755)
-    return Person(folder)

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-import tempfile
+import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,10 +16,11 @@ from recollect.store import archive_of
 from recollect.store._database import migrate, schema_steps
 from tests.conftest import Person
 from tests.e2e.processes import until, watching
-from tests.e2e.read_only import WAYS, mount_read_only, person_in_the_open
+from tests.e2e.read_only import WAYS, mount_read_only
 from tests.logs import Claude, append, write
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+Closed = tuple[Person, dict[str, str]]
 
 
 def fill(person: Person) -> None:
@@ -74,18 +75,16 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=WAYS)
-def closed(request: pytest.FixtureRequest) -> Iterator[tuple[Person, dict[str, str]]]:
+def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     """A filled state folder that cannot be written any more, and what is in it."""
-    person = person_in_the_open()
-    try:
-        fill(person)
-        known = ids(person)
-        native = str(uuid.UUID(known["session"].removeprefix("session:")))
-        known |= {"native": native, "log": str(person.claude_log(Claude().session))}
-        WAYS[request.param](person)
-        yield person, known
-    finally:
-        shutil.rmtree(person.state.parent)
+    person = Person(tmp_path_factory.mktemp("closed"))
+    fill(person)
+    known = ids(person)
+    native = str(uuid.UUID(known["session"].removeprefix("session:")))
+    known |= {"native": native, "log": str(person.claude_log(Claude().session))}
+    WAYS[request.param](person)
+    yield person, known
+    subprocess.run(["chmod", "-R", "u+w", str(person.state)], check=True)
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
@@ -93,7 +92,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_reading_command_works(closed: tuple[Person, dict[str, str]]) -> None:
+def test_every_reading_command_works(closed: Closed) -> None:
     person, known = closed
     before = snapshot(person.state)
     for command in COMMANDS:
@@ -108,7 +107,7 @@ def test_every_reading_command_works(closed: tuple[Person, dict[str, str]]) -> N
     assert snapshot(person.state) == before
 
 
-def test_every_writing_command_says_that_the_folder_is_read_only(closed: tuple[Person, dict[str, str]]) -> None:
+def test_every_writing_command_says_that_the_folder_is_read_only(closed: Closed) -> None:
     person, known = closed
     for command in WRITING:
         done = person.run(*command.format(**known).split(" "), check=False)
@@ -118,11 +117,11 @@ def test_every_writing_command_says_that_the_folder_is_read_only(closed: tuple[P
         assert "is read-only. Make it writable, or set RECOLLECT_HOME" in done.stderr, f"{command}: {done.stderr}"
 
 
-def test_a_server_answers_and_leaves_nothing_behind(closed: tuple[Person, dict[str, str]]) -> None:
+def test_a_server_answers_and_leaves_nothing_behind(closed: Closed, tmp_path: Path) -> None:
     person, known = closed
     before = snapshot(person.state)
-    folder = Path(tempfile.mkdtemp(prefix="recollect-test-"))
-    folder.chmod(0o777)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
     with person.mcp("--no-sync", TMPDIR=str(folder)) as client:
         client.request("initialize", HELLO)
         assert client.request("tools/list")["result"]["tools"]
@@ -134,7 +133,6 @@ def test_a_server_answers_and_leaves_nothing_behind(closed: tuple[Person, dict[s
         ]
         assert refused["isError"] and "is read-only" in refused["content"][0]["text"]
         assert list(folder.iterdir()) == []
-    folder.rmdir()
     assert snapshot(person.state) == before
 
 

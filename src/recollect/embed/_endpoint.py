@@ -7,13 +7,12 @@ import base64
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from recollect.embed import LONGEST, Unavailable
 from recollect.embed._sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
+from recollect.index.arrays import np, npt
 from recollect.service import EXAMPLE, Service
 from recollect.settings import EmbeddingSettings
 

@@ -10,13 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from recollect.embed import LONGEST, Unavailable
 from recollect.embed._sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
+from recollect.index.arrays import np, npt
 from recollect.settings import EmbeddingSettings
 
 MODEL = "model.onnx"

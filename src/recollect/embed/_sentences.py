@@ -3,8 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-import numpy as np
-import numpy.typing as npt
+from recollect.index.arrays import np, npt
 
 Matrix = npt.NDArray[np.float32]
 

@@ -15,11 +15,10 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from recollect.embed import LONGEST, Unavailable
+from recollect.index.arrays import np, npt
 from recollect.index.words import STOP, camel_parts
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"

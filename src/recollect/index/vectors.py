@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from recollect.errors import StoreFault
+from recollect.index.arrays import np, npt
 from recollect.index.faults import unwritable
 
 VERSION = 1  # of the files; another one means another index

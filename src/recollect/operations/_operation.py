@@ -90,6 +90,8 @@ def answered(name: str, make: Callable[[], Reply], refuse: Callable[[RecollectEr
         return make()
     except RecollectError as reason:
         error = reason
+    except MemoryError:
+        error = StoreFault("There is not enough memory. Close other programs, or raise the limit with `ulimit -v`.")
     except Exception:
         log.exception("%s failed", name)
         error = StoreFault(unforeseen)

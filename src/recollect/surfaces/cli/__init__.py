@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -12,7 +12,10 @@ from recollect import __version__
 from recollect.display import escape_json, neutralise
 from recollect.errors import BadRequest, RecollectError, StoreFault
 from recollect.model import whole
+from recollect.settings import state_folder
 from recollect.surfaces._numbers import numbers_of
+from recollect.surfaces.cli._address_space import check_address_space
+from recollect.surfaces.cli._streams import prepare_streams
 
 PRIVATE = 0o077  # what we write is nobody else's to read
 
@@ -45,8 +48,23 @@ COMMANDS = {
 SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands of that family, whose errors are bare
 
 
+class ReaderGone(Exception):
+    """Whoever read our standard output has closed it. An error of our own: click would end with exit code 1."""
+
+
 class Commands(click.Group):
     """Commands that are imported when they are needed, so that a cheap one stays cheap."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in COMMANDS:
+            check_address_space(args[0], state_folder(os.environ))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as reason:
+            raise ReaderGone from reason
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -76,6 +94,7 @@ def recollect() -> None:
 def main() -> None:
     """Run a command. What goes wrong is a sentence, or an object for programs; never a traceback."""
     os.umask(PRIVATE)
+    prepare_streams(for_programs=_for_programs())
     try:
         sys.exit(recollect(prog_name="recollect", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
@@ -90,9 +109,12 @@ def main() -> None:
         sys.exit(130)
     except RecollectError as error:
         _fail(error, error.kind, numbers_of(error.kind).exit)
-    except BrokenPipeError:  # whoever read us has seen enough
+    except (ReaderGone, BrokenPipeError):  # whoever read us has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError:
+        fault = StoreFault("There is not enough memory. Close other programs, or raise the limit with `ulimit -v`.")
+        _fail(fault, fault.kind, numbers_of(fault.kind).exit)
     except OSError as error:
         fault = StoreFault(f"{error.filename or 'The system'}: {error.strerror or error}")
         _fail(fault, fault.kind, numbers_of(fault.kind).exit)

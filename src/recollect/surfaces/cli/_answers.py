@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import whole
 from recollect.operations import OPERATIONS, Clock, Reply
 from recollect.realms import Realm
 from recollect.surfaces._numbers import numbers
 from recollect.surfaces.cli._draw import print_json, say
-from recollect.surfaces.cli._realm import chosen_realm, realm_to_read
+from recollect.surfaces.cli._realm import chosen_realm, realm_to_read, typed
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
 EXISTING = {"journey_id", "session_id"}  # arguments that name something in a realm
@@ -29,7 +28,7 @@ def ask(
     realm: Realm | dict[str, Any],
 ) -> None:
     """Ask a realm, or the one that some options mean, with what was given, and print the answer."""
-    given = {name: whole(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    given = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
     asked = realm if isinstance(realm, Realm) else realm_for(operation, given, realm)
     reply = OPERATIONS[operation].run(asked, given, Clock.now(has_deadline=as_json))
@@ -45,7 +44,7 @@ def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) ->
 def located(realm: Realm, session: str, *, as_json: bool) -> str:
     """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
     clock = Clock.now(has_deadline=as_json)
-    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(whole(session))}, clock)
+    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(typed(session))}, clock)
     if reply.is_error:
         deliver(reply, as_json=as_json, show=lambda answer: None)
     return str(msgspec.json.decode(reply.text)["session_id"])

@@ -39,6 +39,9 @@ class SafeConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=plain(segment.text))
 
+    def on_broken_pipe(self) -> None:
+        raise
+
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output (or standard error); plain and wide unless it is a terminal."""

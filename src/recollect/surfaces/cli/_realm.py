@@ -16,7 +16,13 @@ from recollect.settings import Settings, read_settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-TEXT = click.types.FuncParamType(whole)  # an option that can be stored and sent, whatever bytes were typed
+
+def typed(text: str) -> str:
+    """What somebody typed: UTF-8, also where the locale does not say so; without bytes that are not."""
+    return whole(text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
+
+
+TEXT = click.types.FuncParamType(typed)  # an option that can be stored and sent, whatever bytes were typed
 TEXT.name = "text"  # in help
 
 
