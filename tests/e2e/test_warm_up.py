@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from recollect.embed._static import WEIGHTS
+from recollect.index.engine import IDLE_S
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
 from tests.conftest import Person, RawMcp
@@ -50,3 +51,21 @@ def test_what_cannot_be_opened_is_left_to_the_first_question(person: Person) -> 
         until(lambda: mapped(client, "tantivy"))
         assert client.request("ping")["result"] == {}
         assert "data" in client.call("list_sessions", start_datetime="2020-01-01T00:00Z", end_datetime="2040-01-01T00:00Z")
+
+
+def engine_threads(client: RawMcp) -> list[str]:
+    """The threads of the index engine that a server has."""
+    names = [path.read_text() for path in Path(f"/proc/{client.process.pid}/task").glob("*/comm")]
+    return [name for name in names if "tantivy" in name]
+
+
+def test_a_server_that_nobody_asks_has_no_thread_that_wakes_up(person: Person) -> None:
+    """The engine's looks at a file twice a second, for as long as an index is open."""
+    said = Claude()
+    write(person.claude_log(said.session), [said.prompt("where does the hoopoe nest"), said.says("in the old wall")])
+    person.run("sync")
+    with person.mcp() as client:
+        client.request("initialize", HELLO)
+        until(lambda: engine_threads(client))
+        until(lambda: not engine_threads(client), IDLE_S + 20)
+        assert client.call("search_sessions", query="hoopoe")["data"]["result_count"]

@@ -6,6 +6,8 @@ An index is never repaired. Whatever cannot be opened, or was made from another 
 import json
 import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from recollect.errors import StoreFault
 from recollect.index.faults import is_full, unwritable
 
 OF_ARCHIVE = "archive-identity"  # a file in the index's folder
+IDLE_S = 10.0  # seconds without a question after which an index is closed; to open it again takes some milliseconds
 REMOVED_TOGETHER = 1_000  # documents by one question to the engine
 COMMITTED = "meta.json"  # the engine's own: replaced by every commit
 LOCK = ".lock"  # the ending of the engine's lock files
@@ -161,57 +164,99 @@ class EngineWriter:
 
 
 class EngineReader:
-    """The readers' side: a searcher that follows what a writer, in whatever process, commits."""
+    """The readers' side: a searcher that follows what a writer, in whatever process, commits. For all threads.
+
+    An open index has a thread of the engine's own that reads a file twice a second. So one that is not asked is closed.
+    """
 
     def __init__(self, layout: Layout, realm: Path, archive: str) -> None:
         self.folder = layout.folder(realm)
         self._layout = layout
+        self._archive = archive
+        self._lock = threading.Lock()
+        self._index: tantivy.Index | None = None
+        self._seen = 0
+        self._readable = True
+        self._used_at = 0.0
+        self._closing: threading.Timer | None = None
+        with self._lock:
+            self._follow()
+
+    def searcher(self) -> tantivy.Searcher:
+        with self._lock:
+            return self._follow().searcher()
+
+    def is_readable(self) -> bool:
+        """Whether the files are still there and were what they should be when they were opened."""
         try:
-            self.index = layout.open(realm, archive)
+            with self._lock:
+                self._follow()
+        except Unusable:
+            return False
+        return self._readable
+
+    def is_open(self) -> bool:
+        return self._index is not None
+
+    def _follow(self) -> tantivy.Index:
+        """The index as of the last commit."""
+        with sound():
+            committed = (self.folder / COMMITTED).stat().st_mtime_ns
+            index = self._index or self._open()
+            if committed != self._seen:
+                index = self._reloaded(index)
+                self._readable = self._answers(index)
+                self._seen = committed
+        self._index = index
+        self._close_when_idle()
+        return index
+
+    def _open(self) -> tantivy.Index:
+        try:
+            return self._layout.open(self.folder.parent, self._archive)
         except Unusable as reason:
             if LOCK_REFUSED not in str(reason):
                 raise
-            self.index = layout.open_through_links(realm)
-        self._seen = 0
-        self._readable = True
-        self._follow()
+            return self._layout.open_through_links(self.folder.parent)
 
-    def _follow(self) -> None:
-        with sound():
-            committed = (self.folder / COMMITTED).stat().st_mtime_ns
-            if committed != self._seen:
-                self._reload()
-                self._seen = committed
-                self._readable = self._answers()
-
-    def _reload(self) -> None:
+    def _reloaded(self, index: tantivy.Index) -> tantivy.Index:
         try:
-            self.index.reload()
+            index.reload()
         except ValueError as reason:
             if LOCK_REFUSED not in str(reason):
                 raise
-            self.index = self._layout.open_through_links(self.folder.parent)
+            return self._layout.open_through_links(self.folder.parent)
+        return index
 
-    def searcher(self) -> tantivy.Searcher:
-        self._follow()
-        return self.index.searcher()
+    def _close_when_idle(self) -> None:
+        self._used_at = time.monotonic()
+        if self._closing is None:
+            self._close_in(IDLE_S)
+
+    def _close_in(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._close_if_idle)
+        timer.daemon = True
+        with suppress(RuntimeError):  # no thread is to be had; then it stays open
+            timer.start()
+            self._closing = timer
+
+    def _close_if_idle(self) -> None:
+        with self._lock:
+            self._closing = None
+            rest = self._used_at + IDLE_S - time.monotonic()
+            if rest > 0:
+                self._close_in(rest)
+            else:
+                self._index = None  # a search that is under way keeps it until it is done
 
     def _probe(self) -> Query:
         """A small question about every part of the index."""
         return Query.all_query()
 
-    def _answers(self) -> bool:
+    def _answers(self, index: tantivy.Index) -> bool:
         try:
             with sound():
-                self.index.searcher().search(self._probe(), limit=1, count=False)
+                index.searcher().search(self._probe(), limit=1, count=False)
         except Unusable:
             return False
         return True
-
-    def is_readable(self) -> bool:
-        """Whether the files are still there and were what they should be when they were opened."""
-        try:
-            self._follow()
-        except Unusable:
-            return False
-        return self._readable

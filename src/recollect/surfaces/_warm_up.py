@@ -7,6 +7,7 @@ from collections.abc import Callable
 from recollect.realms import Realm
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
+from recollect.surfaces._allocator import return_free_memory
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,8 @@ class WarmUp(threading.Thread):
             self.join()
 
     def run(self) -> None:
-        parts: tuple[Callable[[], None], ...] = (self._text, self._memory, self._events, self._observations)
+        opening = (self._text, self._memory, self._events, self._observations)
+        parts: tuple[Callable[[], None], ...] = (*opening, return_free_memory)
         for part in parts:
             if self._stop_early.is_set() or not archive_of(self._realm.folder).exists():
                 return  # where nothing was read yet there is nothing to open, and nothing is made

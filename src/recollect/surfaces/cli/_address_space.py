@@ -5,7 +5,6 @@ before they are loaded.
 """
 
 import resource
-from contextlib import suppress
 from pathlib import Path
 
 from recollect.errors import StoreFault
@@ -19,7 +18,6 @@ NEEDS = {
     **dict.fromkeys(("sync", "watch", "distil", "rebuild", "doctor", "extract", "run", "serve"), WRITING),
 }
 MAPPED = ("text-*", "pieces-*", "vectors-*")  # folders of a realm whose files are mapped as a whole
-M_ARENA_MAX = -8  # the allocator's number for: how many arenas there may be
 
 
 def check_address_space(command: str, home: Path) -> None:
@@ -33,10 +31,9 @@ def check_address_space(command: str, home: Path) -> None:
             f"`ulimit -v` allows {allowed // MB} MB of memory, and `recollect {command}` needs {-(-needed // MB)} MB."
             " Raise the limit with `ulimit -v`."
         )
-    import ctypes  # heavy, and hardly anybody limits a process so
+    from recollect.surfaces._allocator import use_one_arena  # heavy, and hardly anybody limits a process so
 
-    with suppress(OSError, AttributeError):  # of another C library, which has no such number
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)  # each thread would reserve 64 MB of its own
+    use_one_arena()
 
 
 def _largest_index(realms: Path) -> int:
