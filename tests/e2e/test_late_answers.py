@@ -45,3 +45,8 @@ def test_a_client_gets_the_deadline(late: tuple[Person, dict[str, str]]) -> None
     person, _ = late
     with person.mcp() as client:
         assert client.call("search_sessions", query="hoopoe")["error"]["code"] == "deadline_exceeded"
+
+
+def test_a_turn_has_its_own_time(late: tuple[Person, dict[str, str]]) -> None:
+    person, _ = late
+    assert "hoopoe" in person.run("run", "where does the hoopoe nest", "--runner", "recall").stdout

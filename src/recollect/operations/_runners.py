@@ -69,7 +69,9 @@ def recall(realm: Realm, given: Assignment) -> Generator[Output, None, None]:
     call = f"recall-{given.session}"
     yield Called(call, TOOL, {"query": given.prompt})
     try:
-        found = ask.gather(realm, given.prompt, Clock(Clock.now().received, cancelled=given.cancel.is_set))
+        found = ask.gather(
+            realm, given.prompt, Clock(Clock.now().received, cancelled=given.cancel.is_set, has_deadline=False)
+        )
     except BadRequest as reason:  # what is no question is answered, too
         yield Returned(call, NOTHING)
         yield Said(str(reason))
