@@ -89,12 +89,11 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
         for session in reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000):
             yield _line(session=_session(reader, session, home))
             for turn in reader.turns(session.key):
-                yield _line(
-                    turn={name: getattr(turn, name) for name in turn.__struct_fields__ if name not in HIDDEN_OF_TURNS}
-                )
+                fields = {name: getattr(turn, name) for name in turn.__struct_fields__ if name not in HIDDEN_OF_TURNS}
+                yield _line(turn=_if_estimated(fields))
                 for event in reader.events_of_turn(session.key, turn.ordinal):
                     fields = {name: getattr(event, name) for name in EVENT_FIELDS}
-                    yield _line(event={"id": event.id.hex(), **fields, "body": event.text()})
+                    yield _line(event=_if_estimated({"id": event.id.hex(), **fields, "body": event.text()}))
         for source, reason, count, path, line, excerpt in reader.problems():
             place = str(Path(path).relative_to(home))
             yield _line(
@@ -114,7 +113,7 @@ def _contents(realm: Path, home: Path) -> Iterator[str]:
 
 
 HIDDEN_OF_TURNS = {"session", "usage"}  # a key that is another one every time; what the session's usage is the sum of
-EVENT_FIELDS = ("turn", "seq", "kind", "at", "line", "tool", "model", "answers", "exit_code", "failed", "own")
+EVENT_FIELDS = ("turn", "seq", "kind", "at", "line", "tool", "model", "answers", "exit_code", "failed", "own", "estimated")
 
 
 def _session(reader: Reader, session: Any, home: Path) -> dict[str, Any]:
@@ -122,7 +121,12 @@ def _session(reader: Reader, session: Any, home: Path) -> dict[str, Any]:
     fields = {name: getattr(session, name) for name in session.__struct_fields__ if name not in hidden}
     parent = reader.parent(session.id)
     path = str(Path(session.path).relative_to(home))
-    return {"id": session.id.hex(), "path": path, "parent": parent.hex() if parent else None, **fields}
+    return _if_estimated({"id": session.id.hex(), "path": path, "parent": parent.hex() if parent else None, **fields})
+
+
+def _if_estimated(fields: dict[str, Any]) -> dict[str, Any]:
+    """Only where times are estimated is it told."""
+    return fields if fields["estimated"] else {name: value for name, value in fields.items() if name != "estimated"}
 
 
 def _line(**record: Any) -> str:

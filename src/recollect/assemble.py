@@ -7,7 +7,6 @@ and for ever if the agent does not, the command is a `system` event: the program
 """
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -28,6 +27,7 @@ from recollect.model import (
     Usage,
     session_id,
 )
+from recollect.shown_time import day
 from recollect.title import TITLE, is_placeholder, label, title_of
 
 LONGEST_NAME = 256  # characters of a tool's or a model's name that are kept: agents and models allow 64 or 128
@@ -90,6 +90,7 @@ class State(Struct, kw_only=True):
     command: list[Record] = []  # an unanswered slash command and what followed it
     before: Turn | None = None  # the turn as it was before that command
     redactions: dict[str, int] = {}
+    estimated: bool = False  # some event has the date of the log file
 
 
 class Folded(Struct):
@@ -143,6 +144,7 @@ def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
     record.tool, record.model = _name(record.tool), _name(record.model)
     if record.at is None:
         record.at = state.updated_at if state.clocked else max(state.updated_at, fallback_at)
+        record.estimated = state.estimated or not state.clocked
     else:
         state.clocked = True
     if record.opens is Opens.PROMPT:
@@ -255,6 +257,7 @@ def _event(state: State, record: Record) -> Event:
         exit_code=_exit_code(record.exit_code),
         failed=record.failed,
         own=own,
+        estimated=record.estimated,
         usage=record.usage,
     )
 
@@ -273,6 +276,8 @@ def _count(state: State, turn: Turn, event: Event, record: Record) -> None:
     turn.updated_at = max(turn.updated_at, event.at)
     state.started_at = event.at if state.started_at is None else min(state.started_at, event.at)
     state.updated_at = max(state.updated_at, event.at)
+    turn.estimated = turn.estimated or event.estimated
+    state.estimated = state.estimated or event.estimated
     if event.kind not in turn.kinds:
         turn.kinds.append(event.kind)
     if event.kind is Kind.TOOL_CALL and event.tool:
@@ -333,7 +338,7 @@ def session_of(state: State, source: str, path: str, source_title: str) -> Sessi
         source=source,
         native_id=state.native_id,
         path=path,
-        title=state.title or f"{source_title}, {_day(state.started_at)}",
+        title=state.title or f"{source_title}, {day(state.started_at, estimated=state.estimated)}",
         title_rank=state.title_rank,
         started_at=state.started_at,
         updated_at=state.updated_at,
@@ -348,6 +353,7 @@ def session_of(state: State, source: str, path: str, source_title: str) -> Sessi
         model=state.model,
         usage=state.usage,
         redactions=state.redactions,
+        estimated=state.estimated or not state.clocked,
     )
 
 
@@ -357,10 +363,6 @@ def _mode(state: State) -> Mode:
     if state.own:
         return Mode.MCP_INTERNAL
     return Mode.TOOL_CALLING if state.tool else Mode.CHAT
-
-
-def _day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
 def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:

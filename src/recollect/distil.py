@@ -57,13 +57,18 @@ OnStep = Callable[[Progress], None]
 def turn_mark(turn: TurnRow, last_key: int = 0) -> int:
     """What changes when a turn does. An event that says something else has another key."""
     fields = (turn.event_count, turn.last, turn.terminal, turn.stop, turn.prompt, turn.answer, turn.updated_at, last_key)
-    return crc32(msgspec.json.encode(fields))
+    return _mark(fields, turn.estimated)
 
 
 def session_mark(session: SessionRow) -> int:
     """What changes when a session does, or where it is."""
     fields = (session.event_count, session.turn_count, session.updated_at, session.project, session.path, session.cwd)
-    return crc32(msgspec.json.encode(fields))
+    return _mark(fields, session.estimated)
+
+
+def _mark(fields: tuple[object, ...], estimated: bool) -> int:
+    """Marks without estimated times are those of earlier versions, so nothing is looked at again for them."""
+    return crc32(msgspec.json.encode((*fields, "estimated") if estimated else fields))
 
 
 def is_level(realm: Path, settings: Settings) -> bool:
@@ -293,6 +298,7 @@ def event_of(row: EventRow) -> Event:
         exit_code=row.exit_code,
         failed=row.failed,
         own=row.own,
+        estimated=row.estimated,
     )
 
 
@@ -313,6 +319,7 @@ def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: s
         path=address,
         first_line=max(1, min(lines, default=1)),
         last_line=max(1, *lines) if lines else 1,
+        estimated=any(event.estimated for event in events),
     )
 
 

@@ -125,6 +125,7 @@ class Record(Struct, kw_only=True):
     kind: Kind
     id: bytes = b""  # the event's, derived from the key by ingest
     at: int | None = None  # milliseconds since 1970, UTC
+    estimated: bool = False  # the time is the date of the log file: the log tells none
     text: str = ""
     line: int = 0
     opens: Opens = Opens.NO
@@ -191,6 +192,7 @@ class Event(Struct, kw_only=True):
     exit_code: int | None = None
     failed: bool = False
     own: bool = False  # traffic of Recollect's own tools
+    estimated: bool = False  # its time is the date of the log file
     usage: Usage | None = None
 
 
@@ -210,6 +212,7 @@ class Turn(Struct, kw_only=True):
     tools: list[str] = []
     kinds: list[Kind] = []
     usage: Usage = Usage()
+    estimated: bool = False  # an event of it has an estimated time
 
 
 class Session(Struct, kw_only=True):
@@ -235,6 +238,7 @@ class Session(Struct, kw_only=True):
     model: str | None = None
     usage: Usage = Usage()
     redactions: dict[str, int] = {}
+    estimated: bool = False  # an event of it has an estimated time
 
 
 TYPES = (

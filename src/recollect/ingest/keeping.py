@@ -325,6 +325,7 @@ class Keeper:
             return
         for record in records:
             record.at = stored[record.id].at if record.id in stored else self._age()
+            record.estimated = True
 
     def _session(self, state: State) -> Session | None:
         """The session as it is now; None while nothing was said in it, only of it."""

@@ -12,6 +12,7 @@ from recollect.operations._sessions_envelope import Answer
 from recollect.realms import Realm
 from recollect.realms import config as configs
 from recollect.realms.turn import usage_of
+from recollect.shown_time import estimate_field
 from recollect.store import EventRow, Reader, SessionRow
 from recollect.store.rows import EventPlace
 
@@ -52,6 +53,7 @@ def session_view(realm: Realm, reader: Reader, session: SessionRow) -> Answer:
         "config_generation": configs.generation(realm.home),
         "created_at": timestamp(session.started_at),
         "updated_at": timestamp(session.updated_at),
+        **estimate_field(session.estimated),
         "message_count": len(group_into_messages(reader.event_places(session.key))),
         "is_active": False,
         "labels": {},
@@ -98,7 +100,12 @@ def group_into_messages(places: Iterable[EventPlace]) -> list[MessageEvents]:
 
 def _message(role: str, events: list[EventRow], ids: dict[int, bytes], stop: str | None) -> dict[str, Any]:
     first = events[0]
-    head = {"role": role, "content": _content(role, events), "created_at": timestamp(first.at)}
+    head = {
+        "role": role,
+        "content": _content(role, events),
+        "created_at": timestamp(first.at),
+        **estimate_field(first.estimated),
+    }
     match role:
         case "user":
             return {**head, **MARKS.get(first.kind, {})}

@@ -29,6 +29,7 @@ def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = ""
         summary=summary,
         words=words_in(summary),
         own=bool(given),
+        estimated=bool(session.estimated),
     )
 
 

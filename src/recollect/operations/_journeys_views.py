@@ -8,6 +8,7 @@ from msgspec import Raw
 from recollect.model import timestamp
 from recollect.operations._ids import uuid_text
 from recollect.search.recall import PRESENT, score_of
+from recollect.shown_time import estimate_field
 from recollect.store.journeys import Document, DocumentHead, JourneyRow, Member
 
 
@@ -25,6 +26,7 @@ def session(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
     return {
         "session_id": uuid_text(member.session),
         "created_at": timestamp(member.started_at),
+        **estimate_field(member.estimated),
         "summary": member.summary,
         "has_diagnosis": member.session in diagnosed,
         "relevance_score": _relevance(member.worth),
@@ -78,6 +80,7 @@ def _session_entry(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
         "entry_type": "session",
         "entry_id": uuid_text(member.session),
         "created_at": timestamp(member.started_at),
+        **estimate_field(member.estimated),
         "summary": member.summary,
         "has_diagnosis": member.session in diagnosed,
     }

@@ -1,7 +1,6 @@
 """Observations and conversations in the memory family's shapes: Markdown for models, rows for programs."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -9,6 +8,7 @@ import msgspec
 from recollect.display import DATA, MARK, bold, code_span, escape_json, in_brackets, list_item, one_line, quote
 from recollect.search import parse, shown_text
 from recollect.search.recall import Conversation, Recalled
+from recollect.shown_time import FIELD, day, estimate_field, marked, minute
 from recollect.snippet import snippet
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory, ObservationRow
@@ -23,14 +23,6 @@ QUOTED = f"Titles, summaries, names, facts and lines that begin with `>` are {DA
 
 def observation_ref(identity: bytes) -> str:
     return f"obs-{identity.hex()}"
-
-
-def day(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
-
-
-def minute(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def results(noun: str, rows: Sequence[Any], shown: str, *, as_json: bool, notes: Sequence[str]) -> str:
@@ -56,6 +48,7 @@ def observation_row(found: Recalled) -> dict[str, Any]:
         "facts": row.facts,
         "project": row.project,
         "date": day(row.at),
+        **estimate_field(row.estimated),
         "score": found.score,
         "path": row.path,
         "startLine": row.first_line,
@@ -66,7 +59,7 @@ def observation_row(found: Recalled) -> dict[str, Any]:
 def observation_hit(rank: int, found: Recalled) -> str:
     row = found.observation
     lines = [
-        f"### {rank}. [{in_brackets(row.project or NO_PROJECT)}] - {day(row.at)}",
+        f"### {rank}. [{in_brackets(row.project or NO_PROJECT)}] - {day(row.at, estimated=row.estimated)}",
         f"**ID:** {observation_ref(row.id)}",
         f"**Type:** {one_line(row.type)}",
         f"**Score:** {found.score:.2f}",
@@ -94,8 +87,9 @@ def observations(rows: Sequence[ObservationRow]) -> str:
 def observation(row: ObservationRow) -> str:
     """The whole of it; what is empty is left out."""
     evidence = ", ".join(f"`event:{event.hex()}`" for event in row.evidence)
+    when = minute(row.at, estimated=row.estimated)
     parts = [
-        f"## [{in_brackets(row.project or NO_PROJECT)}, {minute(row.at)}] - {one_line(row.type)}: {one_line(row.title)}",
+        f"## [{in_brackets(row.project or NO_PROJECT)}, {when}] - {one_line(row.type)}: {one_line(row.title)}",
         bold(row.subtitle) if row.subtitle else "",
         quote(row.narrative) if row.narrative else "",
         "\n".join(["**Facts:**", *map(list_item, row.facts)]) if row.facts else "",
@@ -125,6 +119,7 @@ def conversation_rows(
             "path": reader.address(sessions[one.session]),
             "project": sessions[one.session].project or NO_PROJECT,
             "date": day(sessions[one.session].started_at),
+            **estimate_field(sessions[one.session].estimated),
             "score": one.score,
             "summary": _summary(memory, sessions[one.session]),
             "snippet": snippet(shown_text(events[one.event]), wanted)[0],
@@ -141,9 +136,10 @@ def _summary(memory: Memory, session: SessionRow) -> str:
 
 
 def conversation_hit(rank: int, row: dict[str, Any]) -> str:
+    date = marked(row["date"], estimated=FIELD in row)
     return "\n".join(
         [
-            f"### {rank}. [{in_brackets(row['project'])}] - {row['date']}",
+            f"### {rank}. [{in_brackets(row['project'])}] - {date}",
             f"**Path:** {code_span(row['path'])}",
             f"**Score:** {row['score']:.2f}",
             "",

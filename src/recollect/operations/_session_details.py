@@ -13,6 +13,7 @@ from recollect.operations._budget import Fitted, fitted
 from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Step, key_actions, outcome, results_of, steps_of
 from recollect.operations._trace_envelope import Answer
+from recollect.shown_time import estimate_field
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 KB = 1_024
@@ -98,6 +99,7 @@ def details(trace: SessionTrace, level: Level, *, include_reasoning: bool, warni
         "project": session.project,
         "start_time": timestamp(session.started_at),
         "end_time": timestamp(session.updated_at),
+        **estimate_field(session.estimated),
         "detail_level": level,
         "stats": trace.stats(),
     }

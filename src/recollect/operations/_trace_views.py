@@ -11,6 +11,7 @@ from recollect.model import KIND_CODE, Kind, Usage, timestamp
 from recollect.operations._ids import uuid_text
 from recollect.operations._steps import Status, Step, ToolUse
 from recollect.operations._views import telling_of
+from recollect.shown_time import estimate_field
 from recollect.store import EventRow, SessionRow
 from recollect.title import label
 
@@ -42,6 +43,7 @@ def head(event: EventRow, session: SessionRow) -> dict[str, Any]:
         "session_id": uuid_text(session.id),
         "event_index": event.seq,
         "timestamp": timestamp(event.at),
+        **estimate_field(event.estimated),
         "event_type": event_type(event),
     }
 

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import PurePath
 
 from recollect.display import DATA, code_span, in_parentheses, one_line, quote
 from recollect.model import Kind
+from recollect.shown_time import day
 from recollect.store import EventRow, Reader, SessionRow
 
 NAMED = 12  # tools of an exchange that are named
@@ -37,7 +37,7 @@ def _head(reader: Reader, session: SessionRow) -> list[str]:
     lines = [
         f"# Conversation: {one_line(session.native_id)}",
         f"# Project: {one_line(session.project or 'none')}",
-        f"# Date: {datetime.fromtimestamp(session.started_at / 1000, UTC):%Y-%m-%d}",
+        f"# Date: {day(session.started_at, estimated=session.estimated)}",
     ]
     parent = reader.parent(session.id)
     above = reader.session(parent) if parent is not None else None

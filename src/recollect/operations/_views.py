@@ -7,6 +7,7 @@ from recollect.assemble import call_text
 from recollect.model import Kind, timestamp
 from recollect.operations._ids import event_ref, session_ref, turn_ref
 from recollect.search import Asked, Found, shown_text
+from recollect.shown_time import estimate_field
 from recollect.snippet import snippet
 from recollect.store import EventRow, SessionRow, TurnRow
 
@@ -41,6 +42,7 @@ def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
             "id": ids["event_id"],
             "type": event.kind,
             "timestamp": timestamp(event.at),
+            **estimate_field(event.estimated),
             "ordinal": turn.place(event.seq),
             "terminal": event.seq == turn.terminal,
         },
@@ -66,6 +68,7 @@ def session_head(session: SessionRow) -> dict[str, Any]:
         **session_name(session),
         "started_at": timestamp(session.started_at),
         "updated_at": timestamp(session.updated_at),
+        **estimate_field(session.estimated),
         "completed": bool(session.completed),
     }
 
@@ -126,6 +129,7 @@ def turn_head(turn: TurnRow, session: bytes, terminal: EventRow | None) -> dict[
         "event_count": turn.event_count,
         "started_at": timestamp(turn.started_at),
         "updated_at": timestamp(turn.updated_at),
+        **estimate_field(turn.estimated),
     }
 
 
@@ -155,6 +159,7 @@ def event_summary(event: EventRow, turn: TurnRow) -> dict[str, Any]:
         "ordinal": turn.place(event.seq),
         "type": event.kind,
         "timestamp": timestamp(event.at),
+        **estimate_field(event.estimated),
         "terminal": event.seq == turn.terminal,
         "tool_name": event.tool if event.kind in TOOL_SIDE else None,
         "model": event.model if event.kind in SPEAKS else None,
@@ -171,6 +176,7 @@ def event_full(event: EventRow, turn: TurnRow, session: bytes) -> dict[str, Any]
         "ordinal": turn.place(event.seq),
         "type": event.kind,
         "timestamp": timestamp(event.at),
+        **estimate_field(event.estimated),
         "terminal": event.seq == turn.terminal,
         "model": event.model if event.kind in SPEAKS else None,
         "originating_model": event.model if event.kind in SPEAKS | TOOL_SIDE else None,

@@ -14,12 +14,13 @@ from recollect.index.text import Scope
 from recollect.language import Unanswered, open_model
 from recollect.model import TOLD_CODES, now_ms
 from recollect.operations._ids import event_ref
-from recollect.operations._memory_views import NO_PROJECT, QUOTED, day, observation_ref
+from recollect.operations._memory_views import NO_PROJECT, QUOTED, observation_ref
 from recollect.operations._operation import Clock
 from recollect.operations.memory import asking_ids, recalled, session_keys
 from recollect.realms import Realm
 from recollect.search import Asked, Found, deadline_check, parse, search
 from recollect.search.recall import Recalled
+from recollect.shown_time import day, marked
 from recollect.snippet import snippet
 from recollect.store.memory import Filters
 
@@ -42,7 +43,7 @@ Question: {question}
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones."
 
 
-class Source(Struct, rename={"first_line": "startLine", "last_line": "endLine"}):
+class Source(Struct, omit_defaults=True, rename={"first_line": "startLine", "last_line": "endLine"}):
     """Where something in an answer comes from."""
 
     id: str
@@ -51,6 +52,11 @@ class Source(Struct, rename={"first_line": "startLine", "last_line": "endLine"})
     path: str
     first_line: int
     last_line: int
+    estimated_time: bool = False
+
+    def when(self) -> str:
+        """Its date as the answer shows it."""
+        return marked(self.date, estimated=self.estimated_time)
 
 
 class Answered(Struct):
@@ -110,7 +116,7 @@ def extracted(question: str, material: Material) -> Answered:
         paper.add("\n## In the words of the sessions\n")
     for hit, quote in zip(material.events, quotes, strict=True):
         source = _source_of_event(hit, material)
-        paper.add(f"{source.id} ({hit.event.kind}, {source.date}):\n{MARK}{quote}\n", source)
+        paper.add(f"{source.id} ({hit.event.kind}, {source.when()}):\n{MARK}{quote}\n", source)
     if not paper.sources:
         return Answered(question, NOTHING, [], len(NOTHING) // TOKEN)
     return paper.answered(question)
@@ -144,7 +150,8 @@ class _Paper:
 
 def _remembered(rank: int, found: Recalled) -> str:
     row = found.observation
-    about = f"{one_line(row.type)}, {in_parentheses(row.project or NO_PROJECT)}, {day(row.at)}, {observation_ref(row.id)}"
+    when = day(row.at, estimated=row.estimated)
+    about = f"{one_line(row.type)}, {in_parentheses(row.project or NO_PROJECT)}, {when}, {observation_ref(row.id)}"
     told = [f"   {MARK}{one_line(row.narrative, NARRATIVE)}"] if row.narrative else []
     facts = [f"   {list_item(fact)}" for fact in row.facts[:FACTS]]
     return "\n".join([f"{rank}. {bold(row.title)} ({about})", *told, *facts, ""])
@@ -156,19 +163,20 @@ def _quote(found: Found, material: Material) -> str:
 
 def _source_of_observation(found: Recalled) -> Source:
     row = found.observation
-    return Source(observation_ref(row.id), day(row.at), row.title, row.path, row.first_line, row.last_line)
+    place = (row.path, row.first_line, row.last_line)
+    return Source(observation_ref(row.id), day(row.at), row.title, *place, row.estimated)
 
 
 def _source_of_event(found: Found, material: Material) -> Source:
     event, session = found.event, found.session
     path = material.addresses[session.key]
-    return Source(event_ref(event.id), day(event.at), session.title, path, event.line, event.line)
+    return Source(event_ref(event.id), day(event.at), session.title, path, event.line, event.line, event.estimated)
 
 
 def _cited(source: Source) -> str:
     several = source.last_line > source.first_line
     lines = f"lines {source.first_line}-{source.last_line}" if several else f"line {source.first_line}"
-    return f"- {source.id} ({source.date}): {code_span(source.path)} ({lines})"
+    return f"- {source.id} ({source.when()}): {code_span(source.path)} ({lines})"
 
 
 def answer(

@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.model import Turn
 
-FAILED, OWN = 1, 2  # flags of an event
+FAILED, OWN, ESTIMATED = 1, 2, 4  # flags of an event
 
 
 class EventCells(NamedTuple):
@@ -44,6 +44,7 @@ def turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
         as_json(turn.tools),
         as_json(turn.kinds),
         as_json(turn.usage),
+        int(turn.estimated),
     )
 
 

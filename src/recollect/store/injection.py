@@ -10,8 +10,8 @@ from pathlib import Path
 
 WAIT_S = 0.2  # for a lock; readers meet one only while a database is being repaired
 
-Row = tuple[bytes, str, str, int, str, str]
-"""id, who made it, type, milliseconds since 1970, title, facts as JSON"""
+Row = tuple[bytes, str, str, int, str, str, int]
+"""id, who made it, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
 
 
 def newest(
@@ -38,8 +38,8 @@ def newest(
 def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> list[Row]:
     try:
         return db.execute(
-            """
-            SELECT id, made_by, type, at, title, facts
+            f"""
+            SELECT id, made_by, type, at, title, facts, {_estimated(db)}
               FROM observation
              WHERE project = ? COLLATE NOCASE AND (? = '' OR instr(path, ?) = 0) AND path <> ?
              ORDER BY at DESC
@@ -48,3 +48,9 @@ def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> l
         ).fetchall()
     finally:
         db.close()
+
+
+def _estimated(db: sqlite3.Connection) -> str:
+    """The column that says so. A memory that an earlier version wrote does not have it until the next sync."""
+    found = db.execute("SELECT 1 FROM pragma_table_info('observation') WHERE name = 'estimated'").fetchone()
+    return "estimated" if found else "0"

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from recollect.shown_time import estimate_field
 from recollect.store._database import Database
 
 
@@ -15,12 +16,16 @@ class Inventory(Database):
         """What there is, per source."""
         rows = self._rows(
             """
-            SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at)
+            SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at),
+                   max(CASE WHEN estimated THEN updated_at END)
               FROM session WHERE event_count > 0
              GROUP BY source ORDER BY source"""
         )
         names = ("source", "sessions", "turns", "events", "first", "last")
-        return {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+        return {
+            row[0]: {**dict(zip(names, row, strict=True)), **estimate_field(newest_estimated == row[-1])}
+            for *row, newest_estimated in rows
+        }
 
     def coverage(self) -> dict[str, dict[str, Any]]:
         """How much of each source's logs has been read, and what became of the lines."""

@@ -44,6 +44,7 @@ class Told(Struct, frozen=True, kw_only=True):
     own: bool = False
     diagnosed: bool | None = None
     diagnosis: str | None = None
+    estimated: bool = False  # its times are the date of its log file
 
 
 class Member(Struct, frozen=True):
@@ -53,6 +54,7 @@ class Member(Struct, frozen=True):
     started_at: int
     summary: str
     diagnosed: bool | None
+    estimated: bool = False
     worth: float | None = None
 
 
@@ -80,7 +82,7 @@ class Window(Struct, frozen=True):
     last: int = EVER
 
 
-MEMBER = "session, started_at, summary, diagnosed"
+MEMBER = "session, started_at, summary, diagnosed, estimated"
 HEAD = ", ".join(DocumentHead.__struct_fields__)
 DOCUMENT = ", ".join(Document.__struct_fields__)
 IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a session that is not here began at NULL
@@ -194,8 +196,8 @@ class Journeys:
 
     def retell(self, told: Told) -> None:
         """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
-        values = (told.started_at, told.mark, told.session)
-        self._rows("UPDATE member SET started_at = ?, mark = ? WHERE session = ?", values)
+        values = (told.started_at, told.estimated, told.mark, told.session)
+        self._rows("UPDATE member SET started_at = ?, estimated = ?, mark = ? WHERE session = ?", values)
         taken = self._rows(
             "UPDATE member SET summary = ? WHERE session = ? AND own <= ? RETURNING key",
             (told.summary, told.session, told.own),
@@ -292,8 +294,10 @@ def _within(journey: bytes, window: Window) -> dict[str, Any]:
     return {"journey": journey, "first": window.first, "last": window.last}
 
 
-def _member(session: bytes, started_at: int, summary: str, diagnosed: int | None, worth: float | None = None) -> Member:
-    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), worth)
+def _member(
+    session: bytes, started_at: int, summary: str, diagnosed: int | None, estimated: int, worth: float | None = None
+) -> Member:
+    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), bool(estimated), worth)
 
 
 def _struct(shape: type[Row], row: Any) -> Row:

@@ -35,6 +35,7 @@ class Place(Struct, frozen=True, kw_only=True):
     path: str
     first_line: int
     last_line: int
+    estimated: bool = False  # its times are the date of its log file
 
 
 class Words(Struct, frozen=True):
@@ -58,6 +59,7 @@ class ObservationRow(Struct, kw_only=True):
     path: str
     first_line: int
     last_line: int
+    estimated: bool
     title: str
     subtitle: str
     narrative: str
@@ -394,5 +396,6 @@ def _row(row: Any) -> ObservationRow:
     for name in LISTS:
         values[name] = msgspec.json.decode(values[name])
     raw = values["evidence"]
+    values["estimated"] = bool(values["estimated"])
     values["evidence"] = [raw[start : start + EVENT_BYTES] for start in range(0, len(raw), EVENT_BYTES)]
     return ObservationRow(**values)

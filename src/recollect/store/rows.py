@@ -10,7 +10,7 @@ from msgspec import Struct
 from recollect.index.kinds import USAGE
 from recollect.model import KIND_CODE, KINDS, Kind, Mode, Usage
 from recollect.store._body import arguments_of, head, unpacked
-from recollect.store._rows import FAILED, OWN
+from recollect.store._rows import ESTIMATED, FAILED, OWN
 
 ESCAPED = re.compile(r'["\\\x00-\x1f]')  # what JSON writes otherwise than it is
 
@@ -34,6 +34,7 @@ class SessionRow(Struct, kw_only=True):
     model: str | None
     usage: str
     redactions: str
+    estimated: bool
 
 
 class TurnRow(Struct, kw_only=True):
@@ -50,6 +51,7 @@ class TurnRow(Struct, kw_only=True):
     tools: list[str]
     kinds: list[Kind]
     usage: str
+    estimated: bool
 
     def place(self, seq: int) -> int:
         """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
@@ -78,6 +80,7 @@ class EventRow(Struct, kw_only=True):
     line: int
     failed: bool
     own: bool
+    estimated: bool
     tool: str | None
     model: str | None
     answers: int | None
@@ -134,7 +137,8 @@ def _escaped(value: Any) -> Iterator[str]:
 
 
 SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
-TURN = "session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds, usage"
+TURN = """session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds, usage,
+          estimated"""
 EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
            tool.text, model.text, event.answers, event.exit_code, event.usage, event.body"""
 EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
@@ -145,13 +149,14 @@ def session_of(row: Any) -> SessionRow:
 
 
 def turn_of(row: Any) -> TurnRow:
-    *fields, tools, kinds, usage = row
-    names = TurnRow.__struct_fields__[:-3]
+    *fields, tools, kinds, usage, estimated = row
+    names = TurnRow.__struct_fields__[:-4]
     return TurnRow(
         **dict(zip(names, fields, strict=True)),
         tools=msgspec.json.decode(tools),
         kinds=msgspec.json.decode(kinds, type=list[Kind]),
         usage=usage,
+        estimated=bool(estimated),
     )
 
 
@@ -168,6 +173,7 @@ def event_of(row: Any) -> EventRow:
         line=line,
         failed=bool(flags & FAILED),
         own=bool(flags & OWN),
+        estimated=bool(flags & ESTIMATED),
         tool=tool,
         model=model,
         answers=answers,

@@ -9,9 +9,9 @@ from recollect.store.writer import Writer
 
 COPIED = {
     "session": "id, source, native_id, path, title, title_rank, started_at, updated_at, completed, turn_count, event_count,"
-    " mode, cwd, branch, project, model, usage, redactions",
+    " mode, cwd, branch, project, model, usage, redactions, estimated",
     "turn": "ordinal, started_at, updated_at, event_count, opened, prompt, answer, terminal, stop, last, tools, kinds,"
-    " usage",
+    " usage, estimated",
     "event": "id, turn, seq, kind, at, line, flags, answers, exit_code, usage, body",
 }
 

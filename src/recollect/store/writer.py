@@ -14,7 +14,7 @@ from recollect.store._body import packed, unpacked
 from recollect.store._database import fault
 from recollect.store._duplicates import DuplicateTurns
 from recollect.store._rewritten import ASK, CELLS, RewrittenSessions
-from recollect.store._rows import FAILED, OWN, EventCells, as_json, turn_row
+from recollect.store._rows import ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store._shared import SharedLogs
 
 PUBLISHED = "live"  # the meta row that tells up to which change of the live sessions the archive is level
@@ -147,8 +147,9 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
         row = self.db.execute(
             """
             INSERT INTO session (id, source, native_id, path, title, title_rank, started_at, updated_at,
-                                 completed, turn_count, event_count, mode, cwd, branch, project, model, usage, redactions)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                 completed, turn_count, event_count, mode, cwd, branch, project, model, usage, redactions,
+                                 estimated)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 path = excluded.path,
                 title = CASE WHEN excluded.title_rank >= title_rank THEN excluded.title ELSE title END,
@@ -156,7 +157,8 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
                 started_at = excluded.started_at, updated_at = excluded.updated_at,
                 completed = excluded.completed, turn_count = excluded.turn_count, event_count = excluded.event_count,
                 mode = excluded.mode, cwd = excluded.cwd, branch = excluded.branch, project = excluded.project,
-                model = excluded.model, usage = excluded.usage, redactions = excluded.redactions
+                model = excluded.model, usage = excluded.usage, redactions = excluded.redactions,
+                estimated = excluded.estimated
             RETURNING key""",
             (
                 session.id,
@@ -177,6 +179,7 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
                 session.model,
                 as_json(session.usage),
                 as_json(session.redactions),
+                session.estimated,
             ),
         ).fetchone()
         return int(row[0])
@@ -225,7 +228,7 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
         self._put_turns([turn_row(session, turn) for turn in turns])
 
     def _put_turns(self, rows: list[tuple[Any, ...]]) -> None:
-        self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def stored(self, session: bytes) -> dict[bytes, EventCells]:
         """Every event of a session as it lies in the archive, by its id."""
@@ -248,7 +251,7 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
             KIND_CODE[event.kind],
             event.at,
             event.line,
-            event.failed * FAILED + event.own * OWN,
+            event.failed * FAILED + event.own * OWN + event.estimated * ESTIMATED,
             self._word(event.tool),
             self._word(event.model),
             event.answers,

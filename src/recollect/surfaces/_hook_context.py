@@ -1,12 +1,12 @@
 """What an agent is told when a session starts: the most useful observations of its project, within a budget."""
 
-import time
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 from recollect.display import DATA, MARK, escape_tags, one_line
 from recollect.project import project_of
+from recollect.shown_time import day
 from recollect.surfaces._hook_json import parsed, quoted
 
 CANDIDATES = 500  # the latest of a project: months of work, read in a millisecond or two
@@ -33,7 +33,7 @@ done on a day does not."""
 OTHER_DAYS = 10  # a type that an agent made up
 AGENT_DAYS = 90  # more than any type: what an agent chose to write down, somebody meant to be read again
 
-Row = tuple[bytes, str, str, int, str, str]
+Row = tuple[bytes, str, str, int, str, str, int]
 
 HEADING = "# What Recollect remembers of {project}"
 QUOTED = DATA.capitalize()
@@ -69,9 +69,9 @@ def context(rows: list[Row], project: str, budget: int) -> str:
     room = budget * TOKEN - len(heading) - len(MORE) - 2
     lines: list[str] = []
     facts: list[str] = []
-    for identity, _, kind, at, title, listed in ranked(rows)[:SHOWN]:
-        day = time.strftime("%Y-%m-%d", time.gmtime(at / 1000))
-        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {day})\n  {MARK}{_line(title, TITLE)}"
+    for identity, _, kind, at, title, listed, estimated in ranked(rows)[:SHOWN]:
+        date = day(at, estimated=bool(estimated))
+        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {date})\n  {MARK}{_line(title, TITLE)}"
         if len(line) + 1 > room:
             break
         room -= len(line) + 1
@@ -100,7 +100,7 @@ def ranked(rows: list[Row]) -> list[Row]:
 
 def worth(row: Row) -> float:
     """How useful an observation is, in days: its own day, and what its kind and its author add."""
-    _, made_by, kind, at, _, _ = row
+    _, made_by, kind, at, *_ = row
     return at / DAY_MS + WORTH_DAYS.get(kind, OTHER_DAYS) + (AGENT_DAYS if made_by == "agent" else 0)
 
 

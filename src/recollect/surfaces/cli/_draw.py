@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import click
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from recollect.display import escape_json, neutralise
 from recollect.search import parse
+from recollect.shown_time import FIELD, day, marked
 
 KIND_STYLES = {
     "user_input": "bold green",
@@ -65,16 +66,21 @@ def tilde(path: str) -> str:
     return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
 
 
-def ago(stamp: str | int | None) -> str:
-    """A time as one says it: 5 min ago, 3 h ago, 12 d ago, then the date."""
+def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
+    """A time as one says it: 5 min ago, 3 h ago, 12 d ago, then the date; `~` before it where it is estimated."""
     if stamp is None:
         return "never"
     at = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp / 1000
     seconds = time.time() - at
     for limit, unit, size in ((90, "s", 1), (5_400, "min", 60), (129_600, "h", 3_600), (2_592_000, "d", 86_400)):
         if 0 <= seconds < limit:
-            return f"{int(seconds / size)} {unit} ago"
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+            return marked(f"{int(seconds / size)} {unit} ago", estimated=estimated)
+    return day(round(at * 1000), estimated=estimated)
+
+
+def time_of(shown: dict[str, Any], field: str) -> str:
+    """When something was, as an answer tells it in this field."""
+    return ago(shown[field], estimated=FIELD in shown)
 
 
 def size(count: float) -> str:
@@ -95,7 +101,7 @@ def draw_search(answer: dict[str, Any]) -> None:
             (plain(session["title"]), "bold"),
             ("  ", ""),
             (event["type"], KIND_STYLES[event["type"]]),
-            (f"  {session['source']}, turn {hit['turn']['ordinal']}, {ago(event['timestamp'])}", "dim"),
+            (f"  {session['source']}, turn {hit['turn']['ordinal']}, {time_of(event, 'timestamp')}", "dim"),
         )
         out.print(head)
         out.print(Text("   ").append_text(_matched(hit["snippet"]["text"], request["query"])))
@@ -129,10 +135,9 @@ def draw_list(answer: dict[str, Any]) -> None:
         state = "" if session["completed"] else ", not completed"
         counts = f"{session['turn_count']} turns, {session['event_count']} events"
         about = f"  {session['source']}, {counts}, {session['mode']}{state}"
-        out.print(
-            Text.assemble((f"{ago(session['updated_at']):>10}  ", "dim"), (plain(session["title"]), "bold"), (about, "dim"))
-        )
-        out.print(f"            [blue]{item['id']}[/]", soft_wrap=True)
+        when = f"{time_of(session, 'updated_at'):>11}  "
+        out.print(Text.assemble((when, "dim"), (plain(session["title"]), "bold"), (about, "dim")))
+        out.print(f"             [blue]{item['id']}[/]", soft_wrap=True)
     if answer["data"]["next_cursor"]:
         out.print(f"[dim]More: --cursor {answer['data']['next_cursor']}[/]", soft_wrap=True)
     if not answer["data"]["sessions"]:
@@ -149,7 +154,7 @@ def _draw_session(data: dict[str, Any]) -> None:
     out.print(Text(plain(session["title"]), "bold"))
     state = "completed" if session["completed"] else "not completed"
     counts = f"{session['turn_count']} turns, {session['event_count']} events"
-    out.print(f"[dim]{session['source']}, {counts}, {state}, {ago(session['updated_at'])}[/]")
+    out.print(f"[dim]{session['source']}, {counts}, {state}, {time_of(session, 'updated_at')}[/]")
     for name in ("parent_session_id", "previous_session_id", "next_session_id"):
         if traversal[name]:
             out.print(f"[dim]{name.removesuffix('_session_id')}:[/] [blue]{traversal[name]}[/]")
@@ -169,7 +174,8 @@ def _draw_session(data: dict[str, Any]) -> None:
 def _draw_turn(data: dict[str, Any]) -> None:
     out = console()
     turn, traversal = data["turn"], data["traversal"]
-    out.print(Text(plain(data["session"]["title"]), "bold"), f"[dim]turn {turn['ordinal']}, {ago(turn['updated_at'])}[/]")
+    place = f"[dim]turn {turn['ordinal']}, {time_of(turn, 'updated_at')}[/]"
+    out.print(Text(plain(data["session"]["title"]), "bold"), place)
     for name in ("session_id", "previous_turn_id", "next_turn_id"):
         if traversal[name]:
             out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{traversal[name]}[/]")
@@ -191,7 +197,7 @@ def _draw_event(data: dict[str, Any]) -> None:
     code = f", exit code {content['exit_code']}" if content.get("exit_code") is not None else ""
     out.print(Text(plain(data["session"]["title"]), "bold"))
     kind = f"[{KIND_STYLES[event['type']]}]{event['type']}{tool}[/]"
-    out.print(f"{kind}[dim]{model}{code}, {event['timestamp']}[/]")
+    out.print(f"{kind}[dim]{model}{code}, {marked(event['timestamp'], estimated=FIELD in event)}[/]")
     for name in ("turn_id", "previous_event_id", "next_event_id"):
         if data["traversal"][name]:
             out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{data['traversal'][name]}[/]")

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from recollect.surfaces.cli._draw import ago, console, plain
+from recollect.surfaces.cli._draw import ago, console, plain, time_of
 
 Answer = dict[str, Any]
 
@@ -25,9 +25,9 @@ def history(answer: Answer) -> None:
     out = console()
     for row in answer["sessions"]:
         score = f"  {row['relevance_score']:.2f}" if row["relevance_score"] else ""
-        _session(row["created_at"], row["session_id"], row["summary"], score, diagnosed=row["has_diagnosis"])
+        _session(time_of(row, "created_at"), row["session_id"], row["summary"], score, diagnosed=row["has_diagnosis"])
     for row in answer.get("documents", ()):
-        _document(row["created_at"], row["document_id"], row["document_type"], row["title"])
+        _document(time_of(row, "created_at"), row["document_id"], row["document_type"], row["title"])
     shown, total = len(answer["sessions"]), answer["total_results"]
     if not total:
         out.print("No session found.")
@@ -38,9 +38,9 @@ def history(answer: Answer) -> None:
 def timeline(answer: Answer) -> None:
     for entry in answer["entries"]:
         if entry["entry_type"] == "session":
-            _session(entry["created_at"], entry["entry_id"], entry["summary"], diagnosed=entry["has_diagnosis"])
+            _session(time_of(entry, "created_at"), entry["entry_id"], entry["summary"], diagnosed=entry["has_diagnosis"])
         else:
-            _document(entry["created_at"], entry["entry_id"], entry["document_type"], entry["title"])
+            _document(time_of(entry, "created_at"), entry["entry_id"], entry["document_type"], entry["title"])
     if not answer["entries"]:
         console().print("Nothing is in this journey yet.")
 
@@ -51,13 +51,13 @@ def added(answer: Answer) -> None:
 
 def documents(answer: Answer) -> None:
     for row in answer["documents"]:
-        _document(row["created_at"], row["document_id"], row["document_type"], row["title"])
+        _document(time_of(row, "created_at"), row["document_id"], row["document_type"], row["title"])
     if not answer["documents"]:
         console().print("No document is in this journey.")
 
 
 def document(answer: Answer) -> None:
-    _document(answer["created_at"], answer["document_id"], answer["document_type"], answer["title"])
+    _document(time_of(answer, "created_at"), answer["document_id"], answer["document_type"], answer["title"])
     out = console()
     if answer["content"] is not None:
         out.print(Text(plain(answer["content"])), soft_wrap=True)
@@ -85,7 +85,7 @@ def _document(at: str, identity: str, kind: str, title: str) -> None:
 
 def _entry(at: str, identity: str, kind: str, words: str) -> None:
     out = console()
-    out.print(Text.assemble((plain(" ".join(words.split())), "bold"), (f"  {kind}, {ago(at)}", "dim")))
+    out.print(Text.assemble((plain(" ".join(words.split())), "bold"), (f"  {kind}, {at}", "dim")))
     out.print(f"   [blue]{identity}[/]")
 
 

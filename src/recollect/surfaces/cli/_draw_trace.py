@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from recollect.surfaces.cli._draw import ago, console, plain
+from recollect.surfaces.cli._draw import console, plain, time_of
 
 TYPE_STYLES = {
     "user": "bold green",
@@ -57,7 +57,7 @@ def session(answer: Shown) -> None:
     stats = found["stats"]
     counts = f"{stats['total_turns']} turns, {stats['total_steps']} steps, {stats['total_tool_calls']} tool calls"
     failed = f", {stats['failed_tool_calls']} failed" if stats["failed_tool_calls"] else ""
-    about = f"  {found['provider']}, {counts}{failed}, {ago(found['end_time'])}"
+    about = f"  {found['provider']}, {counts}{failed}, {time_of(found, 'end_time')}"
     out.print(Text.assemble((plain(found["title"]), "bold"), (about, "dim")))
     out.print(f"[blue]{found['session_id']}[/]")
     for turn in found["turns"]:
@@ -114,7 +114,7 @@ def _head(found: Shown) -> Text:
         (found["session_id"], "blue"),
         (f" {found['event_index']} ", "bold"),
         (found["event_type"], TYPE_STYLES[found["event_type"]]),
-        (f"  {ago(found['timestamp'])}", "dim"),
+        (f"  {time_of(found, 'timestamp')}", "dim"),
     )
 
 

@@ -140,7 +140,7 @@ def _draw(found: dict[str, Any]) -> None:
         noise = sum(count for kind, count in lines.items() if kind.startswith("noise"))
         odd = f"{lines.get('unknown', 0):,} unknown, {lines.get('problem', 0):,} unreadable"
         if undated := lines.get("undated"):
-            odd += f", {undated:,} without a time (the log's own is taken)"
+            odd += f", {undated:,} without a time (file date used, shown as ~)"
         out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {noise:,} known noise, {odd}")
     for problem in found["problems"]:
         out.print()

@@ -6,8 +6,9 @@ from typing import Any
 import click
 import msgspec
 
-from recollect.operations._memory_views import day, observation_ref, observations
+from recollect.operations._memory_views import observation_ref, observations
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
+from recollect.shown_time import day
 from recollect.store.memory import Filters, ObservationRow
 from recollect.surfaces.cli._draw import console, plain, print_json, say
 from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
@@ -93,7 +94,7 @@ def _draw(rows: list[tuple[ObservationRow, float | None]], filters: Filters, *, 
 
     out = console()
     for row, score in rows:
-        head = f"{day(row.at)}  {row.type}" + (f"  {score:.2f}" if score is not None else "")
+        head = f"{day(row.at, estimated=row.estimated)}  {row.type}" + (f"  {score:.2f}" if score is not None else "")
         out.print(Text.assemble((plain(row.title), "bold"), (f"  {head}  {row.project or ''}", "dim")))
         for fact in row.facts[:3]:
             out.print(Text(f"   - {plain(' '.join(fact.split()))}"))

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from recollect.display import one_line
 from recollect.surfaces.cli._answers import ask, located
-from recollect.surfaces.cli._draw import ago, console, say
+from recollect.surfaces.cli._draw import console, say, time_of
 from recollect.surfaces.cli._realm import json_option, labels_of, realm_options, realm_to_read
 
 SHORT = 160  # characters of a call, a result or a thought
@@ -114,7 +114,7 @@ def _draw_list(answer: dict[str, Any]) -> None:
     out = console()
     for row in answer["sessions"]:
         labels = escape(" ".join(f"{key}={value}" for key, value in row["labels"].items()))
-        told = f"{ago(row['updated_at'])}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
+        told = f"{time_of(row, 'updated_at')}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
         active = "  [green]running[/]" if row["is_active"] else ""
         out.print(f"[bold]{row['session_id']}[/]  [dim]{told}[/]{active}  {labels}", highlight=False)
     if not answer["sessions"]:

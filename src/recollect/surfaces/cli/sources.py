@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from recollect.model import Problem
+from recollect.shown_time import FIELD, estimate_field
 from recollect.sources import Source, all_sources
-from recollect.surfaces.cli._draw import ago, console, print_json, tilde
+from recollect.surfaces.cli._draw import console, print_json, tilde, time_of
 from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
@@ -48,6 +49,7 @@ def _row(source: Source, counts: dict[str, Any]) -> dict[str, Any]:
         "logs": len(logs),
         "sessions": counts.get("sessions", 0),
         "updated_at": counts.get("last"),
+        **estimate_field(FIELD in counts),
         "verified": source.real_sessions > 0,
         "real_sessions": source.real_sessions,
     }
@@ -67,7 +69,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
             "yes" if row["installed"] else "no",
             f"{row['logs']:,}",
             f"{row['sessions']:,}",
-            ago(row["updated_at"]),
+            time_of(row, "updated_at"),
             f"{row['real_sessions']:,} real sessions" if row["verified"] else "unverified",
             _where(row),
             style=None if there else "dim",

@@ -1,5 +1,6 @@
 """recollect status"""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import msgspec
 
 from recollect.realms import Realm
 from recollect.settings import FILE
+from recollect.shown_time import FIELD, estimate_field
 from recollect.store.lock import is_held
-from recollect.surfaces.cli._draw import ago, console, print_json, size
+from recollect.surfaces.cli._draw import console, print_json, size, time_of
 from recollect.surfaces.cli._realm import json_option, realm_options, realm_to_read
 
 
@@ -53,7 +55,7 @@ def describe(realm: Realm) -> dict[str, Any]:
         "writer": "running" if is_held(realm.folder) else "none",
         "sessions": sum(source["sessions"] for source in sources.values()),
         "events": sum(source["events"] for source in sources.values()),
-        "updated_at": max((source["last"] for source in sources.values() if source["last"]), default=None),
+        **_newest(sources.values()),
         "sources": sources,
         "index": {
             "documents": index.searcher().num_docs if index else 0,
@@ -66,6 +68,12 @@ def describe(realm: Realm) -> dict[str, Any]:
         "redactions": redactions,
         "warnings": warnings,
     }
+
+
+def _newest(sources: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """When the newest session was updated, and whether that is estimated."""
+    newest = max((source for source in sources if source["last"]), key=lambda source: source["last"], default={})
+    return {"updated_at": newest.get("last"), **estimate_field(FIELD in newest)}
 
 
 def _memory(realm: Realm) -> dict[str, Any]:
@@ -96,16 +104,15 @@ def _draw(found: dict[str, Any]) -> None:
     out = console()
     for warning in found["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
-    out.print(
-        f"[bold]{found['sessions']:,}[/] sessions, [bold]{found['events']:,}[/] events, newest {ago(found['updated_at'])}"
-    )
+    counts = f"[bold]{found['sessions']:,}[/] sessions, [bold]{found['events']:,}[/] events"
+    out.print(f"{counts}, newest {time_of(found, 'updated_at')}")
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("source", "sessions", "turns", "events", "logs", "read", "newest"):
         table.add_column(name, justify="left" if name in {"source", "newest"} else "right")
     for name, source in found["sources"].items():
         covered = source["bytes_read"] / source["bytes"] if source["bytes"] else 1.0
         cells = (source["sessions"], source["turns"], source["events"], source["logs"])
-        table.add_row(name, *(f"{cell:,}" for cell in cells), f"{covered:.1%}", ago(source["last"]))
+        table.add_row(name, *(f"{cell:,}" for cell in cells), f"{covered:.1%}", time_of(source, "last"))
     if found["sources"]:
         out.print(table)
     behind = f", {found['index']['behind']:,} events behind" if found["index"]["behind"] else ""

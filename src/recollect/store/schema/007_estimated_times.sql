@@ -1,0 +1,33 @@
+-- A log without times is dated by its file. Events say so by flag 4; turns and sessions if one of their events does.
+ALTER TABLE turn ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE session ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
+
+-- Of what was read before: the events that have the date of their log, to the millisecond. Where the log has at least as many
+-- records without a time as the session has events, all of its events.
+CREATE TEMP TABLE undated AS
+SELECT path, mtime_ns / 1000000 AS at, json_extract(tally, '$.undated') AS records
+  FROM cursor
+ WHERE tally LIKE '%"undated":%';
+
+UPDATE event
+   SET flags = flags | 4
+ WHERE EXISTS (SELECT 1 FROM undated JOIN session ON session.path = undated.path
+                WHERE session.key = event.session AND event.at = undated.at)
+   AND session IN (SELECT session.key FROM undated JOIN session ON session.path = undated.path);
+
+UPDATE event
+   SET flags = flags | 4
+ WHERE session IN (SELECT session.key
+                     FROM undated JOIN session ON session.path = undated.path AND session.event_count <= undated.records
+                    WHERE EXISTS (SELECT 1 FROM event WHERE event.session = session.key AND event.flags & 4));
+
+UPDATE turn
+   SET estimated = 1
+ WHERE session IN (SELECT session.key FROM undated JOIN session ON session.path = undated.path)
+   AND EXISTS (SELECT 1 FROM event WHERE event.session = turn.session AND event.turn = turn.ordinal AND event.flags & 4);
+
+UPDATE session
+   SET estimated = 1
+ WHERE key IN (SELECT session FROM turn WHERE estimated);
+
+DROP TABLE undated;
