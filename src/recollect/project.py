@@ -17,7 +17,7 @@ def project_of(cwd: str) -> str:
 
     The folder is looked at where it still exists; where it is gone, or was another machine's, its path has to do.
     """
-    root = _repository(cwd)
+    root = repository_folder(cwd)
     if root is not None:
         return root.name
     return (repository_of_worktree(cwd) or PureWindowsPath(cwd).name or cwd)[:LONGEST_NAME]
@@ -41,7 +41,8 @@ def existing_folders(path: str) -> Iterator[Path]:
     yield from reversed(found)
 
 
-def _repository(cwd: str) -> Path | None:
+def repository_folder(cwd: str) -> Path | None:
+    """The root of the repository that holds a folder of this machine; None where there is none."""
     for candidate in existing_folders(cwd):
         mark = candidate / ".git"
         try:

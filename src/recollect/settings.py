@@ -69,6 +69,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Projects that are never read, by name."""
     sources: tuple[str, ...] = ()
     """Only these sources; empty means all."""
+    project_folders: tuple[str, ...] = ()
+    """Folders with projects: logs that lie in projects are looked for in these folders and below them."""
     deadline_ms: Annotated[int, Meta(ge=0, le=LONGEST_MS)] | None = None
     """Replaces every deadline; 0 means already past."""
     commands_over_mcp: bool = False

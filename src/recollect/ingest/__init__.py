@@ -14,11 +14,12 @@ import msgspec
 
 from recollect.errors import BadSettings
 from recollect.index.faults import is_full
-from recollect.ingest.discover import UNKNOWN, Log, among, discover, has_marker, is_excluded, named
+from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, has_marker, is_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.keeping import Grouped
 from recollect.ingest.live import LiveReader
 from recollect.ingest.logfile import changed
+from recollect.ingest.projects import project_folders
 from recollect.ingest.reading import LogReader, refuse
 from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.shared import can_start_over, missing, reads_on, start_over, tells_less
@@ -88,11 +89,26 @@ class Intake:
             return self._sync(self._recognised(named(paths, self.sources, self.settings), report), on_progress, report)
         self.sync_live()
         self._forget_excluded()
-        found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
-        logs = [item for item in found if isinstance(item, Log)]
+        projects = self._projects()
+        found = list(discover(self.sources, self.env, self.settings, projects))
+        self._polled = {}
+        self._poll(found)
+        report = self._sync(found, on_progress)
+        while report.events and (news := [folder for folder in self._projects() if folder not in projects]):
+            found = list(discover_in(news, self.sources, self.settings))
+            self._poll(found)
+            self._sync(found, on_progress, report)
+            projects += news
+        return report
+
+    def _projects(self) -> list[Path]:
+        return project_folders(self.archive.folders(), self.sources, self.settings)
+
+    def _poll(self, found: Iterable[Log | Problem]) -> None:
+        """Look at these logs every second from now on, as far as they are polled and were written of late."""
         recent = time.time_ns() - RECENT_NS
-        self._polled = {log.path: (log, log.stamp) for log in logs if log.format.polled and log.stamp.mtime_ns > recent}
-        return self._sync(found, on_progress)
+        logs = [log for log in found if isinstance(log, Log) and log.format.polled and log.stamp.mtime_ns > recent]
+        self._polled |= {log.path: (log, log.stamp) for log in logs}
 
     def _forget_excluded(self) -> None:
         """Keep nothing of sessions that were excluded since they were read, though their logs are as they were."""
@@ -185,7 +201,7 @@ class Intake:
         began = time.perf_counter()
         has_marker.cache_clear()
         logs = self._together(self._changed(found, report))
-        report.bytes_total = sum(log.stamp.size for log in logs)
+        report.bytes_total += sum(log.stamp.size for log in logs)
         if on_progress:
             on_progress(report)
         gc.disable()  # reading makes no cycles, and the collector would walk every batch in search of them
@@ -198,7 +214,7 @@ class Intake:
         self.indexer.commit(force=True)
         if report.events:
             self.archive.checkpoint()
-        report.seconds = time.perf_counter() - began
+        report.seconds += time.perf_counter() - began
         return report
 
     def _changed(self, found: Iterable[Log | Problem], report: Report) -> list[Log]:
@@ -241,7 +257,7 @@ class Intake:
 
     def read_again(self) -> Report:
         """Read all logs from their start. Logs that tell the same are read in one order, whichever was read first."""
-        found = list(discover(self.sources, self.env, self.settings, self.archive.folders()))
+        found = list(discover(self.sources, self.env, self.settings, self._projects()))
         logs = {path_text(log.path): log for log in found if isinstance(log, Log)}
         whole = {path: log for path, log in logs.items() if can_start_over(self.archive, [log])}
         cursors = [cursor for path in self.archive.cursors() if (cursor := self.archive.cursor(path)) is not None]

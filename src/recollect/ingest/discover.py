@@ -1,6 +1,6 @@
 """Which logs there are: in the homes of every source, in the folders agents worked in, or among paths that were named."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from recollect.ingest.projects import logs_in_projects
 from recollect.model import Problem
 from recollect.project import existing_folders
 from recollect.settings import Settings
@@ -26,26 +27,23 @@ class Log(Struct, frozen=True):
 
 
 def discover(
-    sources: Iterable[Source], env: Mapping[str, str], settings: Settings, projects: Iterable[Path]
+    sources: Iterable[Source], env: Mapping[str, str], settings: Settings, projects: Sequence[Path]
 ) -> Iterator[Log | Problem]:
-    """Every log of every source on this machine: in its homes, and in the folders where agents have worked."""
+    """Every log of every source on this machine: in its homes, and in projects."""
     seen: set[Path] = set()
     for source in sources:
-        for format, found in (*source.find(env), *_in_projects(source, projects)):
+        for format, found in (*source.find(env), *logs_in_projects(source, projects)):
             if isinstance(found, Problem) or found not in seen:
                 yield from _log(source, format, found, settings)
             if not isinstance(found, Problem):
                 seen.add(found)
 
 
-def _in_projects(source: Source, projects: Iterable[Path]) -> Iterator[tuple[Format, Path | Problem]]:
-    places = [(format, project / place) for format in source.formats for place in format.in_projects for project in projects]
-    for format, place in places:
-        try:
-            found = list(format.find(place)) if place.is_dir() else [place] if place.is_file() else []
-        except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
-            continue
-        yield from ((format, log) for log in found)
+def discover_in(projects: Sequence[Path], sources: Iterable[Source], settings: Settings) -> Iterator[Log | Problem]:
+    """The logs that lie in these projects."""
+    for source in sources:
+        for format, found in logs_in_projects(source, projects):
+            yield from _log(source, format, found, settings)
 
 
 def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[tuple[Path, Log | Problem]]:

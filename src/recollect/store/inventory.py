@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from recollect.shown_time import estimate_field
-from recollect.store._database import Database
+from recollect.store._folders import WorkingFolders
 
 
-class Inventory(Database):
+class Inventory(WorkingFolders):
     """The part of a reader that `status`, `sources` and `doctor` ask."""
 
     def counts(self) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
-from recollect.project import LONGEST_PATH
 from recollect.store._body import packed, unpacked
 from recollect.store._database import fault
 from recollect.store._duplicates import DuplicateTurns
+from recollect.store._folders import WorkingFolders
 from recollect.store._rewritten import ASK, CELLS, RewrittenSessions
 from recollect.store._rows import ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store._shared import SharedLogs
@@ -36,7 +36,7 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
+class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
     """Opened by whoever holds the realm's lock."""
 
     def __init__(self, path: Path) -> None:
@@ -136,11 +136,6 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs):
         """(kind, body) of an event: what tells a copy of it from a namesake."""
         kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
         return kind, unpacked(body)
-
-    def folders(self) -> list[Path]:
-        """Every folder that an agent has worked in. A log may also name what cannot be a folder."""
-        rows = self.db.execute("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (LONGEST_PATH,))
-        return [Path(cwd) for (cwd,) in rows]
 
     def put_session(self, session: Session) -> int:
         """Store what is known of a session now. A title never gives way to one of a lower rank."""
