@@ -142,6 +142,15 @@ def test_a_call_that_is_not_in_any_log_yet_is_of_the_session_being_written(perso
         expect_only_others(person, asked)
 
 
+def test_a_session_that_has_just_answered_is_found_by_one_that_is_not_read_yet(person: Person, folder: Path) -> None:
+    """Two windows in one folder: what the first one said a moment ago is what the second one asks for."""
+    first = claude(1, folder)
+    write(person.claude_log(first.session), work(first, OTHER))
+    person.run("sync")
+    with agent(person, folder, claudecode__toolUseId="toolu_03new") as asked:
+        assert {*asked.titles()} == {OTHER}
+
+
 def test_without_a_name_the_session_being_written_in_the_folder_asks(person: Person, folder: Path) -> None:
     claude_home(person, folder)
     with agent(person, folder) as asked:

@@ -1,7 +1,8 @@
 """Which session asks. It is left out of its own searches: what it just said is no answer to what it asks.
 
 Claude Code sends the id of the tool call, which stands at the end of the session's log; Codex sends the id of the session.
-Where a client sends neither, the newest session of the server's folder asks, if its log is being written.
+Where a client sends neither, the newest session of the server's folder asks, if its log is being written. The same holds for
+Claude Code while the call is not in any log yet, of sessions that have not ended their turn: others cannot have called.
 """
 
 import os
@@ -53,6 +54,7 @@ def _asking(reader: Reader, asker: Asker) -> SessionRow | None:
         for session in (*in_folder, *others):
             if session.source.startswith(CLAUDE) and wanted in _tail(session.path):
                 return session
+        in_folder = [session for session in in_folder if session.source.startswith(CLAUDE) and not session.completed]
     return next((session for session in in_folder[:1] if _is_being_written(session.path)), None)
 
 
