@@ -129,3 +129,14 @@ CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
 @pytest.mark.parametrize(("updates", "outputs"), CALLS.values(), ids=CALLS)
 def test_what_a_call_gave_back_is_told_whenever_it_comes(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
     assert told(*updates) == outputs
+
+
+def test_a_call_is_told_with_all_that_it_is_given() -> None:
+    """OpenCode 1.18 names the folder first; what is to be run comes when it runs."""
+    begun = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending", "rawInput": {"cwd": "/"}}
+    runs = call("in_progress", rawInput={"command": "ls", "cwd": "/"})
+    assert told(begun, runs, call("completed", "a.txt")) == [
+        Called("1", "Run", {"command": "ls", "cwd": "/"}),
+        Returned("1", "a.txt"),
+    ]
+    assert told(begun) == [Called("1", "bash", {"cwd": "/"})]

@@ -74,6 +74,10 @@ class _Call:
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
 
+    def has_input(self) -> bool:
+        """Whether it is known what the call is given. OpenCode 1.18 names the folder first and the command later."""
+        return bool(self.input) and not (isinstance(self.input, dict) and self.input.keys() == {"cwd"})
+
     def has_output(self) -> bool:
         return self.output is not None or bool(self.content) or self.terminal.has_news
 
@@ -211,7 +215,7 @@ class Updates:
     def _called(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
         call = self._calls.setdefault(update.tool_call_id, _Call(update.tool_call_id))
         call.learn(update)
-        if not call.is_told and (call.input or call.status != "pending"):
+        if not call.is_told and (call.has_input() or call.status != "pending"):
             yield from self._results()
             yield call.called()
         if call.is_over() and call.has_output():

@@ -91,9 +91,7 @@ def project_root(path: Path) -> list[Path]:
 def read_document(path: Path, header: Header) -> Iterable[Entry]:
     session = header.session_id or path.stem
     yield from _about(path, header, session)
-    told = Told()
-    for place, message, raw in each(header.messages, Message):
-        yield from _entries(message, raw, session, place, told)
+    yield from _unless_silent(each(header.messages, Message), session)
 
 
 def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -123,9 +121,18 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             _put(messages, line.number, patch, line.raw.decode("utf-8", "replace"))
     session = header.session_id or path.stem
     yield from _about(path, header, session)
+    yield from _unless_silent(messages.values(), session)
+
+
+def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session: str) -> Iterator[Entry]:
+    """What the messages say; only noise where there is context and nothing else.
+
+    Over ACP the program writes such a file whenever it starts, beside that of the session it is asked for.
+    """
     told = Told()
-    for number, message, raw in messages.values():
-        yield from _entries(message, raw, session, number, told)
+    entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, told)]
+    is_silent = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
+    yield from (Noise("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
 
 
 def _put(messages: dict[str, tuple[int, Message | None, str]], line: int, message: Message | None, raw: str) -> None:
