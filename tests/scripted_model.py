@@ -2,6 +2,7 @@
 
 A prompt `USE search_sessions {"query": "x"}` makes it call the offered tool of that name, looking for it by the agent's own
 tool search where it is not offered yet, and then say `Done: ` with the beginning of the result. It repeats any other prompt.
+It keeps every request, so that a test sees what the model was shown.
 It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed, as far as agents need it.
 """
 
@@ -221,6 +222,7 @@ class Handler(BaseHTTPRequestHandler):
         if not found:
             self._answer({"input_tokens": 10, "totalTokens": 10})
             return
+        self.server.requests.append(body)  # type: ignore[attr-defined]
         hear, speak = found[0]
         talk = hear(body)
         events = list(speak(move(talk), talk))
@@ -257,15 +259,28 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(text.encode())
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: list[Any] = []
+
+
+@dataclass(frozen=True)
+class Model:
+    url: str
+    requests: list[Any]  # what agents showed it, as they sent it
+
+
 @contextmanager
-def scripted_model() -> Iterator[str]:
-    """The address of a model that runs in a thread."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+def scripted_model() -> Iterator[Model]:
+    """A model that runs in a thread."""
+    server = Server()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield Model(f"http://127.0.0.1:{server.server_port}", server.requests)
     finally:
         server.shutdown()
         server.server_close()

@@ -32,6 +32,7 @@ export interface SearchSessionsAnswer {
         id?: string;
         type?: "user_input" | "assistant_response" | "reasoning" | "tool_call" | "tool_response" | "compaction" | "system" | "runtime" | "unknown";
         timestamp?: string;
+        estimated_time?: boolean;
         ordinal?: number;
         terminal?: boolean;
       };
@@ -47,6 +48,7 @@ export interface SearchSessionsAnswer {
         source?: string;
         started_at?: string;
         updated_at?: string;
+        estimated_time?: boolean;
         completed?: boolean;
       };
       snippet: {
@@ -142,6 +144,7 @@ export interface ListSessionsAnswer {
         source?: string;
         started_at?: string;
         updated_at?: string;
+        estimated_time?: boolean;
         completed?: boolean;
         turn_count?: number;
         event_count?: number;
@@ -353,6 +356,7 @@ export interface QueryJourneyHistoryAnswer {
   sessions: {
     session_id?: string;
     created_at?: string;
+    estimated_time?: boolean;
     summary?: string;
     has_diagnosis?: boolean;
     relevance_score?: number;
@@ -418,6 +422,7 @@ export interface JourneyTimelineAnswer {
     entry_type?: "session" | "document";
     entry_id?: string;
     created_at?: string;
+    estimated_time?: boolean;
     summary?: string;
     has_diagnosis?: boolean;
     document_type?: string;
@@ -589,6 +594,8 @@ export interface MeerkatReadAnswer {
   runner: string;
   imported?: boolean;
   title?: string;
+  /** The log has no times: those of its file are shown. */
+  estimated_time?: boolean;
 }
 
 /** Committed messages of a live session, oldest first, by offset and limit; nothing of a turn that still runs. Archived and imported ones as well. */
@@ -611,6 +618,7 @@ export interface MeerkatHistoryAnswer {
     role: "user" | "assistant" | "tool_results" | "system_notice";
     content: string;
     created_at: string;
+    estimated_time?: boolean;
     blocks?: JsonObject[];
     results?: JsonObject[];
     kind?: string;
@@ -669,6 +677,8 @@ export interface MeerkatListAnswer {
     runner: string;
     imported?: boolean;
     title?: string;
+    /** The log has no times: those of its file are shown. */
+    estimated_time?: boolean;
   }[];
 }
 

@@ -51,6 +51,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     archived_at: str | None = None
     imported: bool = False
     title: str = ""
+    estimated_time: bool = False
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -59,6 +60,8 @@ class Message(Struct, frozen=True, kw_only=True):
     role: str
     content: str
     created_at: str
+    estimated_time: bool = False
+    """The log has no times: that of its file is shown."""
     blocks: list[JsonObject] = field(default_factory=list)
     """Of an assistant's message: what was said, thought and called, in order."""
     results: list[JsonObject] = field(default_factory=list)

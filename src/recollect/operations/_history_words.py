@@ -5,6 +5,7 @@ from typing import Any
 from recollect.model import KINDS, SEARCHABLE, Mode
 from recollect.operations._envelope import schemas
 from recollect.operations._operation import Door
+from recollect.shown_time import FIELD
 
 ID = {"type": "string"}
 ID_OR_NULL = {"type": ["string", "null"]}
@@ -28,12 +29,12 @@ def _array(items: Any) -> dict[str, Any]:
 
 
 _NAME = {"id": ID, "title": TEXT, "source": TEXT}
-_HEAD = {**_NAME, "started_at": TIME, "updated_at": TIME, "completed": FLAG}
+_HEAD = {**_NAME, "started_at": TIME, "updated_at": TIME, FIELD: FLAG, "completed": FLAG}
 _HIT = _object(
     rank={"type": "integer", "minimum": 1},
     score={"type": "number", "minimum": 0, "maximum": 1},
     id=ID,
-    event=_shape(id=ID, type={"enum": list(KINDS)}, timestamp=TIME, ordinal=COUNT, terminal=FLAG),
+    event=_shape(id=ID, type={"enum": list(KINDS)}, timestamp=TIME, estimated_time=FLAG, ordinal=COUNT, terminal=FLAG),
     turn=_shape(id=ID, ordinal=COUNT, completed=FLAG, event_count=COUNT),
     session=_shape(**_HEAD),
     snippet=_shape(text=TEXT, truncated=FLAG),

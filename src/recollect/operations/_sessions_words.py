@@ -3,6 +3,7 @@
 from typing import Any
 
 from recollect.operations._operation import Door, JsonSchema
+from recollect.shown_time import FIELD
 
 ACTIONS = ("get", "set", "patch")
 DEFERRED, IMMEDIATE = "deferred", "immediate"
@@ -57,13 +58,18 @@ SESSION = told(
     turns=COUNT,
     runner=TEXT,
 )
-SESSION["properties"] |= {"imported": {"type": "boolean"}, "title": TEXT}  # of sessions read from agents' logs
+SESSION["properties"] |= {  # of sessions read from agents' logs
+    "imported": {"type": "boolean"},
+    "title": TEXT,
+    FIELD: {"type": "boolean", "description": "The log has no times: those of its file are shown."},
+}
 MESSAGE = {
     "type": "object",
     "properties": {
         "role": {"type": "string", "enum": ["user", "assistant", "tool_results", "system_notice"]},
         "content": TEXT,
         "created_at": TEXT,
+        FIELD: {"type": "boolean"},
         "blocks": {"type": "array", "items": {"type": "object"}},
         "results": {"type": "array", "items": {"type": "object"}},
         "kind": TEXT,
