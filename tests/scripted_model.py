@@ -22,6 +22,7 @@ import zstandard
 USE = re.compile(r"USE (\S+) (\{.*\})")
 SEARCH_TOOLS = ("ToolSearch", "tool_search")
 OURS = ("<environment_context", "<session_context", "<system-reminder", "# AGENTS", "<user_instructions", "<permissions")
+SEARCHES = 20  # for a tool that is not there yet: agents connect to servers in the background
 RESULT = 8_000  # characters of a result that it repeats
 _number = itertools.count(1)
 
@@ -48,16 +49,19 @@ def move(talk: Conversation) -> Move:
         return f"Repeated: {talk.prompt[-200:]}"
     name, arguments = wanted[1], json.loads(wanted[2].replace('\\"', '"'))  # OpenCode quotes a prompt
     offered = [tool for tool in talk.tools if tool.endswith(name)]
-    if talk.results and (not offered or not _is_search(talk.results)):
-        return f"Done: {talk.results[-1][:RESULT]}"
+    used = [result for result in talk.results if not _is_search(result)]
+    if used:
+        return f"Done: {used[-1][:RESULT]}"
     if offered:
         return offered[0], arguments
     search = [tool for tool in talk.tools if tool in SEARCH_TOOLS]
-    return (search[0], {"query": name.replace("_", " "), "max_results": 8}) if search else f"No tool {name}."
+    if not search or len(talk.results) >= SEARCHES:
+        return f"No tool {name}."
+    return search[0], {"query": name.replace("_", " "), "max_results": 8}
 
 
-def _is_search(results: list[str]) -> bool:
-    return len(results) == 1 and ("tool_reference" in results[0] or "tool_search_output" in results[0])
+def _is_search(result: str) -> bool:
+    return any(mark in result for mark in ("tool_reference", "tool_search_output", "No matching deferred tools"))
 
 
 def texts(content: Any) -> str:

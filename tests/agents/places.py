@@ -21,6 +21,7 @@ ASKED = "Where does the kingfisher nest?"
 KNOWN = "The kingfisher nests in the north bank. We decided to leave the north bank alone because it breeds there."
 PATIENCE_S = 60  # seconds that an agent may take for a turn on a busy machine
 SERVER = {"command": sys.executable, "args": ["-m", "recollect", "mcp"]}
+SEARCHING = "gpt-5.5"  # for this model Codex 0.169 hides MCP tools behind its tool search
 MISSING = "is not installed: `make agents` installs the agents and runs these tests"
 
 
@@ -105,7 +106,7 @@ def codex(place: Place) -> None:
     place.write(
         ".codex/config.toml",
         f"""
-model = "scripted"
+model = "{SEARCHING}"
 model_provider = "scripted"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"

@@ -149,6 +149,8 @@ def test_a_session_that_has_just_answered_is_found_by_one_that_is_not_read_yet(p
     person.run("sync")
     with agent(person, folder, claudecode__toolUseId="toolu_03new") as asked:
         assert {*asked.titles()} == {OTHER}
+        append(person.claude_log(first.session), first.prompt("why is that"))
+        assert asked.titles() == [], "it has begun another turn, which is not read yet"
 
 
 def test_without_a_name_the_session_being_written_in_the_folder_asks(person: Person, folder: Path) -> None:

@@ -20,8 +20,9 @@ export type DocumentType = AddDocumentToJourneyRequest["document_type"];
 // The contract names what a row may have; a server of ours leaves nothing out.
 /** A document, as a list of them shows it. */
 export type DocumentRow = Required<ListDocumentsAnswer["documents"][number]>;
-/** A session, as a journey tells of it. */
-export type JourneySession = Required<QueryJourneyHistoryAnswer["sessions"][number]>;
+type SessionRow = QueryJourneyHistoryAnswer["sessions"][number];
+/** A session, as a journey tells of it; with `estimated_time` where its log has no times. */
+export type JourneySession = Required<Omit<SessionRow, "estimated_time">> & Pick<SessionRow, "estimated_time">;
 /** Sessions that were found, of `total_results`; documents where they were asked for. */
 export type JourneyHistory = Omit<QueryJourneyHistoryAnswer, "sessions" | "documents"> & {
   sessions: JourneySession[];
@@ -31,7 +32,8 @@ type Entry = JourneyTimelineAnswer["entries"][number];
 type EntryHead = Required<Pick<Entry, "entry_id" | "created_at">>;
 /** A session or a document, in its place in time. */
 export type TimelineEntry =
-  | (EntryHead & { entry_type: "session" } & Required<Pick<Entry, "summary" | "has_diagnosis">>)
+  | (EntryHead & { entry_type: "session" } & Required<Pick<Entry, "summary" | "has_diagnosis">> &
+      Pick<Entry, "estimated_time">)
   | (EntryHead & { entry_type: "document" } & Required<Pick<Entry, "document_type" | "title">>);
 
 export interface QueryOptions {

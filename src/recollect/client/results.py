@@ -199,6 +199,7 @@ class JourneySession(Struct, frozen=True, kw_only=True):
     session_id: str
     created_at: str
     summary: str
+    estimated_time: bool = False
     has_diagnosis: bool = False
     relevance_score: float = 0.0
 
@@ -235,6 +236,7 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     entry_type: str
     entry_id: str
     created_at: str
+    estimated_time: bool = False
     summary: str | None = None
     has_diagnosis: bool | None = None
     document_type: str | None = None

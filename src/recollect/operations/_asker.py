@@ -2,7 +2,7 @@
 
 Claude Code sends the id of the tool call, which stands at the end of the session's log; Codex sends the id of the session.
 Where a client sends neither, the newest session of the server's folder asks, if its log is being written. The same holds for
-Claude Code while the call is not in any log yet, of sessions that have not ended their turn: others cannot have called.
+Claude Code while the call is not in any log yet, unless the session has ended its turn: then it cannot have called.
 """
 
 import os
@@ -54,7 +54,7 @@ def _asking(reader: Reader, asker: Asker) -> SessionRow | None:
         for session in (*in_folder, *others):
             if session.source.startswith(CLAUDE) and wanted in _tail(session.path):
                 return session
-        in_folder = [session for session in in_folder if session.source.startswith(CLAUDE) and not session.completed]
+        in_folder = [session for session in in_folder if session.source.startswith(CLAUDE) and _may_call(reader, session)]
     return next((session for session in in_folder[:1] if _is_being_written(session.path)), None)
 
 
@@ -72,6 +72,16 @@ def _tail(path: str) -> bytes:
             return log.read(TAIL)
     except (OSError, ValueError):
         return b""
+
+
+def _may_call(reader: Reader, session: SessionRow) -> bool:
+    """Whether a turn of a session may be running: the last one that was read is, or its log has more than was read."""
+    if not session.completed:
+        return True
+    try:
+        return Path(session.path).stat().st_size != reader.size_read(session.path)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_being_written(path: str) -> bool:

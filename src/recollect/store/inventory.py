@@ -40,6 +40,11 @@ class Inventory(WorkingFolders):
                 sums["tally"][kind] = sums["tally"].get(kind, 0) + count
         return found
 
+    def size_read(self, path: str) -> int | None:
+        """The size of a log when it was last read."""
+        row = self._one("SELECT size FROM cursor WHERE path = ?", (path,))
+        return row[0] if row else None
+
     def problems(self) -> list[tuple[str, str, int, str, int, str]]:
         """(source, reason, how many, a path, its line, an excerpt) per kind of problem."""
         return self._rows(
