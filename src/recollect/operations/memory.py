@@ -357,7 +357,7 @@ FAMILY = Family(
         Operation(run=_replied(read), **READ),
         Operation(run=_replied(record_observation), **RECORD),
     ),
-    guide="For what was learnt (decisions and reasons, causes and fixes): search, then get_observations, then read, each "
-    "dearer than the one before. record_observation keeps an insight of yours.",
+    guide="For what was learnt (decisions and reasons, causes and fixes): search, then get_observations, then read; each "
+    "costs more than the one before. record_observation keeps an insight of yours.",
     prompts=(SEARCH_CONVERSATION,),
 )
