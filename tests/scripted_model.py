@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import zstandard
 USE = re.compile(r"USE (\S+) (\{.*\})")
 SEARCH_TOOLS = ("ToolSearch", "tool_search")
 OURS = ("<environment_context", "<session_context", "<system-reminder", "# AGENTS", "<user_instructions", "<permissions")
-SEARCHES = 20  # for a tool that is not there yet: agents connect to servers in the background
+SEARCHES, SEARCH_AGAIN_S = 60, 0.2  # for a tool that is not there yet: agents connect to servers in the background
 RESULT = 8_000  # characters of a result that it repeats
 _number = itertools.count(1)
 
@@ -57,6 +58,8 @@ def move(talk: Conversation) -> Move:
     search = [tool for tool in talk.tools if tool in SEARCH_TOOLS]
     if not search or len(talk.results) >= SEARCHES:
         return f"No tool {name}."
+    if talk.results:
+        time.sleep(SEARCH_AGAIN_S)
     return search[0], {"query": name.replace("_", " "), "max_results": 8}
 
 
