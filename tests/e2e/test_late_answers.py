@@ -47,6 +47,8 @@ def test_a_client_gets_the_deadline(late: tuple[Person, dict[str, str]]) -> None
         assert client.call("search_sessions", query="hoopoe")["error"]["code"] == "deadline_exceeded"
 
 
-def test_a_turn_has_its_own_time(late: tuple[Person, dict[str, str]]) -> None:
+def test_a_turn_answers_a_person_late_and_a_program_with_the_deadline(late: tuple[Person, dict[str, str]]) -> None:
     person, _ = late
-    assert "hoopoe" in person.run("run", "where does the hoopoe nest", "--runner", "recall").stdout
+    asked = ("run", "where does the hoopoe nest", "--runner", "recall")
+    assert "hoopoe" in person.run(*asked).stdout
+    assert json.loads(person.run(*asked, "--json", check=False).stdout)["code"] == "REQUEST_CANCELLED"

@@ -41,7 +41,7 @@ def choose(realm: Realm, config: dict[str, Any], name: str, command: list[str] |
         raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
     if kind not in WITH_COMMAND and command:
         raise BadRequest(f"runner {name} takes no command", field="command")
-    return Chosen(name, _runner(realm, kind), command, options)
+    return Chosen(name, _runner(realm, kind, clock), command, options)
 
 
 def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def _runner(realm: Realm, kind: str) -> Runner:
+def _runner(realm: Realm, kind: str, clock: Clock) -> Runner:
     if kind == RECALL:
-        return partial(recall, realm)
+        return partial(recall, realm, has_deadline=clock.has_deadline)
     if kind == COMMAND:
         return commands.run
     from recollect.runners import acp  # not everybody drives other agents, and asyncio is not loaded otherwise
@@ -62,16 +62,15 @@ def _runner(realm: Realm, kind: str) -> Runner:
     return acp.run
 
 
-def recall(realm: Realm, given: Assignment) -> Generator[Output, None, None]:
+def recall(realm: Realm, given: Assignment, *, has_deadline: bool = True) -> Generator[Output, None, None]:
     """Answer from the realm's own history, with sources and without a model: search, then details, then the words."""
     from recollect.operations import ask  # heavy: a server that is only asked for tools does not wait for it
 
     call = f"recall-{given.session}"
     yield Called(call, TOOL, {"query": given.prompt})
     try:
-        found = ask.gather(
-            realm, given.prompt, Clock(Clock.now().received, cancelled=given.cancel.is_set, has_deadline=False)
-        )
+        clock = Clock(Clock.now().received, cancelled=given.cancel.is_set, has_deadline=has_deadline)
+        found = ask.gather(realm, given.prompt, clock)
     except BadRequest as reason:  # what is no question is answered, too
         yield Returned(call, NOTHING)
         yield Said(str(reason))
