@@ -3,11 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import Person
 from tests.contract.test_memory_client import OBSERVATION, PROMPTS, QUOTED, TOKEN, Memory, furnished
+from tests.logs import Claude, write
 
 NOT_A_QUERY = "Query must be string or array"
 WRONG_NUMBER = "Query array must have 2-5 items"
@@ -341,3 +344,23 @@ def test_the_path_of_every_conversation_can_be_read(memory: Memory) -> None:
     assert rows
     for row in rows:
         assert f"# Project: {row['project']}\n" in memory.text("read", path=row["path"])
+
+
+def test_text_mode_knows_an_identifier_from_a_sentence_with_the_same_words(tmp_path: Path) -> None:
+    """`err, kite. Lost` has the words of `ERR_KITE_LOST` side by side, and is another thing."""
+    person = Person(tmp_path)
+    said = {
+        "the kite fails": "It failed with ERR_KITE_LOST because the line broke, so I fixed the reel.",
+        "the kite flies": "Fixed: err, kite. Lost line was the cause, because it broke. We decided to use a new one.",
+    }
+    for number, (asked, answer) in enumerate(said.items()):
+        log = Claude(f"{number:08x}-5e55-4a1c-8b0d-00000000000b", start=60 * number)
+        write(person.claude_log(log.session), [log.prompt(asked), log.says(answer)])
+    person.run("sync")
+    person.run("distil")
+    with person.mcp() as server:
+        arguments = {"query": "ERR_KITE_LOST", "mode": "text", "response_format": "json"}
+        answer = server.request("tools/call", {"name": "search", "arguments": arguments})
+        sessions = {row["path"] for row in json.loads(answer["result"]["content"][0]["text"])["results"]}
+    assert len(sessions) == 1
+    assert "00000000-" in sessions.pop()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -159,12 +160,21 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
         index = realm.text_index(reader)
         searcher = index.searcher() if index is not None else None
         asking = session_keys(reader, filters.without)
-        found = realm.with_meaning(
-            "observations",
-            mode,
-            lambda meaning: recall(memory, meaning, searcher, asked, filters, _possible(mode, meaning), limit, asking),
-        )
+        turn_text = partial(_turn_text, reader)
+
+        def found_by(meaning: Meaning | None) -> list[Recalled]:
+            possible = _possible(mode, meaning)
+            return recall(memory, meaning, searcher, asked, filters, possible, limit, asking, turn_text)
+
+        found = realm.with_meaning("observations", mode, found_by)
         return [one for one in found if reader.session(one.observation.session) is not None]
+
+
+def _turn_text(reader: Reader, row: ObservationRow) -> str:
+    """All that was said and called in the turn of an observation."""
+    session = reader.session(row.session)
+    events = reader.events_of_turn(session.key, row.turn) if session is not None else ()
+    return "\n".join(event.whole() for event in events)
 
 
 def _possible(mode: Mode, meaning: Meaning | None) -> Mode:

@@ -23,6 +23,7 @@ IDENTIFIER = re.compile(r"[\d_/\\.:@#$=<>{}()\[\]|*+~^%-]|[a-z][A-Z]|^[A-Z]{2,}[
 class Identifier(Struct, frozen=True):
     """A word of a question that falls into parts: `ERR_AUTH_FAILED`, `getUserName`, `src/auth.ts`."""
 
+    written: str
     whole: tuple[str, ...]  # its words as one phrase
     parts: tuple[str, ...]  # the words of its humps, where it has any
 
@@ -82,7 +83,7 @@ def parse(question: str, now: int | None = None) -> Asked:
         if len(parts) > 1:
             wholes.append(tuple(parts))
         if len(found) > 1 or len(parts) > 1:
-            identifiers.append(Identifier(tuple(found), tuple(parts)))
+            identifiers.append(Identifier(bare, tuple(found), tuple(parts)))
         else:
             alone.update(found)
         is_weak = bare.lower() in STOP

@@ -1,6 +1,8 @@
 """Finding in the memory: a question becomes observations; several concepts become the sessions that hold all of them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import tantivy
@@ -54,12 +56,44 @@ def recall(
     mode: Mode,
     limit: int,
     asking: tuple[int, ...] = (),
+    turn_text: Callable[[ObservationRow], str] = lambda row: "",
 ) -> list[Recalled]:
     """The observations that answer a question, best first. The searcher only tells how rare a word is, and whether anybody
     has written it; `asking` are the keys of the sessions that ask, which do not count."""
+
+    def ranked(asked: Asked) -> list[Recalled]:
+        return _ranked(memory, meaning, searcher, asked, filters, mode, asking)
+
+    if mode != "text":
+        return ranked(asked)[:limit]
+    narrowed = asked.with_identifiers_whole(lambda whole: _occurs(memory, whole, filters.without))
+    if narrowed == asked or asked.alone or asked.phrases:
+        return ranked(narrowed)[:limit]
+    names = "|".join(re.escape(identifier.written) for identifier in asked.identifiers)
+    name = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.IGNORECASE)
+    written = (
+        one for one in ranked(narrowed) if name.search(_told(one.observation)) or name.search(turn_text(one.observation))
+    )
+    return list(islice(written, limit)) or ranked(asked)[:limit]
+
+
+def _told(row: ObservationRow) -> str:
+    """All that an observation says, as it was written."""
+    return "\n".join(
+        (row.title, row.subtitle, row.narrative, *row.facts, *row.concepts, *row.files_read, *row.files_modified)
+    )
+
+
+def _ranked(
+    memory: Memory,
+    meaning: Meaning | None,
+    searcher: tantivy.Searcher | None,
+    asked: Asked,
+    filters: Filters,
+    mode: Mode,
+    asking: tuple[int, ...],
+) -> list[Recalled]:
     parts: dict[int, dict[str, float]] = {}
-    if mode == "text":
-        asked = asked.with_identifiers_whole(lambda whole: _occurs(memory, whole, filters.without))
     if mode != "vector":
         for key, score in memory.matching(match_of(asked, searcher), filters, CANDIDATES) if not asked.is_empty() else ():
             parts[key] = {"words": PRESENT + score}
@@ -73,7 +107,7 @@ def recall(
     rows = memory.by_keys(list(parts))
     found = [Recalled(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
     found.sort(key=lambda one: (-one.score, -one.observation.at, one.observation.id))
-    return _once_each(found)[:limit]
+    return _once_each(found)
 
 
 def match_of(asked: Asked, searcher: tantivy.Searcher | None) -> str:
