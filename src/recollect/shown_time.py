@@ -4,7 +4,6 @@ A log without times is dated by its file. Such a time is an estimate: `~2026-02-
 """
 
 import time
-from typing import Any
 
 MARK = "~"  # begins a time that is the date of the log file
 FIELD = "estimated_time"  # the same in JSON, true beside such a time
@@ -24,6 +23,6 @@ def marked(shown: str, *, estimated: bool) -> str:
     return MARK + shown if estimated else shown
 
 
-def estimate_field(estimated: bool) -> dict[str, Any]:
+def estimate_field(estimated: bool) -> dict[str, bool]:
     """What an answer in JSON has beside an estimated time; nothing beside any other."""
     return {FIELD: True} if estimated else {}

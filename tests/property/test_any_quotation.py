@@ -34,7 +34,7 @@ def row(text: str, other: str) -> ObservationRow:
     return ObservationRow(
         key=1, id=b"\7" * 8, session=bytes(16), turn=1, made_by="rules", type="decision", at=1_793_491_200_000, project=other,
         path=text, first_line=1, last_line=2, title=text, subtitle=other, narrative=text, facts=[other, text], concepts=[text],
-        files_read=[other], files_modified=[text], evidence=[bytes(16)],
+        files_read=[other], files_modified=[text], evidence=[bytes(16)], estimated=False,
     )  # fmt: skip
 
 
@@ -71,7 +71,8 @@ def test_no_line_of_an_observation_can_be_forged(text: str, other: str) -> None:
 @given(text=words, other=words)
 def test_no_line_that_a_session_starts_with_can_be_forged(text: str, other: str) -> None:
     rows = [
-        (bytes([place]) * 8, "rules", "decision", 0, title, json.dumps([text])) for place, title in enumerate([other, "x"])
+        (bytes([place]) * 8, "rules", "decision", 0, title, json.dumps([text]), 0)
+        for place, title in enumerate([other, "x"])
     ]
     told = _hook_context.context(rows, "harbour", 1_000)
     _, framed, *lines, more = told.splitlines()

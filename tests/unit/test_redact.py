@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from recollect.redact import RULES, redact, redact_all
+from recollect.redact import redact, redact_all
+from recollect.redact._rules import RULES
 from recollect.store import archive_of
 from tests.conftest import Person
 from tests.golden import contents

@@ -6,11 +6,12 @@ import re
 import pytest
 
 from bench.secret_kinds import made_up
-from recollect.redact import RULES, TABLES, redact
+from recollect.redact import redact
 from recollect.redact._files import EXAMPLES as FILE_EXAMPLES
 from recollect.redact._forms import EXAMPLES as OTHER_EXAMPLES
 from recollect.redact._forms import FORMS
 from recollect.redact._named_services import NAMED_SERVICES
+from recollect.redact._rules import RULES, TABLES
 from recollect.redact._services import ENDING_SERVICES, SERVICES
 
 SHAPES = [(row.name, shape) for row in SERVICES for shape in row.shapes]

@@ -20,9 +20,8 @@ export type DocumentType = AddDocumentToJourneyRequest["document_type"];
 // The contract names what a row may have; a server of ours leaves nothing out.
 /** A document, as a list of them shows it. */
 export type DocumentRow = Required<ListDocumentsAnswer["documents"][number]>;
-type SessionRow = QueryJourneyHistoryAnswer["sessions"][number];
 /** A session, as a journey tells of it; with `estimated_time` where its log has no times. */
-export type JourneySession = Required<Omit<SessionRow, "estimated_time">> & Pick<SessionRow, "estimated_time">;
+export type JourneySession = Required<QueryJourneyHistoryAnswer["sessions"][number]> & { estimated_time?: boolean };
 /** Sessions that were found, of `total_results`; documents where they were asked for. */
 export type JourneyHistory = Omit<QueryJourneyHistoryAnswer, "sessions" | "documents"> & {
   sessions: JourneySession[];

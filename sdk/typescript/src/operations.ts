@@ -356,7 +356,6 @@ export interface QueryJourneyHistoryAnswer {
   sessions: {
     session_id?: string;
     created_at?: string;
-    estimated_time?: boolean;
     summary?: string;
     has_diagnosis?: boolean;
     relevance_score?: number;

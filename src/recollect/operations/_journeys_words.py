@@ -80,7 +80,6 @@ QUERY: dict[str, Any] = {
         sessions=_rows(
             session_id=_UUID,
             created_at=_TIME,
-            estimated_time={"type": "boolean"},
             summary=_TEXT,
             has_diagnosis={"type": "boolean"},
             relevance_score={"type": "number"},

@@ -16,6 +16,7 @@ from recollect.settings import Settings
 from recollect.store import archive_of
 from recollect.store.live import LeaseRow, Live, live_of
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
+from recollect.store.memory import memory_of
 
 DOOMED = ".{}.deleted"  # no realm may be called so
 
@@ -83,7 +84,8 @@ def _is_realm(folder: Path) -> bool:
     except BadSettings:
         return False
     try:
-        return folder.is_dir() and ((folder / FILE).exists() or archive_of(folder).exists())
+        kept = (folder / FILE, archive_of(folder), memory_of(folder), live_of(folder))
+        return folder.is_dir() and any(path.exists() for path in kept)
     except PermissionError:  # a folder that is closed to us: reading its manifest says so
         return True
 

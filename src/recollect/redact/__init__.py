@@ -14,26 +14,13 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from recollect.redact._files import EXAMPLES as FILE_EXAMPLES
-from recollect.redact._files import FILE_LITERALS
-from recollect.redact._forms import EXAMPLES as FORM_EXAMPLES
-from recollect.redact._forms import FORM_LITERALS, FORMS, addresses, logins
-from recollect.redact._literals import Found, Literals
-from recollect.redact._named_services import NAMED_SERVICES
-from recollect.redact._names import NAME_LITERALS, is_secret, name_of
-from recollect.redact._services import ENDING_SERVICES, SERVICES
-from recollect.redact._tokens import TOKENS, long_tokens
+from recollect.redact._literals import Found
 
 SHORTEST = 12  # characters: no text below this holds a secret that any rule knows
 PART = 4 << 20  # characters of a text that are looked at in one piece
 AROUND = 65_536  # characters on either side of a part: twice the longest secret
 MARK = re.compile(r"\[REDACTED:([a-z-]+)\]")
 ASSIGNED = "assigned-secret"
-TABLES = SERVICES, ENDING_SERVICES, FORMS, NAMED_SERVICES
-OTHER_RULES = {ASSIGNED, "basic-auth", *(rule for rule, _ in (*FILE_EXAMPLES, *FORM_EXAMPLES))}
-RULES = sorted(OTHER_RULES | {row.name for table in TABLES for row in table})
-LITERALS = Literals([*TOKENS, *FORM_LITERALS, *FILE_LITERALS, *NAME_LITERALS])
-SCANS = (0, long_tokens), (1, addresses), (1, logins)  # what has no literal, with its rank
 
 
 def suspects(texts: Sequence[str]) -> set[int]:
@@ -61,6 +48,8 @@ def _found(text: str) -> Iterator[tuple[int, Found]]:
 
 
 def _found_in(text: str) -> Iterator[tuple[int, Found]]:
+    from recollect.redact._rules import LITERALS, SCANS  # its patterns take 70 ms, and most commands redact nothing
+
     yield from LITERALS.found(text)
     for rank, scan in SCANS:
         for found in scan(text):
@@ -131,6 +120,8 @@ def _redact_named(name: Any, value: Any, counts: Counter[str] | None) -> Any:
     redacted = _redact_each(value, counts)
     if not isinstance(value, str) or not isinstance(name, str) or redacted != value:
         return redacted
+    from recollect.redact._names import is_secret, name_of  # as above
+
     known = name_of(name)
     if known is None or not is_secret(known, value, literal=True):
         return value

@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.operations._memory_views import observation_ref, observations
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
-from recollect.shown_time import day
+from recollect.shown_time import day, estimate_field
 from recollect.store.memory import Filters, ObservationRow
 from recollect.surfaces.cli._draw import console, plain, print_json, say
 from recollect.surfaces.cli._realm import TEXT, json_option, realm_options, realm_to_read
@@ -78,9 +78,10 @@ def _encoded(rows: list[tuple[ObservationRow, float | None]]) -> str:
 
 def _listed(row: ObservationRow, score: float | None) -> dict[str, Any]:
     fields = msgspec.structs.asdict(row)
-    del fields["key"]
+    del fields["key"], fields["estimated"]
     return {
         **fields,
+        **estimate_field(row.estimated),
         "id": observation_ref(row.id),
         "session": f"session:{row.session.hex()}",
         "turn": f"turn:{row.session.hex()}-{row.turn}",
