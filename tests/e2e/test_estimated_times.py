@@ -105,7 +105,7 @@ def test_a_program_is_told_beside_the_time(person: Person, undated: Path) -> Non
     turn = person.json("open", hit["turn"]["id"])["data"]
     assert turn["turn"]["estimated_time"] and all(event["estimated_time"] for event in turn["events"])
     assert person.json("open", hit["id"])["data"]["event"]["estimated_time"] is True
-    assert all(row["estimated"] for row in person.json("observations", "terns"))
+    assert all(row.get("estimated_time", False) for row in person.json("observations", "terns"))
     status = person.json("status")
     assert status["sources"]["kimi"]["estimated_time"] is True
     assert "estimated_time" not in status["sources"]["claude-code"] and "estimated_time" not in status
@@ -175,5 +175,5 @@ def test_an_archive_of_before_learns_it(person: Person, folder: Path) -> None:
     turns = person.json("open", found["kimi"]["id"])["data"]["turns"]
     assert [turn["estimated_time"] for turn in turns] == [True, True]
     person.run("distil")
-    shown = {row["estimated"] for row in person.json("observations") if row["path"] == str(log)}
+    shown = {row.get("estimated_time", False) for row in person.json("observations") if row["path"] == str(log)}
     assert shown == {True}
