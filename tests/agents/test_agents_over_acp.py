@@ -13,18 +13,18 @@ programs()
 RESUMABLE_S = 61  # seconds: Gemini CLI 0.61 does not find a session that was begun in the same minute
 
 
-def next_minute(begun: float) -> None:
-    until(lambda: time.time() // 60 > begun // 60, RESUMABLE_S)
+def next_minute() -> None:
+    now = time.time()
+    until(lambda: time.time() // 60 > now // 60, RESUMABLE_S)
 
 
 @pytest.mark.parametrize("source", OVER_ACP)
 def test_a_session_is_in_the_history_once_and_tied_to_the_agents_own_log(place: Place, source: str) -> None:
     prepare, command = OVER_ACP[source]
     prepare(place)
-    begun = time.time()
     place.run_over_acp("Count the bitterns", command)
     if source == "gemini-cli":
-        next_minute(begun)
+        next_minute()
     place.run_over_acp("Count the egrets", command, "--resume", "last")
     (session,) = place.sessions()
     assert (session["source"], session["turn_count"]) == ("recollect", 2)
