@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from recollect.ingest import Intake, Report
-from recollect.ingest.keeping import UNDATED
+from recollect.ingest.tally import UNDATED
 from recollect.model import Kind
 from recollect.settings import Settings
 from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex

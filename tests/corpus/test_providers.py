@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recollect.ingest import Intake, Report
-from recollect.ingest.keeping import UNDATED
+from recollect.ingest.tally import UNDATED
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from recollect.store import Reader

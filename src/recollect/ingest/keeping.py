@@ -16,7 +16,6 @@ from recollect.model import (
     About,
     Entry,
     Event,
-    Noise,
     Problem,
     Record,
     Session,
@@ -31,7 +30,6 @@ from recollect.store import EventCells, Writer
 from recollect.store._duplicates import is_duplicate
 from recollect.title import TITLE, label
 
-UNDATED = "undated"  # in tallies: records that are counted elsewhere, and have no time of their own
 PRIVATE = "do not index this chat"  # said anywhere in a session, in any case: nothing of it is kept
 PART = 4 << 20  # characters of a text that are looked at in one piece: what is copied of it is small
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
@@ -385,22 +383,3 @@ class Keeper:
 def _is_private(text: str) -> bool:
     """Whether a text says that its session is not to be kept. A long one is looked at in parts that overlap."""
     return any(PRIVATE in text[start : start + PART].lower() for start in range(0, len(text), PART - len(PRIVATE)))
-
-
-def tally_of(entries: list[Entry]) -> Counter[str]:
-    """How many entries there are of which kind, before any of them is kept."""
-    undated = sum(entry.at is None for entry in entries if isinstance(entry, Record))
-    return Counter(map(_kind, entries)) + Counter({UNDATED: undated})
-
-
-def _kind(entry: Entry) -> str:
-    """Under which name an entry is counted."""
-    match entry:
-        case Record(kind=kind):
-            return str(kind)
-        case Noise(kind=kind):
-            return f"noise: {kind}"
-        case Problem():
-            return "problem"
-        case About():
-            return "about"

@@ -9,10 +9,11 @@ import msgspec
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, Private, leave_out, tally_of
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, Private, leave_out
 from recollect.ingest.logfile import Progress
 from recollect.ingest.reading import refuse
 from recollect.ingest.report import Report
+from recollect.ingest.tally import tally_of
 from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
 from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Stamp, not_understood

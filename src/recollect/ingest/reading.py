@@ -10,10 +10,11 @@ import msgspec
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out, tally_of
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out
 from recollect.ingest.logfile import Progress, Relation, compare, edges, is_rotated, is_same_log
 from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.retelling import StartOver
+from recollect.ingest.tally import tally_of
 from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
 from recollect.redact import redact, redact_all
 from recollect.settings import Settings

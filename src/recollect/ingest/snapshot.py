@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import UNDATED, Excluded, Grouped, Keeper, leave_out, tally_of
+from recollect.ingest.keeping import Excluded, Grouped, Keeper, leave_out
 from recollect.ingest.report import OnProgress, Report
+from recollect.ingest.tally import UNDATED, tally_of
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
 from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Snapshots, Stamp, Unreadable, not_understood
