@@ -45,11 +45,12 @@ def escape_json(text: str) -> str:
 
     Joiners stay: they are part of emoji and of many scripts.
     """
-    return text if text.isascii() else _HIDDEN_IN_JSON.sub(_json_escape, text)
+    return text if text.isascii() else _HIDDEN_IN_JSON.sub(lambda found: json_escapes(found[0]), text)
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be").hex()
+def json_escapes(text: str) -> str:
+    """Every character of a text as a JSON escape, such as `\\u200b`."""
+    units = text.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 

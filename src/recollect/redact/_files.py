@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from recollect.redact._literals import Found, Literal
+from recollect.redact._shapes import NEWLINE
 from recollect.redact._values import is_password, is_reference
 
-NEWLINE = r"(?:\r?\n|\\{1,7}n)"
 QUOTE = r"(?:\\{0,7}[\"'])"
 # A rule, and a text with the secret between the marks
 EXAMPLES = [

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from recollect.redact._literals import Found, Literal
 from recollect.redact._named_services import NAMED_SERVICES
+from recollect.redact._shapes import NEWLINE
 from recollect.redact._values import is_blank, is_key, is_password
 
 HINTS = ("pass", "pwd", "ecret", "cred", "auth", "key", "token")  # one of them is in every name
@@ -34,7 +35,6 @@ LONG_VALUE = 256  # characters: no other name is looked for inside of such a val
 LEAST_LISTED = 12  # characters of a value that only follows a name: two words of a list are no assignment
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#34;|\\{1,7}u002[27]|%22|%27)"
-NEWLINE = r"(?:\r?\n|\\{1,7}n)"
 TYPE = (
     r"(?:[ ]?:[ ]?[A-Za-z_&*][\w.\[\]<>|&?*' ]{0,40}?(?=[ ]?=[^=])|[ ][*&]?[A-Za-z][\w.]{0,20}(?=[ ]=[ ])"
     r"|[ ]\{[ ]?get;[^}\n]{0,20}\}(?=[ ]?=))?"

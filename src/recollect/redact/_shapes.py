@@ -18,6 +18,7 @@ ALPHABETS = {
     "w": "A-Za-z0-9",
     "x": "a-f0-9",
 }
+NEWLINE = r"(?:\r?\n|\\{1,7}n)"  # also one that is escaped, however often
 UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
 PART = re.compile(r"<([a-z])(\d+)(?:-(\d+)|(\+))?>")
 # of a word; also behind an escaped newline, a percent sign's two digits, an escaped character or a terminal's color

@@ -5,6 +5,8 @@ import os
 import sys
 from typing import TextIO
 
+from recollect.display import json_escapes
+
 ASCII = "recollect-ascii"  # as `ascii`; click writes UTF-8 to a stream of that name
 ESCAPES = "recollect-json"  # the error handler that writes what an encoding lacks as JSON does
 
@@ -56,5 +58,4 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
     """Only texts of JSON have such characters, so an escape is right wherever one stands."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4)), error.end
+    return json_escapes(error.object[error.start : error.end]), error.end
