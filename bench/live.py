@@ -33,11 +33,11 @@ HELLO = "tie the boat to the pier"
 CLOCK = f"import time\nfor _ in range({PIECES}):\n print(time.time_ns(), flush=True)\n time.sleep({PAUSE_S})"
 LONG = """
 import os, sys
-from recollect.realms import Realm
+from recollect.live import LiveRealm
 from recollect.realms.live import New, Order
 from recollect.runners import Said
 from recollect.settings import read_settings
-realm = Realm(read_settings(os.environ))
+realm = LiveRealm(read_settings(os.environ))
 row = realm.live.create(New(labels={}, runner="command", command=["cat"], folder="/", generation=0))
 def say(given):
     yield Said(given.prompt)

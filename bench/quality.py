@@ -27,8 +27,8 @@ from msgspec import Struct
 from recollect.distil import Distiller
 from recollect.index.text import Scope
 from recollect.ingest import sync
+from recollect.live import LiveRealm
 from recollect.model import TOLD_CODES, event_id
-from recollect.realms import Realm
 from recollect.search import Mode, parse, search
 from recollect.search.ranking import RANKING, Ranking
 from recollect.settings import Settings
@@ -68,7 +68,7 @@ class Set(Struct):
 
     name: str
     questions: list[Question]
-    realms: dict[str, Realm]
+    realms: dict[str, LiveRealm]
 
 
 # ---- the sets
@@ -121,7 +121,7 @@ def _event(key: str) -> str:
     return f"event:{event_id('claude-export', f'{key}.0').hex()}"
 
 
-def _filled(home: Path, name: str, conversations: list[dict[str, Any]]) -> Realm:
+def _filled(home: Path, name: str, conversations: list[dict[str, Any]]) -> LiveRealm:
     path = home / f"{name}.json"
     path.write_text(json.dumps(conversations), "utf-8")
     return _synced(home, name, [path])
@@ -138,8 +138,8 @@ def coding(corpus: Path, home: Path) -> Set:
     return Set("Coding sessions", questions, {"coding": _synced(home, "coding", paths)})
 
 
-def _synced(home: Path, name: str, paths: list[Path]) -> Realm:
-    realm = Realm(Settings(home=home / "state"), name)
+def _synced(home: Path, name: str, paths: list[Path]) -> LiveRealm:
+    realm = LiveRealm(Settings(home=home / "state"), name)
     env = {"HOME": str(home / "nobody")}
     sync(realm.folder, realm.settings, all_sources(), env, paths)
     with Distiller(realm.folder, realm.settings, env) as distiller:
@@ -151,7 +151,7 @@ def _synced(home: Path, name: str, paths: list[Path]) -> Realm:
 # ---- asking
 
 
-def ask(where: Realm, question: str, mode: Mode, ranking: Ranking) -> list[str]:
+def ask(where: LiveRealm, question: str, mode: Mode, ranking: Ranking) -> list[str]:
     """The ids of the events that are found, best first."""
     with where.reading() as reader:
         index = where.text_index(reader)

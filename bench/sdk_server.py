@@ -15,12 +15,12 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.settings import read_settings
 
 SEARCH = OPERATIONS["search_sessions"]
-realm = Realm(read_settings(os.environ))
+realm = LiveRealm(read_settings(os.environ))
 
 
 async def listed(context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:

@@ -25,10 +25,10 @@ from msgspec import Struct
 
 from recollect.model import Entry
 from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._message import Scribe, chat_message
-from recollect.sources._source import Lines, Memory, Source, home_of
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.message import Scribe, chat_message
+from recollect.sources.formats.source import Lines, Memory, Source, home_of
+from recollect.sources.formats.values import instant
 
 
 class Row(Struct):

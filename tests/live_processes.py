@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import AgentFault, RecollectError
-from recollect.realms.live import LiveSessions, New
+from recollect.live.runners import Assignment, Output, Runner, Said
+from recollect.live.sessions import LiveSessions, New
+from recollect.live.turn_runner import Order, Ran
 from recollect.realms.manifest import Backend
-from recollect.realms.run import Order, Ran
-from recollect.runners import Assignment, Output, Runner, Said
 from tests.conftest import Person
 from tests.rpc_server import Talk
 

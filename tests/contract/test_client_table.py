@@ -17,7 +17,7 @@ from recollect.client._doors import DOORS
 from recollect.client._json import LONGEST
 from recollect.client.events import event_of
 from recollect.operations import OPERATIONS
-from recollect.surfaces import _lines
+from recollect.surfaces.transport import line_reader
 from tests.clients import served
 from tests.conftest import Person
 
@@ -62,7 +62,7 @@ def test_every_method_has_its_path_and_no_other() -> None:
 
 
 def test_a_message_may_be_as_long_as_a_server_takes_it() -> None:
-    assert LONGEST == _lines.LONGEST
+    assert LONGEST == line_reader.LONGEST
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))

@@ -10,11 +10,11 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from recollect.live.transcript_builder import MOST_TEXT
 from recollect.operations import TOOLSETS, Operation
-from recollect.operations._sessions_envelope import CODES
-from recollect.operations._sessions_words import LONGEST_PROMPT
 from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
-from recollect.realms.turn import MOST_TEXT
+from recollect.operations.sessions.definitions import LONGEST_PROMPT
+from recollect.operations.sessions.envelope import CODES
 from recollect.settings import Settings
 from recollect.surfaces.cli import COMMANDS
 from tests.source_table import PAGE, README, page, readme

@@ -11,7 +11,9 @@ import recollect
 from recollect import errors
 from recollect.client.errors import BY_CODE
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations import _envelope, _sessions_envelope, _trace_envelope
+from recollect.operations.history import envelope
+from recollect.operations.sessions import envelope as _sessions_envelope
+from recollect.operations.trace import envelope as _trace_envelope
 
 SOURCE = Path(recollect.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -54,7 +56,7 @@ def test_the_client_knows_the_codes_that_a_server_gives_and_no_others() -> None:
 
 
 def test_what_a_family_calls_an_error_is_an_error_there_is() -> None:
-    for family in (_envelope, _sessions_envelope, _trace_envelope):
+    for family in (envelope, _sessions_envelope, _trace_envelope):
         assert {*family.CODES} <= {kind for _, kind in kinds_of(RecollectError)}
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.settings import Settings
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.journeys import Window
@@ -137,13 +137,13 @@ JSON = st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.t
 
 
 @pytest.fixture(scope="module")
-def plain_realm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Realm, str]:
+def plain_realm(tmp_path_factory: pytest.TempPathFactory) -> tuple[LiveRealm, str]:
     """A realm that takes no secrets out, so that nothing may change; and a journey in it."""
-    realm = Realm(Settings(home=tmp_path_factory.mktemp("plain"), redact=False))
+    realm = LiveRealm(Settings(home=tmp_path_factory.mktemp("plain"), redact=False))
     return realm, _asked(realm, "get_or_create_journey")["journey_id"]
 
 
-def _asked(realm: Realm, operation: str, /, **arguments: Any) -> Body:
+def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
     reply = OPERATIONS[operation].run(realm, arguments, Clock.now())
     assert not reply.is_error, reply.text
     return json.loads(reply.text)
@@ -151,7 +151,7 @@ def _asked(realm: Realm, operation: str, /, **arguments: Any) -> Body:
 
 @given(metadata=st.dictionaries(st.text(), JSON))
 @effort(max_examples=60, deadline=None)
-def test_any_metadata_comes_back_as_it_was(plain_realm: tuple[Realm, str], metadata: Body) -> None:
+def test_any_metadata_comes_back_as_it_was(plain_realm: tuple[LiveRealm, str], metadata: Body) -> None:
     """J23."""
     realm, journey = plain_realm
     document = _asked(realm, "add_document_to_journey", journey_id=journey, document_type="note", metadata=metadata)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
 from tests.conftest import Person
@@ -213,7 +213,7 @@ def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Per
 @pytest.mark.parametrize("operation", PREFIXES)
 def test_a_deadline_that_has_passed_is_a_500_in_its_words(person: Person, operation: str) -> None:
     """A bad request is refused all the same: nothing had to be done for that."""
-    realm = Realm(person.settings(deadline_ms=0))
+    realm = LiveRealm(person.settings(deadline_ms=0))
     late = f"{PREFIXES[operation]}the request took longer than its deadline"
     for more, code, message in (({}, 500, late), ({"nonsense": 1}, 400, "unknown argument: nonsense")):
         reply = OPERATIONS[operation].run(realm, {**ARGUMENTS[operation], **more}, Clock.now())

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from recollect.distil import distil
-from recollect.operations._journey_members import settle
-from recollect.operations._session_summary import in_one_line
-from recollect.realms import Realm
+from recollect.live import LiveRealm
+from recollect.operations.journeys.members import settle
+from recollect.operations.journeys.session_summary import in_one_line
 from recollect.store import archive_of
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.journeys import Window
@@ -302,7 +302,7 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
         grow(person, 4, "And the hatches?", "The hatches are battened.")
         hide(person, 1)
         person.sync()
-        realm, key = Realm(person.settings()), uuid.UUID(journey).bytes
+        realm, key = LiveRealm(person.settings()), uuid.UUID(journey).bytes
         settle(realm, key, late=lambda: False, soon=lambda: True)
         with realm.remembering() as memory:
             told = {str(uuid.UUID(bytes=one.session)): one.summary for one in Stored(memory).by_time(key, Window(), 10)}

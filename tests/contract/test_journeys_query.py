@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from tests.conftest import Person
 from tests.contract.test_journeys_client import (
     DECK,
@@ -130,14 +130,14 @@ def test_equal_summaries_score_the_same_and_are_in_order_of_their_dates(person: 
 
 
 @pytest.fixture(scope="module")
-def realm(voyage: Voyage) -> Realm:
+def realm(voyage: Voyage) -> LiveRealm:
     """The same store, asked in this process."""
-    return Realm(voyage.person.settings())
+    return LiveRealm(voyage.person.settings())
 
 
 @given(query=st.text(max_size=60) | st.text("\" '*():^-+ORANDT{}", max_size=30))
 @effort(max_examples=150, deadline=None)
-def test_any_query_is_answered(voyage: Voyage, realm: Realm, query: str) -> None:
+def test_any_query_is_answered(voyage: Voyage, realm: LiveRealm, query: str) -> None:
     """Nothing that is asked means anything to the engine but its words."""
     arguments = {"journey_id": voyage.journey, "query": query}
     reply = OPERATIONS["query_journey_history"].run(realm, arguments, Clock.now())

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from recollect.distil import distil, words_of
+from recollect.live import LiveRealm
 from recollect.model import Observation
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.store.memory import AGENT, Memory, Place
 from tests.conftest import Person
 from tests.contract.test_memory_client import OBSERVATION, speaker, tell
@@ -18,13 +18,13 @@ FEW, MANY = 60, 1_200
 MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one for each of ten results
 
 
-def settle(person: Person, observations: int) -> Realm:
+def settle(person: Person, observations: int) -> LiveRealm:
     """A realm with one session and so many observations of it."""
     said = speaker(1, "mill")
     path = tell(person, 1, "mill", "2026-01-10", [said.prompt("Grind the barley"), said.says("Ground.")])
     person.sync()
     with closing(Memory(person.realm, writable=True)) as memory, memory.transaction():
-        realm = Realm(person.settings())
+        realm = LiveRealm(person.settings())
         with realm.reading() as reader:
             (session,) = reader.all_sessions()
         for number in range(observations):
@@ -38,15 +38,15 @@ def settle(person: Person, observations: int) -> Realm:
             )  # fmt: skip
             memory.record(place, AGENT, observation, words_of(observation, ""))
     assert distil(person.realm, person.settings(), person.env, lambda: False)
-    return Realm(person.settings())
+    return LiveRealm(person.settings())
 
 
 @pytest.fixture(scope="module")
-def realms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Realm]]:
+def realms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, LiveRealm]]:
     yield {count: settle(Person(tmp_path_factory.mktemp("mill")), count) for count in (FEW, MANY)}
 
 
-def asked(realm: Realm, tool: str, **arguments: Any) -> tuple[str, int]:
+def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
     """An answer, and how many statements of SQL it took once everything was open."""
     OPERATIONS[tool].run(realm, arguments, Clock.now())
     statements: list[str] = []
@@ -71,7 +71,7 @@ def asked(realm: Realm, tool: str, **arguments: Any) -> tuple[str, int]:
     ids=str,
 )
 def test_a_search_takes_as_many_statements_however_much_is_remembered(
-    realms: dict[int, Realm], arguments: dict[str, Any]
+    realms: dict[int, LiveRealm], arguments: dict[str, Any]
 ) -> None:
     cost = {}
     for count, realm in realms.items():
@@ -81,7 +81,7 @@ def test_a_search_takes_as_many_statements_however_much_is_remembered(
     assert abs(cost[MANY] - cost[FEW]) <= 10, "a result more or less"
 
 
-def test_details_are_looked_up_by_id_and_by_nothing_else(realms: dict[int, Realm]) -> None:
+def test_details_are_looked_up_by_id_and_by_nothing_else(realms: dict[int, LiveRealm]) -> None:
     realm = realms[MANY]
     ids = OBSERVATION.findall(asked(realm, "search", query="barley", limit=20)[0])
     assert len(ids) == 20

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.operations import OPERATIONS, TOOLSETS, offer_of
-from recollect.surfaces._lines import LONGEST, lines
+from recollect.surfaces.transport.line_reader import LONGEST, lines
 from tests.conftest import Person
 from tests.rpc_server import RawRpc
 

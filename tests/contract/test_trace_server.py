@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from recollect.index.pieces import PIECES
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.store import archive_of
 from tests.conftest import Person
 from tests.contract.test_trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, opened
@@ -48,7 +48,7 @@ def spoken(person: Person) -> Person:
 
 def ask(person: Person, tool: str, arguments: Any, **settings: Any) -> Any:
     """An operation in this process."""
-    return OPERATIONS[tool].run(Realm(person.settings(**settings)), arguments, Clock.now())
+    return OPERATIONS[tool].run(LiveRealm(person.settings(**settings)), arguments, Clock.now())
 
 
 def sensible(session: str) -> dict[str, Answer]:

@@ -16,7 +16,7 @@ from recollect.ingest.tally import UNDATED
 from recollect.model import Kind
 from recollect.settings import Settings
 from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex
-from recollect.sources._jsonl import decode, raw_lines
+from recollect.sources.formats.jsonl import decode, raw_lines
 from recollect.store import Reader, SessionRow
 from recollect.title import TITLE
 from tests.golden import contents

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from recollect.index.pieces import PIECES
+from recollect.live import LiveRealm
 from recollect.model import KINDS, Kind
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.store import EventRow, Reader, SessionRow, archive_of
 from tests.conftest import Person
 from tests.contract.test_trace_client import texts_in
@@ -40,7 +40,7 @@ class Home:
         (self.person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')
         self.person.run("distil")
         assert PIECES.folder(self.person.realm).exists()
-        self.realm = Realm(self.person.settings())
+        self.realm = LiveRealm(self.person.settings())
         self.reader = Reader(archive_of(self.person.realm))
         self.sessions = {row.key: row for row in self.reader.all_sessions() if row.event_count}
         rows = (row for chunk in self.reader.entries_above(0, len(KINDS)) for row in chunk)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from recollect.errors import AgentFault, BadRequest, ProviderFault
+from recollect.live.runners import Assignment, Called, Cancel, Ended, Kept, Output, Returned, Said, Spent, Thought, acp
+from recollect.live.runners.acp_updates import REJECTED
 from recollect.model import Usage
-from recollect.runners import Assignment, Called, Cancel, Ended, Kept, Output, Returned, Said, Spent, Thought, acp
-from recollect.runners._acp_updates import REJECTED
 from tests.acp_agent import KNOWN, NEW
 from tests.e2e.processes import is_alive, until
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.store.authored import lines_of
+from recollect.store.memory_journal import lines_of
 from tests.conftest import Person
 from tests.e2e.processes import rests, until
 from tests.http_server import HttpServer

@@ -159,7 +159,7 @@ def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Pop
 # A disk so slow that each log takes 0.1 s to open and each line as long to read. At `fatal` of them the process is killed.
 SLOW_DISK = """
 import os, time
-import recollect.ingest.keeping as keeping, recollect.ingest.reading as reading
+import recollect.ingest.commit as keeping, recollect.ingest.lines as reading
 passed, commits, read, crc32 = [0.0], [0], [0], reading.crc32
 keeping.time = type(sys)("time")
 keeping.time.monotonic = lambda: passed[0]

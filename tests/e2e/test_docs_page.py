@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from recollect.surfaces.http._openapi import document
+from recollect.surfaces.http.openapi import document
 from tests.conftest import Person
 from tests.http_server import HttpServer
 

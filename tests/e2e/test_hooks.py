@@ -22,8 +22,9 @@ from recollect.settings import read_settings
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, Place, Words, memory_of
-from recollect.surfaces import _hook_context, hook
-from recollect.surfaces._hook_json import parsed, quoted
+from recollect.surfaces.hook import command as hook
+from recollect.surfaces.hook import context
+from recollect.surfaces.hook.json import parsed, quoted
 from tests.conftest import Person
 from tests.e2e.archives import found, sessions
 from tests.e2e.processes import until
@@ -283,7 +284,7 @@ def test_nothing_known_is_nothing_said(person: Person, folder: Path) -> None:
 
 
 def test_the_most_useful_comes_first() -> None:
-    def row(title: str, kind: str, day: int, made_by: str = RULES) -> _hook_context.Row:
+    def row(title: str, kind: str, day: int, made_by: str = RULES) -> context.Row:
         return bytes(8), made_by, kind, day * DAY_MS, title, "[]"
 
     rows = [
@@ -294,7 +295,7 @@ def test_the_most_useful_comes_first() -> None:
         row("agents may not move cranes", "general", 60, AGENT),
         row("Brakes are  Released first", "decision", 85),
     ]
-    assert [title for *_, title, _ in _hook_context.ranked(rows)] == [
+    assert [title for *_, title, _ in context.ranked(rows)] == [
         "brakes are released first", "agents may not move cranes", "the quay is tidal", "ran the tests today",
         "a decision of long ago",
     ]  # fmt: skip

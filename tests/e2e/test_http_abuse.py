@@ -16,8 +16,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from recollect.surfaces._lines import LONGEST
-from recollect.surfaces.http._body import Unreadable, json_of
+from recollect.surfaces.http.body import Unreadable, json_of
+from recollect.surfaces.transport.line_reader import LONGEST
 from tests.conftest import Person
 from tests.e2e.processes import until
 from tests.http_server import HttpServer

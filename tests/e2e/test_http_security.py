@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from recollect.surfaces.http._openapi import document
+from recollect.surfaces.http.openapi import document
 from tests.conftest import Person
 from tests.http_server import HttpServer
 

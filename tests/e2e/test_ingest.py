@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from recollect.sources._jsonl import LONGEST_LINE
+from recollect.sources.formats.jsonl import LONGEST_LINE
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed

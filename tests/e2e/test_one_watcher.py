@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect.realms import Realm
+from recollect.live import LiveRealm
 from recollect.settings import Settings
-from recollect.surfaces.cli import _watcher
+from recollect.surfaces.cli import watcher as _watcher
 from tests.conftest import Person, RawMcp
 from tests.e2e.processes import children_of, is_alive, until, watching
 from tests.logs import Claude, append, write
@@ -141,7 +141,7 @@ def test_every_start_of_a_watcher_that_ends_at_once_waits_longer(
 ) -> None:
     starts = tmp_path / "starts"
     monkeypatch.setattr(_watcher, "OURS", ["sh", "-c", f"echo start >> {starts}; exit 3"])
-    supervisor = _watcher.Supervisor(Realm(Settings(home=person.state)))
+    supervisor = _watcher.Supervisor(LiveRealm(Settings(home=person.state)))
     supervisor._stop_all = pauses = Pauses(len(_watcher.DELAYS_S) + 2)
     supervisor.run()
     assert len(starts.read_text().splitlines()) == len(pauses.lengths)

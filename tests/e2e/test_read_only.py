@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from recollect.store import archive_of
-from recollect.store._database import migrate, schema_steps
+from recollect.store.sqlite.database import migrate, schema_steps
 from tests.conftest import Person
 from tests.e2e.processes import until, watching
 from tests.e2e.read_only import WAYS, mount_read_only

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from recollect.realms.catalog import one, shelved
 from recollect.realms.manifest import Origin, pin
-from recollect.realms.shelf import one, shelved
 from recollect.store.live import Live
 from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import inside

@@ -16,7 +16,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from schemathesis.core import NOT_SET
 
 from recollect.operations import OPERATIONS, TOOLSETS, offer_of
-from recollect.surfaces.http._openapi import document
+from recollect.surfaces.http.openapi import document
 from tests.conftest import Person
 from tests.http_server import HttpServer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.surfaces._lines import LONGEST
+from recollect.surfaces.transport.line_reader import LONGEST
 from tests.conftest import Person
 from tests.rpc_server import RawRpc, RpcPort, RpcSocket
 

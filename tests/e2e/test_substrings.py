@@ -15,8 +15,8 @@ from recollect.distil import LAG, Distiller, distil, is_level
 from recollect.index.engine import Layout
 from recollect.index.pieces import PIECES, seen
 from recollect.index.text import TEXT
+from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.processes import until
@@ -52,7 +52,7 @@ def mark(person: Person) -> int:
         reader.close()
 
 
-def previews(realm: Realm, query: str, **more: Any) -> list[str]:
+def previews(realm: LiveRealm, query: str, **more: Any) -> list[str]:
     reply = OPERATIONS["search_event_previews"].run(realm, {"query": query, "limit": 50, **more}, Clock.now())
     assert not reply.is_error, reply.text
     return [match["preview"] for match in json.loads(reply.text)["data"]["matches"]]
@@ -63,20 +63,20 @@ def test_a_small_archive_needs_no_index_of_pieces(person: Person) -> None:
     person.sync()
     all_done(person)
     assert not PIECES.folder(person.realm).exists()
-    assert previews(Realm(person.settings()), "inPrompt7") == ["plainPrompt7"]
+    assert previews(LiveRealm(person.settings()), "inPrompt7") == ["plainPrompt7"]
 
 
 def test_a_large_one_gets_it_behind_everything_else(large: Person) -> None:
-    assert previews(Realm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], "found before it is there"
+    assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"], "found before it is there"
     all_done(large)
     assert mark(large) == 2 * EXCHANGES + 20
-    assert previews(Realm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"]
-    assert previews(Realm(large.settings()), "erPrompt1") == ["laterPrompt1"]
+    assert previews(LiveRealm(large.settings()), "NPROMPT2077") == ["plainPrompt2077"]
+    assert previews(LiveRealm(large.settings()), "erPrompt1") == ["laterPrompt1"]
 
 
 def test_a_rare_string_reads_few_events(large: Person) -> None:
     all_done(large)
-    realm = Realm(large.settings())
+    realm = LiveRealm(large.settings())
     with realm.reading() as reader:
         asked: list[str] = []
         reader.db.set_trace_callback(asked.append)
@@ -93,13 +93,13 @@ def test_what_came_after_the_index_is_found_at_once(large: Person) -> None:
     large.sync()
     all_done(large)
     assert mark(large) == before, "a few events are not worth writing it again"
-    assert previews(Realm(large.settings()), "lyAdd") == ["laterPrompt10 and freshlyAdded"]
-    assert previews(Realm(large.settings()), "laterPrompt1") == ["laterPrompt1", "laterPrompt10 and freshlyAdded"]
+    assert previews(LiveRealm(large.settings()), "lyAdd") == ["laterPrompt10 and freshlyAdded"]
+    assert previews(LiveRealm(large.settings()), "laterPrompt1") == ["laterPrompt1", "laterPrompt10 and freshlyAdded"]
 
 
 def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person) -> None:
     all_done(large)
-    realm = Realm(large.settings())
+    realm = LiveRealm(large.settings())
     assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
     shutil.rmtree(PIECES.folder(large.realm))
     assert previews(realm, "inPrompt2078") == ["plainPrompt2078"]
@@ -113,9 +113,9 @@ def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person
 def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
     all_done(large)
     (PIECES.folder(large.realm) / name).write_text("{")
-    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     all_done(large)
-    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     assert mark(large) == 2 * EXCHANGES + 20
 
 
@@ -149,14 +149,14 @@ def test_a_writer_that_cannot_go_on_with_damaged_files_begins_anew(large: Person
     for _ in range(2):
         all_done(large)
     assert mark(large) == 2 * EXCHANGES + 20
-    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
 
 
 def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> None:
     all_done(large)
     append(large.claude_log(TWO), Claude(TWO, start=95_000).prompt("DO NOT INDEX THIS CHAT"))
     large.sync()
-    assert previews(Realm(large.settings()), "laterPrompt") == []
+    assert previews(LiveRealm(large.settings()), "laterPrompt") == []
     all_done(large)
     with Distiller(large.realm, large.settings(), large.env) as distiller:
         assert distiller._still_found({s.id: s for s in distiller.reader.all_sessions()}) == []
@@ -176,9 +176,9 @@ def test_killed_at_any_moment_it_is_finished_later(large: Person) -> None:
     for step in (0, 3, 7):
         command = [sys.executable, "-c", code, str(large.realm), str(step)]
         assert subprocess.run(command, env=large.env, check=False).returncode == -signal.SIGKILL
-        assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+        assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     all_done(large)
-    assert previews(Realm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
+    assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     assert mark(large) == 2 * EXCHANGES + 20
 
 

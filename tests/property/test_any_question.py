@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.ingest import sync
+from recollect.live import LiveRealm
 from recollect.model import SEARCHABLE
 from recollect.operations import OPERATIONS, Clock
-from recollect.realms import Realm
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from tests.logs import Claude, write
@@ -30,7 +30,7 @@ class Asker:
     """A realm over some sessions, asked as a client asks, without the client."""
 
     def __init__(self, folder: Path) -> None:
-        self.realm = Realm(Settings(home=folder))
+        self.realm = LiveRealm(Settings(home=folder))
 
     def data(self, tool: str, **arguments: Any) -> Any:
         answer = json.loads(OPERATIONS[tool].run(self.realm, arguments, Clock.now()).text)

@@ -20,9 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec import Struct
 
 from recollect.errors import AgentFault, Cancelled, NoSession, NotKept, SessionBusy, StoreFault
-from recollect.realms.live import LiveSessions
+from recollect.live.runners import Assignment, Called, Output, Said
+from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
-from recollect.runners import Assignment, Called, Output, Said
 from recollect.store.transcripts import file_of
 from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
 

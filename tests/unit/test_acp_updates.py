@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from recollect.runners import Called, Output, Returned, Said, Thought
-from recollect.runners._acp_updates import Updates
+from recollect.live.runners import Called, Output, Returned, Said, Thought
+from recollect.live.runners.acp_updates import Updates
 
 
 def told(*updates: dict[str, Any]) -> list[Output]:

@@ -10,9 +10,9 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.authored import begin, lines_of
 from recollect.store.journeys import Document, JourneyRow, Journeys, Told, Window
 from recollect.store.memory import AGENT, RULES, Filters, Memory, Place, Words, memory_of
+from recollect.store.memory_journal import begin, lines_of
 
 JOURNEY, SESSION = b"j" * 16, b"s" * 16
 PLACE = Place(session=SESSION, turn=1, project="app", path="/log", first_line=1, last_line=2)

@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from recollect.model import Event, Kind
-from recollect.store._body import head, packed, unpacked
+from recollect.store.sqlite.body import head, packed, unpacked
 
 THREADS = 8
 

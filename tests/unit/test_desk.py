@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from recollect.realms.streams import Listener
-from recollect.surfaces.http import _desk
-from recollect.surfaces.http._desk import HEARTBEAT, Reading, Wake
+from recollect.live.event_streams import Listener
+from recollect.surfaces.http import dispatcher
+from recollect.surfaces.http.dispatcher import HEARTBEAT, Reading, Wake
 
 
 def test_a_reader_is_let_go_when_another_process_has_archived_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_desk, "HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(dispatcher, "HEARTBEAT_S", 0.01)
     answers = [True, True, False]
 
     async def is_present() -> bool:

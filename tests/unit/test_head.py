@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.sources import head_of
-from recollect.sources._head import LONG
+from recollect.sources.formats.head import LONG
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from recollect.surfaces.http import _connection
-from recollect.surfaces.http._connection import Connection
+from recollect.surfaces.http import connection as _connection
+from recollect.surfaces.http.connection import Connection
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"

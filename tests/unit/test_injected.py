@@ -3,8 +3,8 @@
 import pytest
 
 from recollect.model import Kind, Opens, Record
-from recollect.sources._codex_text import own_and_injected
-from recollect.sources._injected import context_apart, split_context
+from recollect.sources.codex.text import own_and_injected
+from recollect.sources.formats.injected import context_apart, split_context
 
 
 @pytest.mark.parametrize(

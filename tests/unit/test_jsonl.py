@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from recollect.model import Problem
-from recollect.sources._container import Line
-from recollect.sources._jsonl import decode
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.jsonl import decode
 
 WHOLE = b'{"type":"b","data":{"text":"whole"}}'
 

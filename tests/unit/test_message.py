@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from recollect.model import Kind, Opens, Record, Stop, Usage
-from recollect.sources._message import Scribe, agent_blocks, chat_message, text_of, user_blocks
+from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, text_of, user_blocks
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.model import TYPES, observation_type
 from recollect.observe import _types
-from recollect.surfaces._hook_context import WORTH_DAYS
+from recollect.surfaces.hook.context import WORTH_DAYS
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 import pytest
 
 from recollect.errors import ErrorKind, RecollectError
+from recollect.live import LiveRealm
 from recollect.operations import Clock, Reply
-from recollect.operations._sessions_envelope import replied
-from recollect.realms import Realm
+from recollect.operations.sessions.envelope import replied
 from recollect.settings import Settings
-from recollect.surfaces._numbers import numbers
+from recollect.surfaces.transport.error_codes import numbers
 from tests.live_surfaces import EXITS, NUMBERS, STATUSES
 
 SHARED = {
@@ -25,12 +25,12 @@ SHARED = {
 def refusal(kind: ErrorKind, folder: Path) -> Reply:
     """What is answered when an operation ends by such an error."""
 
-    def failing(realm: Realm, given: Any, clock: Clock) -> NoReturn:
+    def failing(realm: LiveRealm, given: Any, clock: Clock) -> NoReturn:
         error = RecollectError("It went wrong.")
         error.kind = kind
         raise error
 
-    return replied(failing)(Realm(Settings(home=folder), "main"), {}, Clock.now())
+    return replied(failing)(LiveRealm(Settings(home=folder), "main"), {}, Clock.now())
 
 
 @pytest.mark.parametrize("kind", ErrorKind)

@@ -9,9 +9,9 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
-from recollect.realms.streams import WAITING
-from recollect.surfaces._json import encoded
-from recollect.surfaces._outbox import Outbox, write_all
+from recollect.live.event_streams import WAITING
+from recollect.surfaces.transport.json import encoded
+from recollect.surfaces.transport.write_queue import Outbox, write_all
 
 LONG = b"x" * 1_000  # of which a pipe does not hold a hundred
 

@@ -26,7 +26,7 @@ functools.cached_property = CachedWithoutALock
 RACE = """
 import os, sys, tempfile, threading
 from pathlib import Path
-from recollect.realms import Realm
+from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend, Origin, pin
 from recollect.settings import Settings
 
@@ -35,7 +35,7 @@ sys.setswitchinterval(1e-6)
 settings = Settings(home=Path(os.environ["RECOLLECT_HOME"]))
 pin(settings.home / "realms" / "passing", "passing", Backend.MEMORY, Origin.EXPLICIT)
 for _ in range(ROUNDS):
-    realm, together, seen = Realm(settings, "passing"), threading.Barrier(THREADS), []
+    realm, together, seen = LiveRealm(settings, "passing"), threading.Barrier(THREADS), []
 
     def look():
         together.wait()

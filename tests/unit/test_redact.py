@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect.redact import redact, redact_all
-from recollect.redact._rules import RULES
+from recollect.redact.rules import RULES
 from recollect.store import archive_of
 from tests.conftest import Person
 from tests.golden import contents

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.realms import Realm
+from recollect.live import LiveRealm
 from recollect.settings import Settings
-from recollect.surfaces.rpc_tcp import RpcListener, listen
+from recollect.surfaces.rpc.tcp import RpcListener, listen
 from tests.e2e.processes import until
 from tests.rpc_server import RpcSocket
 
@@ -19,7 +19,7 @@ TOO_MUCH = 1 << 46  # bytes of a stack: no system gives a thread that
 
 @pytest.fixture
 def listener(tmp_path: Path) -> Iterator[RpcListener]:
-    with listen(Realm(Settings(home=tmp_path), "main"), "127.0.0.1", 0, None) as listener:
+    with listen(LiveRealm(Settings(home=tmp_path), "main"), "127.0.0.1", 0, None) as listener:
         yield listener
 
 

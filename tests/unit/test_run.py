@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import AgentFault, Cancelled, StoreFault
-from recollect.realms import live
-from recollect.realms.kept import Kept
-from recollect.realms.live import LiveSessions
+from recollect.live import sessions as live
+from recollect.live.commits import Kept
+from recollect.live.runners import Called, Returned, Said
+from recollect.live.sessions import LiveSessions
+from recollect.live.transcript_builder import MOST_TEXT
 from recollect.realms.manifest import Backend
-from recollect.realms.turn import MOST_TEXT
-from recollect.runners import Called, Returned, Said
 from tests.live_processes import Guided, new, opened, order, saying
 
 

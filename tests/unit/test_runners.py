@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.operations._runners import recall
-from recollect.realms import Realm
+from recollect.live import LiveRealm
+from recollect.live.runners import Assignment, Called, Cancel, Output, Returned, Said
+from recollect.live.runners.process import ending, sentence
+from recollect.operations.sessions.runners import recall
 from recollect.realms.manifest import Backend
-from recollect.runners import Assignment, Called, Cancel, Output, Returned, Said
-from recollect.runners._process import ending, sentence
 from tests.conftest import Person
 from tests.live_processes import new, opened, order, saying
 
 
 def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None, None]:
     given = Assignment(session="1", prompt=prompt, cancel=cancel, folder=person.home)
-    return recall(Realm(person.settings(), "main"), given)
+    return recall(LiveRealm(person.settings(), "main"), given)
 
 
 def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:

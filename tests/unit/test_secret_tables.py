@@ -7,12 +7,12 @@ import pytest
 
 from bench.secret_kinds import made_up
 from recollect.redact import redact
-from recollect.redact._files import EXAMPLES as FILE_EXAMPLES
-from recollect.redact._forms import EXAMPLES as OTHER_EXAMPLES
-from recollect.redact._forms import FORMS
-from recollect.redact._named_services import NAMED_SERVICES
-from recollect.redact._rules import RULES, TABLES
-from recollect.redact._services import ENDING_SERVICES, SERVICES
+from recollect.redact.files import EXAMPLES as FILE_EXAMPLES
+from recollect.redact.forms import EXAMPLES as OTHER_EXAMPLES
+from recollect.redact.forms import FORMS
+from recollect.redact.named_services import NAMED_SERVICES
+from recollect.redact.rules import RULES, TABLES
+from recollect.redact.services import ENDING_SERVICES, SERVICES
 
 SHAPES = [(row.name, shape) for row in SERVICES for shape in row.shapes]
 EXAMPLES = [(row.name, row.example) for row in (*ENDING_SERVICES, *FORMS)]

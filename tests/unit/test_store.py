@@ -10,8 +10,8 @@ import pytest
 
 from recollect.errors import Busy, StoreFault
 from recollect.store import Reader, Writer
-from recollect.store._database import connect, migrate, schema_steps
 from recollect.store.lock import exclusive, is_held
+from recollect.store.sqlite.database import connect, migrate, schema_steps
 
 RELEASED = {1: "001_archive.sql"}  # frozen: a step that users have run is never edited
 

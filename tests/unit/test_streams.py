@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import StaleCursor
-from recollect.realms.streams import FINISHED, Listener, Streams
+from recollect.live.event_streams import FINISHED, Listener, Streams
 
 SESSION = "s"
 
@@ -43,7 +43,7 @@ def test_a_turn_begins_when_the_end_of_the_one_before_it_is_told() -> None:
 
 
 def test_of_a_turn_that_was_taken_over_nothing_is_told_any_more(monkeypatch: Any) -> None:
-    monkeypatch.setattr("recollect.realms.streams.END_TOLD_S", 0.01)
+    monkeypatch.setattr("recollect.live.event_streams.END_TOLD_S", 0.01)
     streams = Streams()
     listener = streams.listen(SESSION)
     deaf = streams.begin(SESSION)
@@ -87,7 +87,7 @@ def test_only_the_last_few_turns_are_kept() -> None:
 
 
 def test_who_has_heard_some_of_what_is_not_kept_is_told_exactly_what_is_missing(monkeypatch: Any) -> None:
-    monkeypatch.setattr("recollect.realms.streams.WAITING", 3)
+    monkeypatch.setattr("recollect.live.event_streams.WAITING", 3)
     streams = Streams()
     run(streams, 1, 10)
     assert heard(streams.listen(SESSION, 3, heard=2)) == [3, -6, 10]

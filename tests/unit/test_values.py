@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.sources._values import EARLIEST, LATEST, arguments_of, as_text, count, instant
+from recollect.sources.formats.values import EARLIEST, LATEST, arguments_of, as_text, count, instant
 
 TEN = 1_768_039_200_000  # 2026-01-10T10:00:00Z
 

@@ -14,16 +14,16 @@ import msgspec
 
 from recollect.errors import BadSettings
 from recollect.index.faults import is_full
+from recollect.ingest.commit import Grouped
 from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, has_marker, is_excluded, named
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Grouped
+from recollect.ingest.lines import LogReader, refuse
 from recollect.ingest.live import LiveReader
-from recollect.ingest.logfile import changed
+from recollect.ingest.log_identity import changed
 from recollect.ingest.projects import project_folders
-from recollect.ingest.reading import LogReader, refuse
 from recollect.ingest.report import OnProgress, Report
-from recollect.ingest.shared import can_start_over, missing, reads_on, start_over, tells_less
-from recollect.ingest.snapshot import SnapshotReader
+from recollect.ingest.shared_logs import can_start_over, missing, reads_on, start_over, tells_less
+from recollect.ingest.snapshots import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
 from recollect.sources import NOT_UNDERSTOOD, Lines, Snapshots, Source, Stamp
@@ -31,7 +31,7 @@ from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
 from recollect.store.reserve import give_back, set_aside
-from recollect.store.writer import PUBLISHED
+from recollect.store.sqlite.writer import PUBLISHED
 
 EXCLUSIONS_S = 300  # seconds between two looks for new markers in all folders: there may be thousands
 RECENT_NS = 86_400 * 10**9  # a day: what has been at rest for longer is not asked for every second

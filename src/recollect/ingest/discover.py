@@ -13,7 +13,7 @@ from recollect.model import Problem
 from recollect.project import existing_folders
 from recollect.settings import Settings
 from recollect.sources import NOT_UNDERSTOOD, Format, Head, Source, Stamp, head_of, not_understood
-from recollect.sources._walk import walk
+from recollect.sources.formats.walk import walk
 
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
 UNKNOWN = "not a log of any agent we know"

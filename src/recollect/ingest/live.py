@@ -7,22 +7,22 @@ from zlib import crc32
 
 import msgspec
 
+from recollect.ingest.commit import Excluded, Grouped, Keeper, Private, leave_out
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.keeping import Excluded, Grouped, Keeper, Private, leave_out
-from recollect.ingest.logfile import Progress
-from recollect.ingest.reading import refuse
+from recollect.ingest.lines import refuse
+from recollect.ingest.log_identity import Progress
 from recollect.ingest.report import Report
 from recollect.ingest.tally import tally_of
 from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
 from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Stamp, not_understood
-from recollect.sources._jsonl import EXCERPT
+from recollect.sources.formats.jsonl import EXCERPT
 from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
 from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
 from recollect.store.live import Live, LiveRow
+from recollect.store.sqlite.writer import PUBLISHED
 from recollect.store.transcripts import file_of
-from recollect.store.writer import PUBLISHED
 
 BATCH = 1_000  # messages
 NO_MEMORY = msgspec.Raw(b"\xc0")

@@ -7,8 +7,8 @@ tells a model when to use it.
 from msgspec import Struct
 
 from recollect.operations import history, journeys, memory, sessions, trace
-from recollect.operations._asker import asker_of
-from recollect.operations._operation import Clock, Door, Family, Operation, Reply
+from recollect.operations.asker import asker_of
+from recollect.operations.operation import Clock, Door, Family, Operation, Reply
 from recollect.operations.prompts import Prompt
 
 __all__ = ["OPERATIONS", "TOOLSETS", "Clock", "Door", "Family", "Offer", "Operation", "Reply", "asker_of", "offer_of"]

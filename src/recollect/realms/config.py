@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
 from recollect.index.faults import folder_fault
-from recollect.runners import configured
+from recollect.realms import runner_config as configured
 from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn
 

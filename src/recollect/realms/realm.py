@@ -19,21 +19,21 @@ from recollect.index.pieces import PIECES, PieceIndex, seen
 from recollect.index.text import TextIndex
 from recollect.realms.config import read as read_config
 from recollect.realms.index_condition import MENDED, READ_ONLY, WARNINGS, Condition
-from recollect.realms.live import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.realms.manifest import read as read_manifest
 from recollect.realms.names import DEFAULT, check_name, new_instance_name
-from recollect.realms.passing import passing_folder
-from recollect.realms.publish import Publishing
+from recollect.realms.publisher import Publishing
+from recollect.realms.temporary_folder import passing_folder
 from recollect.redact import redact_all
 from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
 from recollect.settings import Settings
 from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_database
-from recollect.store.authored import begin as begin_lines
+from recollect.store.live import Live, live_of
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
-from recollect.store.watch_place import why_stopped
+from recollect.store.memory_journal import begin as begin_lines
+from recollect.store.watcher_lock import why_stopped
 
 PATIENCE_S = 30.0  # seconds before a model that did not work is tried again
 BEHIND = 200  # events not yet findable that are worth a warning; fewer are a moment's work
@@ -45,7 +45,7 @@ Answer = TypeVar("Answer")
 Part = TypeVar("Part")
 
 
-def built_once(build: "Callable[[Realm], Part]") -> "cached_property[Part]":
+def built_once(build: Callable[[Any], Part]) -> "cached_property[Part]":
     """A part of a realm that the first thread to ask builds for all: from Python 3.12 on, `cached_property` has no lock."""
 
     @wraps(build)
@@ -105,36 +105,27 @@ class Realm:
         return redact_all(value) if self.settings.redact else value
 
     @built_once
-    def live(self) -> LiveSessions:
-        """The sessions that are run here."""
-        redact = self.settings.redact
-        return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self._publish)
-
-    @built_once
     def publishing(self) -> Publishing:
         """Brings what is committed of live sessions into the archive."""
-        return Publishing(self.folder, self.settings, lambda: self.live.changes())
+        return Publishing(self.folder, self.settings, lambda: self.live_changes())
 
-    def _publish(self) -> None:
+    def live_changes(self) -> int:
+        """How often live sessions were committed here; 0 where none ever was. Read without opening them for writing."""
+        file = file_at(live_of(self.folder))
+        if file is None:
+            return 0
+        live: Live | None = getattr(self._local, "live", None)
+        if live is None or live.file != file or live.is_outdated():
+            live = self._local.live = Live(self.folder, writable=False)
+        return live.changes()
+
+    def publish_soon(self) -> None:
+        """Bring what was just committed into the archive and the memory, in a thread of this process."""
         self._publishes = True
         self.publishing.wake()
 
     def is_writable(self) -> bool:
         return os.access(self.folder, os.W_OK)
-
-    def occupy(self, surface: str) -> None:
-        """From now on nobody takes the realm for unused. Where that cannot be said, it can be read nevertheless."""
-        self.live.surface = surface
-        try:
-            self.live.lease()
-        except StoreFault as fault:
-            log.warning("No session can be run in realm %s for now: %s", self.name, fault)
-
-    def close(self) -> None:
-        """End what runs in this realm by this process, and let everybody find what it came to."""
-        if "live" in self.__dict__:
-            self.live.close()
-            self.publishing.close()
 
     def deadline_ms(self, usual: int) -> int:
         """The time an operation has, unless this realm's config or the settings say otherwise."""
@@ -379,7 +370,7 @@ class Realm:
     def _distil(self) -> None:
         """Bring the memory level, unless somebody is at it, or is writing and so will do it afterwards."""
         if self._publishes or self.backend is Backend.MEMORY:
-            self._publish()
+            self.publish_soon()
         elif not is_held(self.folder, WRITING):
             self._have_done(DISTILLING, "distil")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from recollect.redact._literals import Found
+from recollect.redact.literals import Found
 
 SHORTEST = 12  # characters: no text below this holds a secret that any rule knows
 PART = 4 << 20  # characters of a text that are looked at in one piece
@@ -48,7 +48,7 @@ def _found(text: str) -> Iterator[tuple[int, Found]]:
 
 
 def _found_in(text: str) -> Iterator[tuple[int, Found]]:
-    from recollect.redact._rules import LITERALS, SCANS  # its patterns take 70 ms, and most commands redact nothing
+    from recollect.redact.rules import LITERALS, SCANS  # its patterns take 70 ms, and most commands redact nothing
 
     yield from LITERALS.found(text)
     for rank, scan in SCANS:
@@ -120,7 +120,7 @@ def _redact_named(name: Any, value: Any, counts: Counter[str] | None) -> Any:
     redacted = _redact_each(value, counts)
     if not isinstance(value, str) or not isinstance(name, str) or redacted != value:
         return redacted
-    from recollect.redact._names import is_secret, name_of  # as above
+    from recollect.redact.names import is_secret, name_of  # as above
 
     known = name_of(name)
     if known is None or not is_secret(known, value, literal=True):

@@ -54,9 +54,9 @@ from recollect.sources import (
     vscode_copilot,
     zed,
 )
-from recollect.sources._container import NOT_STORED, NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
-from recollect.sources._head import Head, head_of
-from recollect.sources._source import Database, Document, Format, Lines, Memory, Snapshots, Source, Stamp
+from recollect.sources.formats.container import NOT_STORED, NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
+from recollect.sources.formats.head import Head, head_of
+from recollect.sources.formats.source import Database, Document, Format, Lines, Memory, Snapshots, Source, Stamp
 
 __all__ = [
     "BUILT_IN",

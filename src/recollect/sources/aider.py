@@ -17,11 +17,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import text
-from recollect.sources._message import Scribe
-from recollect.sources._source import Document, Source
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import text
+from recollect.sources.formats.message import Scribe
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import instant
 
 HISTORY = ".aider.chat.history.md"
 STARTED = "# aider chat started at "

@@ -15,12 +15,12 @@ from urllib.parse import unquote, urlparse
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import document, each
-from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources._source import Document, Source, data_home
-from recollect.sources._values import as_text, count, instant
-from recollect.sources._vscode import extension_storage
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document, each
+from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source, data_home
+from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.vscode import extension_storage
 
 FINAL = {"end_turn", "stop", "stop_sequence", "max_tokens", "refusal"}
 STATES = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH}

@@ -17,14 +17,14 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Noise, Problem, Record, Stop
-from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._json import decoded
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._tagged import break_at_blocks, find_blocks
-from recollect.sources._values import instant
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.tags import break_at_blocks, find_blocks
+from recollect.sources.formats.values import instant
 
 HOMES = ("antigravity", "antigravity-cli", "antigravity-ide")
 SHORT, FULL = "transcript.jsonl", "transcript_full.jsonl"

@@ -16,12 +16,12 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Noise, Record, Stop
-from recollect.sources._head import Head
-from recollect.sources._json import beside, document, each
-from recollect.sources._litellm import usage_of
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Document, Source
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document, each
+from recollect.sources.formats.litellm import usage_of
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import instant
 
 SCHEMA = "ATIF-"
 CONTINUATION = re.compile(r"(.*)\.cont-(\d+)\.json")

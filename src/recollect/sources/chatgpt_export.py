@@ -16,11 +16,11 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, listed, misfit, numbered
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Document, Source
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, listed, misfit, numbered
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import instant
 
 EVERYBODY = {"all", "", None}  # recipients that are not a tool
 WORDS = ("parts", "text", "result", "summary", "content", "assets")  # where content of any type keeps its text

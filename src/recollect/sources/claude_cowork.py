@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from recollect.model import About, Entry, Noise, TitleRank
 from recollect.sources import claude_code
-from recollect.sources._claude_memory import ClaudeMemory
-from recollect.sources._claude_shapes import Row
-from recollect.sources._head import Head
-from recollect.sources._json import document
-from recollect.sources._source import Document, Lines, Source, config_homes
-from recollect.sources._values import instant
+from recollect.sources.claude_code.memory import ClaudeMemory
+from recollect.sources.claude_code.shapes import Row
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document
+from recollect.sources.formats.source import Document, Lines, Source, config_homes
+from recollect.sources.formats.values import instant
 
 PLACE = "local-agent-mode-sessions"
 

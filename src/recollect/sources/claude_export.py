@@ -16,11 +16,11 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, each, listed, misfit, numbered
-from recollect.sources._message import CALLS, RESULTS, Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources._source import Document, Source
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, each, listed, misfit, numbered
+from recollect.sources.formats.message import CALLS, RESULTS, Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import instant
 
 BOOKKEEPING = ("token_budget", "flag")
 INTERRUPTED = ("user_canceled", "cancelled")

@@ -17,14 +17,14 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import beside, document, each
-from recollect.sources._message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._tagged import around_blocks, find_blocks, without_blocks
-from recollect.sources._task_folder import task_format
-from recollect.sources._values import count, instant
-from recollect.sources._vscode import extension_storage
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document, each
+from recollect.sources.formats.message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.tags import around_blocks, find_blocks, without_blocks
+from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.vscode import extension_storage
+from recollect.sources.tasks.folder import task_format
 
 EXTENSION = "saoudrizwan.claude-dev"
 MESSAGES = ".messages.json"

@@ -14,12 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
-from recollect.sources._head import Head
-from recollect.sources._json import beside, decoded
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Database, Source, data_home
-from recollect.sources._sqlite import select, select_one
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, decoded
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Database, Source, data_home
+from recollect.sources.formats.sqlite import select, select_one
+from recollect.sources.formats.values import instant
 
 STOPS = {
     "stop": Stop.ANSWER,

@@ -17,14 +17,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._container import Line, Misfit
-from recollect.sources._head import Head
-from recollect.sources._json import beside
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._totals import with_total
-from recollect.sources._values import UUID, as_text, count, instant, word
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.totals import with_total
+from recollect.sources.formats.values import UUID, as_text, count, instant, word
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")

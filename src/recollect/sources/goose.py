@@ -18,14 +18,14 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._container import Line, Misfit
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, each
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, prompt_or_system, text_of
-from recollect.sources._source import Database, Document, Source, data_home
-from recollect.sources._sqlite import select, select_one
-from recollect.sources._values import as_text, count, instant
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, each
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, prompt_or_system, text_of
+from recollect.sources.formats.source import Database, Document, Source, data_home
+from recollect.sources.formats.sqlite import select, select_one
+from recollect.sources.formats.values import as_text, count, instant
 
 UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
 INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")

@@ -18,13 +18,13 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Opens, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Document, Source, data_home
-from recollect.sources._tagged import around_blocks, find_blocks
-from recollect.sources._values import count, instant
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source, data_home
+from recollect.sources.formats.tags import around_blocks, find_blocks
+from recollect.sources.formats.values import count, instant
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
 FIELDS = {

@@ -18,16 +18,16 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._container import Line, Misfit
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, document, each
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, chat_message, text_of
-from recollect.sources._source import Database, Document, Source, home_of
-from recollect.sources._sqlite import select
-from recollect.sources._tagged import find_blocks, without_blocks
-from recollect.sources._totals import with_total
-from recollect.sources._values import arguments_of, as_text, count, instant
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, document, each
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.source import Database, Document, Source, home_of
+from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.tags import find_blocks, without_blocks
+from recollect.sources.formats.totals import with_total
+from recollect.sources.formats.values import arguments_of, as_text, count, instant
 
 STRUCTURED = "\0json:"  # before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Noise, Record, Stop, Usage
-from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._message import Scribe, agent_blocks, command_or_prompt, text_of, user_blocks
-from recollect.sources._source import Lines, Memory, Source, home_of
-from recollect.sources._values import count, instant
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.message import Scribe, agent_blocks, command_or_prompt, text_of, user_blocks
+from recollect.sources.formats.source import Lines, Memory, Source, home_of
+from recollect.sources.formats.values import count, instant
 
 SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 RECENT = 64  # calls that may be repeated; a piece repeats the one before

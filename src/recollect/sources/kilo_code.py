@@ -8,9 +8,9 @@ sessions in a database of OpenCode's make, which is another format.
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources._source import Source, home_of
-from recollect.sources._task_folder import task_format
-from recollect.sources._vscode import extension_storage
+from recollect.sources.formats.source import Source, home_of
+from recollect.sources.formats.vscode import extension_storage
+from recollect.sources.tasks.folder import task_format
 
 EXTENSION = "kilocode.kilo-code"
 

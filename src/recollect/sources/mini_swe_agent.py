@@ -17,12 +17,12 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, document, each
-from recollect.sources._litellm import usage_of
-from recollect.sources._message import Scribe, chat_message, text_of
-from recollect.sources._source import Document, Source, config_homes
-from recollect.sources._values import as_text, instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, document, each
+from recollect.sources.formats.litellm import usage_of
+from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.source import Document, Source, config_homes
+from recollect.sources.formats.values import as_text, instant
 
 FORMAT = "mini-swe-agent"
 COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)

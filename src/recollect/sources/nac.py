@@ -15,12 +15,12 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import decoded
-from recollect.sources._message import Scribe, chat_message
-from recollect.sources._source import Database, Source, config_homes
-from recollect.sources._sqlite import select
-from recollect.sources._values import as_text, count, instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, chat_message
+from recollect.sources.formats.source import Database, Source, config_homes
+from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.values import as_text, count, instant
 
 LOG = "__orchestrator__"  # the thread whose events are the session's own messages
 WORKER = "/worker/"  # between a session's id and the name of a worker thread

@@ -15,12 +15,12 @@ from typing import Any
 import zstandard
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank
-from recollect.sources._head import Head
-from recollect.sources._json import decoded
-from recollect.sources._message import Scribe, text_of, user_blocks
-from recollect.sources._source import Database, Source, home_of
-from recollect.sources._sqlite import select
-from recollect.sources._values import count, instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, text_of, user_blocks
+from recollect.sources.formats.source import Database, Source, home_of
+from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.values import count, instant
 
 TYPES = (
     "message", "function_call", "function_call_output", "reasoning", "error", "compaction", "native_tool",

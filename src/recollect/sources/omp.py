@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.sources._head import Head
-from recollect.sources._pi_family import family
-from recollect.sources._pi_session import NAMED, PiMemory, read, session_named
-from recollect.sources._pi_session import begin as begin_session
-from recollect.sources._pi_shapes import Row
-from recollect.sources._source import Lines, Source, data_home, home_of
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.source import Lines, Source, data_home, home_of
+from recollect.sources.pi.family import family
+from recollect.sources.pi.session import NAMED, PiMemory, read, session_named
+from recollect.sources.pi.session import begin as begin_session
+from recollect.sources.pi.shapes import Row
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:

@@ -15,13 +15,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import beside, document
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._tagged import break_at_blocks
-from recollect.sources._values import count, instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.tags import break_at_blocks
+from recollect.sources.formats.values import count, instant
 
 TREE, LINES, WORKSPACE = "conversation.json", "lm-messages.jsonl", "workspace.json"
 SUMMARY = re.compile(r"<(MESSAGESUMMARY)>")  # written for the list of conversations

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.sources._head import Head
-from recollect.sources._pi_family import family
-from recollect.sources._pi_session import PiMemory, header_of, read
-from recollect.sources._pi_session import begin as begin_session
-from recollect.sources._pi_shapes import Row
-from recollect.sources._source import Lines, Source, home_of
-from recollect.sources._values import count
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.source import Lines, Source, home_of
+from recollect.sources.formats.values import count
+from recollect.sources.pi.family import family
+from recollect.sources.pi.session import PiMemory, header_of, read
+from recollect.sources.pi.session import begin as begin_session
+from recollect.sources.pi.shapes import Row
 
 AGENT = re.compile(r"sub-[0-9a-f]{8}")
 FOLDERS = ("PRIME_AGENT_SESSION_DIR", "PRIME_AGENT_CODING_AGENT_SESSION_DIR")

@@ -18,13 +18,13 @@ from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
 from recollect.sources import gemini_cli
-from recollect.sources._container import Line
-from recollect.sources._gemini_shapes import Header
-from recollect.sources._head import Head
-from recollect.sources._json import document
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Document, Lines, Memory, Source, home_of
-from recollect.sources._values import count, instant, word
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Lines, Memory, Source, home_of
+from recollect.sources.formats.values import count, instant, word
+from recollect.sources.gemini_cli.shapes import Header
 
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 TAGGED = ("<qwen:",)

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
-from recollect.sources._head import Head
-from recollect.sources._json import document, each
-from recollect.sources._message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._values import instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document, each
+from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.values import instant
 
 UNSAFE = re.compile(r'[\\/:*?"<>|]')  # in a file name; written as --
 UNNAMED = "New Chat"

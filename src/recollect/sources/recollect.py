@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import LIVE, UUID, About, Entry, Kind, Noise, Opens, Record, Stop, Usage
-from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._source import Lines, Memory, Source
-from recollect.sources._values import bounded, instant
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.source import Lines, Memory, Source
+from recollect.sources.formats.values import bounded, instant
 
 STOPS = {"interrupt": Stop.INTERRUPT, "crash": Stop.CRASH, "error": Stop.CRASH}
 STATES = ("session", "turn")

@@ -7,9 +7,9 @@ Its tasks are named by UUIDs, begin with a plain text, and may call others: `his
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources._source import Source, home_of
-from recollect.sources._task_folder import task_format
-from recollect.sources._vscode import extension_storage
+from recollect.sources.formats.source import Source, home_of
+from recollect.sources.formats.vscode import extension_storage
+from recollect.sources.tasks.folder import task_format
 
 EXTENSION = "rooveterinaryinc.roo-cline"
 

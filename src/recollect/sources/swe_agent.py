@@ -15,11 +15,11 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, document, each
-from recollect.sources._message import Scribe, chat_message, text_of
-from recollect.sources._source import Document, Source
-from recollect.sources._values import arguments_of, as_text, count
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, document, each
+from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import arguments_of, as_text, count
 
 SHELL = "bash"  # what an action is given to, where no tool is named
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources import codex
-from recollect.sources._codex_memory import CodexMemory
-from recollect.sources._codex_shapes import Envelope
-from recollect.sources._head import Head
-from recollect.sources._source import Lines, Source, home_of
+from recollect.sources.codex.memory import CodexMemory
+from recollect.sources.codex.shapes import Envelope
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.source import Lines, Source, home_of
 
 HOME = ".trae"
 INSTRUCTED = "You are TRAE"

@@ -15,13 +15,13 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank
-from recollect.sources._container import Line
-from recollect.sources._head import Head
-from recollect.sources._json import beside
-from recollect.sources._jsonl import every_line
-from recollect.sources._message import Scribe, chat_message, prompt_or_system, text_of
-from recollect.sources._source import Document, Source, home_of
-from recollect.sources._values import instant
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, chat_message, prompt_or_system, text_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.values import instant
 
 MESSAGES, META = "messages.jsonl", "meta.json"
 UUID = 36  # characters

@@ -10,9 +10,9 @@ The captures hold no words of the person or the model: what such a request leave
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources._genai_sessions import read
-from recollect.sources._otlp import Folder
-from recollect.sources._source import Document, Source, home_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.otel.genai_sessions import read
+from recollect.sources.otel.otlp import Folder
 
 SERVICE = b'"vs-copilot"'
 NAME = "_VSGitHubCopilot_traces"

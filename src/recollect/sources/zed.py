@@ -17,12 +17,12 @@ import zstandard
 from msgspec import Raw, Struct, field
 
 from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
-from recollect.sources._head import Head
-from recollect.sources._json import decoded, each
-from recollect.sources._message import Scribe, text_of
-from recollect.sources._source import Database, Source, data_home, home_of
-from recollect.sources._sqlite import select_one
-from recollect.sources._values import arguments_of, as_text, count, instant
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, each
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Database, Source, data_home, home_of
+from recollect.sources.formats.sqlite import select_one
+from recollect.sources.formats.values import arguments_of, as_text, count, instant
 
 UNTITLED = {"New Thread", "New Conversation", "New Agent Thread"}
 CANCELED = "Tool canceled by user"

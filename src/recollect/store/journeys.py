@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from recollect.store._database import attach, fetch, roll_back
 from recollect.store.memory import Memory
-from recollect.store.rows import SessionRow
+from recollect.store.sqlite.database import attach, fetch, roll_back
+from recollect.store.sqlite.rows import SessionRow
 
 MARK = "session.event_count || ' ' || session.updated_at || ' ' || session.title"
 EVER = 1 << 62  # milliseconds

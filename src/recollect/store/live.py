@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from recollect.errors import NoSession, ReadOnlyFolder, SessionBusy
 from recollect.model import now_ms, timestamp
-from recollect.store._database import Database, file_at, roll_back, transaction
+from recollect.store.sqlite.database import Database, file_at, roll_back, transaction
 
 Message = dict[str, Any]
 
@@ -86,12 +86,12 @@ LEASE = ", ".join(LeaseRow.__struct_fields__)
 class Live(Database):
     """One connection for one thread."""
 
-    def __init__(self, realm: Path) -> None:
-        """For writing; for reading where the folder cannot be written."""
+    def __init__(self, realm: Path, *, writable: bool = True) -> None:
+        """Opens for writing and migrates the schema. In a read-only folder, or if not `writable`, opens for reading."""
         path = live_of(realm)
-        self.is_read_only = False
+        self.is_read_only = not writable
         try:
-            super().__init__(path, writable=True, schema="live_schema", cache_kb=CACHE_KB)
+            super().__init__(path, writable=writable, schema="live_schema", cache_kb=CACHE_KB)
         except ReadOnlyFolder:
             self.is_read_only = True
             super().__init__(path, schema="live_schema", cache_kb=CACHE_KB, is_absent=file_at(path) is None)

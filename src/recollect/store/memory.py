@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store._database import Database, file_at
-from recollect.store._rows import as_json
-from recollect.store.authored import Authored, lines_of
+from recollect.store.memory_journal import Authored, lines_of
+from recollect.store.sqlite.database import Database, file_at
+from recollect.store.sqlite.event_cells import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
 AGENT = "agent"

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import StoreFault
-from recollect.store._lines import objects, size_of, write_on
+from recollect.store.jsonl_file import objects, size_of, write_on
 from recollect.store.live import Live, LiveRow
 
 BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"

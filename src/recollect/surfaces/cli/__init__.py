@@ -13,37 +13,37 @@ from recollect.display import escape_json, neutralise
 from recollect.errors import BadRequest, RecollectError, StoreFault
 from recollect.model import whole
 from recollect.settings import state_folder
-from recollect.surfaces._numbers import numbers_of
-from recollect.surfaces.cli._address_space import check_address_space
-from recollect.surfaces.cli._streams import prepare_streams
+from recollect.surfaces.cli.address_space import check_address_space
+from recollect.surfaces.cli.streams import prepare_streams
+from recollect.surfaces.transport.error_codes import numbers_of
 
 PRIVATE = 0o077  # what we write is nobody else's to read
 
 COMMANDS = {
-    "search": "recollect.surfaces.cli.search",
-    "open": "recollect.surfaces.cli.open",
-    "ask": "recollect.surfaces.cli.ask",
-    "observations": "recollect.surfaces.cli.observations",
-    "journey": "recollect.surfaces.cli.journey",
-    "list": "recollect.surfaces.cli.list",
-    "trace": "recollect.surfaces.cli.trace",
-    "extract": "recollect.surfaces.cli.extract",
-    "sync": "recollect.surfaces.cli.sync",
-    "watch": "recollect.surfaces.cli.watch",
-    "mcp": "recollect.surfaces.cli.mcp",
-    "rpc": "recollect.surfaces.cli.rpc",
-    "serve": "recollect.surfaces.cli.serve",
-    "token": "recollect.surfaces.cli.token",
-    "hook": "recollect.surfaces.cli.hook",
-    "run": "recollect.surfaces.cli.run",
-    "session": "recollect.surfaces.cli.session",
-    "realm": "recollect.surfaces.cli.realm",
-    "config": "recollect.surfaces.cli.config",
-    "status": "recollect.surfaces.cli.status",
-    "sources": "recollect.surfaces.cli.sources",
-    "doctor": "recollect.surfaces.cli.doctor",
-    "rebuild": "recollect.surfaces.cli.rebuild",
-    "distil": "recollect.surfaces.cli.distil",
+    "search": "recollect.surfaces.cli.commands.search",
+    "open": "recollect.surfaces.cli.commands.open",
+    "ask": "recollect.surfaces.cli.commands.ask",
+    "observations": "recollect.surfaces.cli.commands.observations",
+    "journey": "recollect.surfaces.cli.commands.journey",
+    "list": "recollect.surfaces.cli.commands.list",
+    "trace": "recollect.surfaces.cli.commands.trace",
+    "extract": "recollect.surfaces.cli.commands.extract",
+    "sync": "recollect.surfaces.cli.commands.sync",
+    "watch": "recollect.surfaces.cli.commands.watch",
+    "mcp": "recollect.surfaces.cli.commands.mcp",
+    "rpc": "recollect.surfaces.cli.commands.rpc",
+    "serve": "recollect.surfaces.cli.commands.serve",
+    "token": "recollect.surfaces.cli.commands.token",
+    "hook": "recollect.surfaces.cli.commands.hook",
+    "run": "recollect.surfaces.cli.commands.run",
+    "session": "recollect.surfaces.cli.commands.session",
+    "realm": "recollect.surfaces.cli.commands.realm",
+    "config": "recollect.surfaces.cli.commands.config",
+    "status": "recollect.surfaces.cli.commands.status",
+    "sources": "recollect.surfaces.cli.commands.sources",
+    "doctor": "recollect.surfaces.cli.commands.doctor",
+    "rebuild": "recollect.surfaces.cli.commands.rebuild",
+    "distil": "recollect.surfaces.cli.commands.distil",
 }
 SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands of that family, whose errors are bare
 
@@ -137,6 +137,6 @@ def _told(error: RecollectError, code: str) -> str:
     error.args = (whole(str(error)),)  # it may name what was given, or a path
     if sys.argv[1] not in SESSIONS:
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
-    from recollect.operations._sessions_envelope import refused  # heavy: a cheap command stays cheap
+    from recollect.operations.sessions.envelope import refused  # heavy: a cheap command stays cheap
 
     return refused(error).text

@@ -13,13 +13,13 @@ from starlette.routing import Route
 
 from recollect import __version__
 from recollect.operations import Offer
-from recollect.surfaces.http._answers import JSON, refused
-from recollect.surfaces.http._desk import Desk
-from recollect.surfaces.http._guard import Guard
-from recollect.surfaces.http._mcp import McpEndpoint
-from recollect.surfaces.http._openapi import document
-from recollect.surfaces.http._rest import routes
-from recollect.surfaces.http._sign_in import SignIn
+from recollect.surfaces.http.dispatcher import Desk
+from recollect.surfaces.http.guard import Guard
+from recollect.surfaces.http.mcp import McpEndpoint
+from recollect.surfaces.http.openapi import document
+from recollect.surfaces.http.responses import JSON, refused
+from recollect.surfaces.http.rest import routes
+from recollect.surfaces.http.sign_in import SignIn
 
 PAGES = {
     "/docs": ("docs.html", "text/html"),

@@ -15,16 +15,16 @@ from typing import Any
 import uvicorn
 
 from recollect.errors import BadSettings
+from recollect.live import LiveRealm
 from recollect.loopback import is_loopback
 from recollect.operations import TOOLSETS, offer_of
-from recollect.realms import Realm
-from recollect.surfaces._port import address_of, bound
-from recollect.surfaces._work import Work
-from recollect.surfaces.http._connection import MOST_AT_ONCE, Connection
-from recollect.surfaces.http._desk import Desk
-from recollect.surfaces.http._sign_in import SignIn
 from recollect.surfaces.http.app import made
-from recollect.surfaces.rpc_tcp import listen
+from recollect.surfaces.http.connection import MOST_AT_ONCE, Connection
+from recollect.surfaces.http.dispatcher import Desk
+from recollect.surfaces.http.sign_in import SignIn
+from recollect.surfaces.rpc.tcp import listen
+from recollect.surfaces.transport.port import address_of, bound
+from recollect.surfaces.transport.thread_pool import Work
 
 IDLE_S = 75  # seconds that a connection may be silent between two requests
 ENDED_WITHIN_S = 5  # seconds that answers under way have when the server ends
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def opened(realm: Realm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
+def opened(realm: LiveRealm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
     """A server that is bound and not yet serving; JSON-RPC beside it, for programs on this machine."""
     if token is None and not is_loopback(host):
         raise BadSettings(f"{host} can be reached from other machines, so callers must bring a token: leave out --no-token.")
@@ -50,7 +50,7 @@ def opened(realm: Realm, host: str, port: int, rpc_port: int | None, token: str 
 
 
 class HttpServer:
-    def __init__(self, realm: Realm, listening: socket.socket, host: str, rpc: str | None, token: str | None) -> None:
+    def __init__(self, realm: LiveRealm, listening: socket.socket, host: str, rpc: str | None, token: str | None) -> None:
         self.url = f"http://{address_of(listening)}"
         self.rpc = rpc
         self._listening = listening

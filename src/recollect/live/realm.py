@@ -1,0 +1,44 @@
+"""A realm that sessions can run in."""
+
+import logging
+
+from recollect.errors import StoreFault
+from recollect.live.sessions import LiveSessions
+from recollect.realms.manifest import Backend
+from recollect.realms.realm import Realm, built_once
+from recollect.store import OutOfDate
+
+log = logging.getLogger(__name__)
+
+
+class LiveRealm(Realm):
+    """A realm, its live sessions, and the lease of this process."""
+
+    @built_once
+    def live(self) -> LiveSessions:
+        """The sessions that are run here."""
+        redact = self.settings.redact
+        return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publish_soon)
+
+    def live_changes(self) -> int:
+        """How often live sessions were committed here. The database of a JSONL realm may have to be rebuilt first."""
+        if self.backend is Backend.JSONL:
+            return self.live.changes()
+        try:
+            return super().live_changes()
+        except OutOfDate:
+            return self.live.changes()
+
+    def occupy(self, surface: str) -> None:
+        """Take a lease, so that no process takes the realm for unused. Without one the realm can still be read."""
+        self.live.surface = surface
+        try:
+            self.live.lease()
+        except StoreFault as fault:
+            log.warning("No session can be run in realm %s for now: %s", self.name, fault)
+
+    def close(self) -> None:
+        """End what this process runs in the realm, and publish what it committed."""
+        if "live" in self.__dict__:
+            self.live.close()
+            self.publishing.close()

@@ -1,0 +1,105 @@
+"""A child process and all that it starts: begun in a group of its own, and ended with everything in it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from recollect.errors import BadRequest, ProviderFault
+from recollect.live.runners.runner import Assignment
+from recollect.model import path_text
+from recollect.processes import MARK, file_identity, stop_group, stop_strays
+from recollect.settings import TOKEN
+
+INTERPRETER = 256  # bytes of a script's first line that the system looks at
+COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
+
+
+@contextmanager
+def running(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
+    """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started.
+    One that has ended by itself may leave something running on purpose, unless the turn is cancelled."""
+    process = _start(given)
+    pipes = {file_identity(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None}
+    try:
+        given.started(process.pid)
+        yield process
+    finally:
+        if process.poll() is None or given.cancel.is_set():
+            stop(process)
+        if given.cancel.is_set():
+            stop_strays(given.mark, pipes)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _start(given: Assignment) -> "subprocess.Popen[bytes]":
+    """Begin a program, or say why not. Nothing of it reaches our own terminal."""
+    command, folder, pipe = given.command, given.folder, subprocess.PIPE
+    if not command:
+        raise BadRequest("this runner needs a command: a program and its arguments", field="command")
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=_real(folder),
+            env=_environment(given.mark),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+        )
+    except FileNotFoundError as reason:
+        missing = _missing(command[0], _real(folder)) if _real(folder).is_dir() else f"The folder {folder} is not there."
+        raise ProviderFault(missing, command=list(command)) from reason
+    except OSError as reason:
+        raise ProviderFault(f"{command[0]!r} cannot be run: {reason.strerror or reason}.", command=list(command)) from reason
+    except ValueError as reason:  # a zero byte inside
+        raise BadRequest(f"command cannot be run: {reason}", field="command") from reason
+
+
+def _missing(program: str, folder: Path) -> str:
+    """What is not there of a program: itself, or what its first line says that it is run by."""
+    found = str(folder / program) if "/" in program else shutil.which(program)
+    if found is None or not Path(found).is_file():
+        return f"There is no program {program!r}."
+    with Path(found).open("rb") as file:
+        first = file.readline(INTERPRETER)
+    if not first.startswith(b"#!"):
+        return f"{program!r} cannot be run: what this system needs to run it is not there."
+    interpreter = first[2:].decode("utf-8", "replace").strip(" \t\n")  # a return is part of its name
+    return f"{program!r} cannot be run: its interpreter {interpreter!r} is not there."
+
+
+def _environment(mark: str) -> dict[str, str]:
+    """Ours, with the turn's mark and without what opens our own server: an agent is none of its callers."""
+    ours = {name: value for name, value in os.environ.items() if name != TOKEN}
+    return {**ours, MARK: mark} if mark else ours
+
+
+def _real(folder: Path) -> Path:
+    """A folder whose name is not UTF-8 is kept as text that only resembles it. We know it again where we stand in it."""
+    with suppress(FileNotFoundError):  # where we stood is gone
+        here = Path.cwd()
+        return here if path_text(here) == str(folder) else folder
+    return folder
+
+
+def ending(code: int) -> str:
+    """How a program ended, by its exit code."""
+    return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
+
+
+def sentence(program: str, did: str, complaint: str) -> str:
+    """What a program did, with the last line of what it complained of."""
+    *_, last = ["", *complaint.strip().splitlines()]
+    shown = "".join(sign for sign in last if sign.isprintable())  # no colours, no bells
+    return f"{program!r} {did}{f': {shown}' if shown else '.'}"
+
+
+def stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and all that it started: first by asking, soon by force."""
+    stop_group(process.pid, process.poll)
+    process.wait()

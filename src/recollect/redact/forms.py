@@ -1,0 +1,189 @@
+"""Secrets that tell by their form: keys in PEM, web tokens, passwords in addresses and on command lines, webhooks."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from recollect.redact.literals import Found, Literal
+from recollect.redact.shapes import START
+from recollect.redact.values import is_blank, is_key, is_password, is_wordy
+
+
+class Form(NamedTuple):
+    """A rule: a literal as its hint, what must stand before it, and the secret from there on; `before` is part of it."""
+
+    name: str
+    what: str
+    hint: str
+    before: str  # of at most BEFORE characters
+    secret: str  # begins where the hint does
+    example: str
+
+
+BEFORE = 64
+RANK = 1
+# The other rules of this module, each with a text that has the secret between the marks
+EXAMPLES = [
+    ("private-key", "«-----BEGIN RSA PRIVATE KEY-----\n<f64>\n<f64>\n-----END RSA PRIVATE KEY-----»\n"),
+    ("url-password", "postgres://«anna:<w16>»@db.example.org/app"),
+    ("url-password", "git clone https://«<x40>»@example.org/a.git"),
+    ("bearer-token", "fetch with bearer «<w40>»"),
+    ("login-password", "curl -u anna:«<w16>» https://example.org"),
+    ("login-password", "mysql -u anna -p«<w16>» app"),
+]
+B64 = "[A-Za-z0-9_-]"
+
+FORMS = [
+    Form("json-web-token", "signed and encrypted web tokens", "eyJ", "",
+         rf"eyJ{B64}{{10,}}\.{B64}{{10,}}\.{B64}{{10,}}(?:\.{B64}+){{0,2}}", "eyJhbGci<b20>.eyJzdWIi<b20>.<b43>"),
+    Form("google-key", "Google OAuth refresh token", "1//0", "", rf"1//0{B64}{{35,}}", "1//0<b60>"),
+    Form("slack-webhook", "Slack webhook", "hooks.slack.com/", "https?://",
+         r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/_-]{20,}",
+         "https://hooks.slack.com/services/T<u10>/B<u10>/<w24>"),
+    Form("discord-webhook", "Discord webhook", "webhooks/", r"https?://(?:[a-z]+\.)?discord(?:app)?\.com/api/",
+         r"webhooks/\d{15,22}/[A-Za-z0-9_-]{30,}", "https://discord.com/api/webhooks/<d19>/<b68>"),
+    Form("teams-webhook", "Microsoft Teams webhook", "webhook.office.com/", r"https?://[a-z0-9-]{1,50}\.",
+         r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{60,}",
+         "https://contoso.webhook.office.com/webhookb2/<x36>@<x36>/IncomingWebhook/<x32>/<x36>"),
+    Form("zapier-webhook", "Zapier webhook", "hooks.zapier.com/", "https?://",
+         r"hooks\.zapier\.com/hooks/catch/[0-9A-Za-z/]{8,}", "https://hooks.zapier.com/hooks/catch/<d8>/<l8>/"),
+    Form("signed-url", "signature of an Azure, AWS or Google address", "sig=", "", r"sig=[A-Za-z0-9%+/]{40,}=?",
+         "sig=<w43>%3D"),
+    Form("signed-url", "signature of an Azure, AWS or Google address", "-Signature=", "X-(?:Amz|Goog)",
+         r"-Signature=[0-9a-f]{64,}", "X-Amz-Signature=<x64>"),
+    Form("putty-key", "PuTTY private key", "PuTTY-User-Key-File-", "",
+         r"PuTTY-User-Key-File-\d:[^\0]{0,9000}?(?:Private-MAC: *[0-9a-f]{40,64}|\Z|(?=\0))",
+         "PuTTY-User-Key-File-2: ssh-rsa\\nPrivate-Lines: 1\\n<f64>\\nPrivate-MAC: <x40>"),
+]  # fmt: skip
+
+
+def _find(text: str, place: int, *, name: str, before: re.Pattern[str], secret: re.Pattern[str]) -> Iterator[Found]:
+    """The secret whose hint is here."""
+    found = secret.match(text, place)
+    if found is None:
+        return
+    ahead = before.search(text, max(0, place - BEFORE), place)
+    if ahead and not is_blank(found[0]):
+        yield Found(ahead.start(), found.end(), name)
+    else:
+        yield Found(place, found.end())
+
+
+def _literal(form: Form) -> Literal:
+    secret = form.secret if form.before else START + form.secret
+    before = re.compile(f"{START if form.before else ''}{form.before}\\Z")
+    return Literal(form.hint, partial(_find, name=form.name, before=before, secret=re.compile(secret)), RANK)
+
+
+# ---- private keys
+
+KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+KEY_MATERIAL = re.compile(
+    r"(?=[A-Za-z0-9+/]{0,60}\d)(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}[a-z])[A-Za-z0-9+/]{20,}"
+)
+LONGEST_KEY = 32_768  # characters: a key of 16,384 bits, written with escaped newlines
+MATERIAL_WITHIN = 400  # characters: behind headers of the key
+
+
+def _private_key(text: str, place: int) -> Iterator[Found]:
+    """From BEGIN to END; where a key is cut off, to the end of the text. A BEGIN without a key is not one."""
+    begin = KEY_BEGINS.match(text, place)
+    if begin and KEY_MATERIAL.search(text, begin.end(), begin.end() + MATERIAL_WITHIN):
+        most = min(len(text), place + LONGEST_KEY)
+        stop = text.find("\0", begin.end(), most)
+        ending = KEY_ENDS.search(text, begin.end(), stop if stop >= 0 else most)
+        yield Found(place, ending.end() if ending else stop if stop >= 0 else most, "private-key")
+
+
+# ---- addresses with a password
+
+HOST = re.compile(r"@[A-Za-z0-9._-]+(?::\d+)?(?=[/?#\s'\"`<>,;)\]}\\|&]|$)|@\[")
+LOGIN_BEFORE = 400
+AT = re.compile(r"@(?=[A-Za-z0-9\[])")
+
+
+def addresses(text: str) -> Iterator[Found]:
+    """`scheme://user:password@host`: the last `@` before a host counts, for passwords may have `/` and `@` in them."""
+    end = 0
+    for place in AT.finditer(text):
+        scheme = text.rfind("://", max(end, place.start() - LOGIN_BEFORE), place.start())
+        if scheme < 0 or HOST.match(text, place.start()) is None:
+            continue
+        login = text[scheme + 3 : place.start()]
+        if _is_login(login, is_web=text.endswith(WEB, 0, scheme)):
+            end = place.start()
+            yield Found(scheme + 3, end, "url-password")
+
+
+def _is_login(login: str, *, is_web: bool) -> bool:
+    """Whether a user with a password stands before the host, or a token alone."""
+    user, colon, password = login.partition(":")
+    if LOGIN.fullmatch(user) is None:
+        return False
+    if not colon:
+        return is_web and is_key(user, TOKEN)
+    return PASSWORD.fullmatch(password) is not None and not _is_port(password)
+
+
+WEB = "http", "https"
+TOKEN = 20  # characters of a token that stands alone before a host
+LOGIN = re.compile(r"[A-Za-z0-9._%+~@-]{0,64}")
+PASSWORD = re.compile(r"[^\s'\"`<>{}()\[\]\\\0]{3,256}")
+
+
+def _is_port(password: str) -> bool:
+    """`localhost:8080/users/@me` has no password; neither has a reference to one."""
+    return re.match(r"\d{1,5}(?:/|$)", password) is not None or password.startswith("$") or is_blank_password(password)
+
+
+def is_blank_password(password: str) -> bool:
+    return (
+        re.fullmatch(r"(?i)[*x.]+|%[sd]|(?:my)?pass(?:word|wd)?|pwd|pw|secret|token|your.*|foo|bar|baz|abc|xyz", password)
+        is not None
+    )
+
+
+# ---- headers and command lines
+
+BEARER = re.compile(r"earer(?:\s|%20|\\u0020){1,3}(?P<token>[A-Za-z0-9._~+/=-]{16,4096})")
+USER = re.compile(
+    r"-(?:u|-user|-proxy-user|U)(?:[ =]{1,2}|(?=['\"]))\\{0,3}['\"]?"
+    r"(?P<user>[A-Za-z0-9._%+@\\-]{1,64}):(?P<password>[^\s'\"`\\\0]{3,256})"
+)
+SHORT_OPTION = re.compile(r"-[pPaw] ?(?P<quote>\\{0,3}['\"]?)(?P<password>[^\s'\"`\\\0-]['\"]?[^\s'\"`\\\0]{3,256})")
+CLIENT = re.compile(
+    r"(?:mysql\w*|mariadb\w*|sshpass|(?:docker|podman|helm registry|oras|skopeo|buildah|az|crane) login|redis-cli"
+    r"|ldap\w+|mongo\w*)\b[^\n;|&]{0,160}\s\Z"
+)
+
+
+def _bearer(text: str, place: int) -> Iterator[Found]:
+    found = BEARER.match(text, place)
+    if found:
+        is_token = not is_blank(found["token"]) and not is_wordy(found["token"])
+        yield Found(found.start("token"), found.end("token"), "bearer-token" if is_token else "")
+
+
+OPTION = re.compile(r" -(?=[uUpPaw-][ =A-Za-z0-9'\"\\])")
+
+
+def logins(text: str) -> Iterator[Found]:
+    """Every password that an option of a command has: `-u user:password`, `mysql -p…`."""
+    for place in OPTION.finditer(text):
+        start = place.end() - 1
+        found = USER.match(text, start)
+        if found is None:
+            found = SHORT_OPTION.match(text, start)
+            if found and not CLIENT.search(text, max(0, start - 200), start):
+                continue
+        if found and is_password(found["password"], literal=True):
+            yield Found(found.start("password"), found.end("password"), "login-password")
+
+
+FORM_LITERALS = [
+    *map(_literal, FORMS),
+    Literal("-----BEGIN ", _private_key, RANK),
+    Literal("earer", _bearer, RANK),
+]

@@ -1,0 +1,251 @@
+"""Secrets that tell by the name that they are assigned to: `API_KEY=…`, `"password": "…"`, `--token …`, `X-Api-Key: …`."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from recollect.redact.literals import Found, Literal
+from recollect.redact.named_services import NAMED_SERVICES
+from recollect.redact.shapes import NEWLINE
+from recollect.redact.values import is_blank, is_key, is_password
+
+HINTS = ("pass", "pwd", "ecret", "cred", "auth", "key", "token")  # one of them is in every name
+PLURAL = ("s", "S")
+RANK = 3
+PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "secret")
+KEYS = (
+    "token", "apikey", "accesskey", "secretkey", "accountkey", "encryptionkey", "signingkey", "privatekey", "masterkey",
+    "authkey", "servicekey", "clientkey", "dbkey", "databasekey", "storagekey", "sharedkey", "licensekey", "sessionkey",
+    "deploykey", "hmackey", "aeskey", "cryptokey", "appkey", "adminkey", "writekey", "serverkey", "applicationkey",
+    "subscriptionkey", "functionkey", "credential", "credentials", "authorization", "integrationkey",
+)  # fmt: skip
+WORDS = {"pass": "password", "pw": "password", "auth": "token", "cred": "token", "creds": "token"}  # only as whole words
+AFTER = re.compile(r"(?:value|data|base64|b64|base|raw|string|text|plain|prod|dev|staging|live|test|old|new|default|\d+)\Z")
+NO_SECRET = re.compile(
+    r"(?:next|page|pagination|continuation|continue|public|publickey|pub|sync|start|end|bos|eos|pad|unk|mask|cls|sep|cancel"
+    r"|cancellation|special|image|primary|foreign|partition|sort|cache|color|design|stop|skip|invalid|csrf|xsrf"
+    r"|lock|starting|forward|backward)"
+    r"(?:token|key|accesskey)\Z"
+)
+NAME_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+LONGEST_NAME = 48  # characters before the hint
+LEAST_KEY = 12  # characters of a value of a name that is not a password's
+LONG_VALUE = 256  # characters: no other name is looked for inside of such a value
+LEAST_LISTED = 12  # characters of a value that only follows a name: two words of a list are no assignment
+
+QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#34;|\\{1,7}u002[27]|%22|%27)"
+TYPE = (
+    r"(?:[ ]?:[ ]?[A-Za-z_&*][\w.\[\]<>|&?*' ]{0,40}?(?=[ ]?=[^=])|[ ][*&]?[A-Za-z][\w.]{0,20}(?=[ ]=[ ])"
+    r"|[ ]\{[ ]?get;[^}\n]{0,20}\}(?=[ ]?=))?"
+)
+SIGN = r"(?::=|:-|=>|={1,3}|!={1,2}|\?\?=?|\?=|\|\|=?|:|=|%3[AaDd])"
+# between a sign and a value on the next line
+BREAK = rf"(?:\(?\\?{NEWLINE}[ \t]{{0,40}}|[|>][+-]?{NEWLINE}[ ]{{1,40}}|\((?:{QUOTE}[\w.@-]{{1,64}}{QUOTE},[ ])?)?"
+WRAPPED = r"(?:(?:SecretStr|String::from|String|str|bytes|Buffer\.from|Secret|Some)\()?[bBrRuUfF@]{0,2}"
+SCHEME = r"(?:(?i:Bearer|Basic|Token|ApiKey|Api-Key|Digest|Key|AWS|token=)(?:[ ]|%20|(?<==))){0,2}"
+OPERATOR = (
+    rf"(?P<attribute>{QUOTE}(?:,\s{{0,80}}|\s{{1,80}}){QUOTE}?(?i:value){QUOTE}?\s?[:=]\s?"  # name="password" value="…"
+    rf"|{QUOTE}[ ]\{{[^{{}}]{{0,200}}?\bdefault[ ]{{1,16}}=[ ]"  # variable "password" { default = "…"
+    rf"|</key>\s{{0,80}}<string>|[ ](?:--body|-b)[ =])"  # a property list; a secret of a forge
+    rf"|(?P<yaml>[ ]?{NEWLINE}[ ]{{0,40}}value:[ ])"  # name: API_TOKEN, and its value on the next line
+    rf"|(?P<listed>{QUOTE},\s{{0,40}}|\()(?={QUOTE})"  # setenv("API_KEY", "…"), password("…")
+    rf"|(?P<element>{QUOTE}?(?<!-)>\s{{0,80}})"  # <password>…</password>
+    rf"|(?P<cell>{QUOTE}?[ ]{{1,60}}\|[ ]{{1,4}})"  # | API_KEY | … |
+    rf"|(?P<sign>{QUOTE}?\]?{TYPE}[ \t]{{0,16}}{SIGN}[ \t]{{0,16}}{BREAK})"
+)
+SPACE = r"(?P<space>[ ]{1,2}|[ ](?:is|was)[: ][ ]?)"
+INSIDE = r"[^\"'`\\\x00-\x1f&%]|\\+[^\"'`nrt\\u\x00-\x1f]|&(?!quot;|\#34;)|%(?!2[27])"
+QUOTED = rf"(?P<quote>{QUOTE}){SCHEME}(?P<quoted>(?:{INSIDE}){{4,512}}?)(?P=quote)"
+BARE = rf"{SCHEME}(?P<bare>[^\s\"'`<>,;()\[\]{{}}|&\\\x00-\x1f]{{4,1024}})(?P<next>[(\[]?)"
+ASSIGNED = re.compile(rf"(?:{OPERATOR}|{SPACE})(?:{WRAPPED}{QUOTED}|{BARE})")
+# What is left of a name, and a sign that something could be assigned to it
+ASSIGNABLE = re.compile(
+    r"[A-Za-z0-9_.-]{0,32}(?:\[\w{0,20}\])?"
+    r"(?=[\"'`\\&:=(>\]?|!%]|[ \t]{1,16}[:=?|!*&\"'-]|[ ](?:is|was|[A-Za-z]\w*[ ]=)[ :]|[ ]?\n[ ]+value:|[ ]{1,40}\|"
+    r"|[ ]{1,2}\S|</key>)"
+)
+LISTED = re.compile(r"\A(?!\w*_\w*_\w*\Z).*[0-9]|\A[A-Z]+\Z|\A[a-z]+\Z")  # no name of a type or a constant
+
+
+class Name(NamedTuple):
+    """What a name says about its value."""
+
+    text: str
+    is_password: bool
+    is_vague: bool = False  # some `…_KEY`: a key, if its value can be nothing else
+
+
+def _find(text: str, place: int, *, length: int) -> Iterator[Found]:
+    """The value that is assigned to the name that has a hint here."""
+    end = place + length
+    if text[end : end + 1] in PLURAL and text[end - 1 : end] not in "dDhHsS":  # tokens, keys; but creds, auths, pass
+        return
+    rest = ASSIGNABLE.match(text, end)
+    if rest is not None:
+        yield from _judged(text, place, rest.end())
+
+
+def _judged(text: str, hint: int, end: int) -> Iterator[Found]:
+    """The value of a name that ends here, where that is a secret's name and the value is one."""
+    before = text[max(0, hint - LONGEST_NAME) : hint]
+    start = hint - (len(before) - len(before.rstrip(NAME_SIGNS)))
+    name = _name_at(text, start, end)
+    found = ASSIGNED.match(text, end) if name else None
+    if name is None or found is None or (found["space"] is not None and not _is_told(text, start, found)):
+        return
+    group = "quoted" if found["quoted"] is not None else "bare"
+    value = found[group] if group == "quoted" else found[group].rstrip(".:!")
+    if found["listed"] is not None and not (is_key(value, LEAST_LISTED) and LISTED.search(value)):
+        return
+    if (
+        _is_no_assignment(text, start, found)
+        or (name.text.endswith("pwd") and value[:1] in "/~")
+        or value.startswith("REDACTED:")
+    ):
+        return
+    place = found.start(group)
+    if is_secret(name, value, literal=_is_literal(text, start, found)):
+        rule = "basic-auth" if text[place - 6 : place].lower() == "basic " else "assigned-secret"
+        yield Found(place, place + len(value), rule)
+    elif len(value) > LONG_VALUE:
+        yield Found(place, place + len(value))
+
+
+def _is_no_assignment(text: str, start: int, found: re.Match[str]) -> bool:
+    """Whether the value is called or indexed, or name and value are parts of one identifier: `aws:123:secret:name`."""
+    sign = found["sign"] or ""
+    if found["next"] or (sign == ":" and text[start - 1 : start] == ":" and found["bare"]):
+        return True
+    if sign.startswith(":") and text[start : found.start()] == "PASS":  # of a test
+        return True
+    element = found["element"]
+    return element is not None and element[-1:].isspace() and CLOSING.match(text, found.end()) is None
+
+
+CLOSING = re.compile(r"\s{0,80}</")
+
+
+WORD_BEFORE = re.compile(r"([A-Za-z]{2,16}) \Z")
+
+
+def _name_at(text: str, start: int, end: int) -> Name | None:
+    """The name that stands here. In a sentence the word before it is a part of it: `api key`, `page token`."""
+    identifier = text[start:end]
+    name = name_of(identifier)
+    if name is None and identifier not in ("key", "Key", "KEY"):
+        return None
+    word = WORD_BEFORE.search(text, max(0, start - 18), start)
+    if word is None:
+        return name
+    if name is None:
+        return name_of(f"{word[1]}{identifier}")
+    return None if NO_SECRET.fullmatch(word[1].lower() + name.text) else name
+
+
+@lru_cache(maxsize=4096)
+def name_of(identifier: str) -> Name | None:
+    """The name of a secret in any spelling, or None where it is another name."""
+    plain = re.sub(r"\[.*|[^a-z0-9]", "", identifier.lower())
+    plain = AFTER.sub("", AFTER.sub("", plain))
+    if NO_SECRET.search(plain):
+        return None
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", identifier)
+    last = WORDS.get(words[-1].lower(), "") if words else ""
+    if plain.endswith(PASSWORDS) or last == "password":
+        return Name(plain, is_password=True)
+    if plain.endswith(KEYS) or last:
+        return Name(plain, is_password=False)
+    is_variable = identifier.isupper() and identifier.endswith("_KEY")  # of the environment
+    return Name(plain, is_password=False, is_vague=True) if is_variable else None
+
+
+def is_secret(name: Name, value: str, *, literal: bool) -> bool:
+    """Whether the value of a name is a secret; `literal` where the value is surely a text and not a variable's name."""
+    if name.is_password:
+        return is_password(value, literal=literal)
+    if name.is_vague and SURE_KEY.fullmatch(value) is None:
+        return False
+    if name.text.endswith(REQUESTS) and UUID.fullmatch(value):
+        return False
+    return is_key(value, LEAST_KEY) and re.search(r"[ ;]", value) is None
+
+
+REQUESTS = (
+    "clienttoken",
+    "requesttoken",
+    "idempotencytoken",
+    "changetoken",
+    "actiontoken",
+)  # of a request that is sent twice
+UUID = re.compile("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+SURE_KEY = re.compile(r"(?=[A-Za-z+/=-]*[0-9])[A-Za-z0-9+/=-]{16,}")
+
+
+NETRC = re.compile(r"login\s{1,8}\S{1,64}\s{1,8}\Z")
+# commands and statements that have a name and its value behind them
+NAMING = re.compile(
+    r"(?:#[ ]?define|\b(?:ENV|ARG|SET|setx?|setenv|WITH|ENCRYPTED|USER \S{1,40}|ROLE \S{1,40}|proxy_set_header))"
+    r"(?:[ ]-{1,2}\w{1,10})*[ ]{1,4}[\"']?\Z"
+)
+# what nobody takes for a word of a sentence
+RANDOM = re.compile(r"(?=[A-Za-z]{0,12}[0-9])(?=[a-z0-9]{0,16}[A-Z])(?=[A-Z0-9]{0,16}[a-z])[A-Za-z0-9]{12,200}[.,]?")
+COMPARED = re.compile("[=!]=")
+WRITTEN_OUT = ("quoted", "element", "yaml")
+
+
+def _is_told(text: str, start: int, found: re.Match[str]) -> bool:
+    """Whether a space between a name and a value is enough: behind an option or a command, in `is`, in a netrc file."""
+    if found["space"].strip() or text.startswith("--", start) or RANDOM.fullmatch(found["bare"] or ""):
+        return True
+    before = max(0, start - 80), start
+    return NETRC.search(text, *before) is not None or NAMING.search(text, *before) is not None
+
+
+def _is_literal(text: str, start: int, found: re.Match[str]) -> bool:
+    """Whether a value is written out: in quotes, in a variable of the environment, behind an option, in an element."""
+    if any(found[kind] is not None for kind in ("listed", "cell")) or COMPARED.search(found["sign"] or ""):
+        return False
+    if text.startswith("--", start):
+        return True
+    if found["space"] is not None:
+        return False
+    if any(found[kind] is not None for kind in WRITTEN_OUT):
+        return True
+    return found["sign"] == "=" and text[start : found.start("sign")].isupper()
+
+
+# ---- services that have no beginning of their own
+
+# The rest of a name, also of several words; a space is enough before a word that is no word of a sentence
+ASSIGNED_TO_SERVICE = re.compile(
+    rf"[A-Za-z0-9_.-]{{0,32}}(?:[ ][A-Za-z0-9_.-]{{1,16}}){{0,3}}?"
+    rf"(?:{OPERATOR}|[ ](?:is|was)[: ][ ]?|[ ]{{1,2}}(?=[\"'`\\]{{0,4}}[A-Za-z_=-]{{0,60}}[0-9])(?=\S{{14}}))"
+    rf"(?:{WRAPPED}{QUOTED}|{BARE})"
+)
+
+
+def _find_of_service(text: str, place: int, *, word: str, rows: list[tuple[str, re.Pattern[str]]]) -> Iterator[Found]:
+    """The value of the form of a service's keys that is assigned to a name with the service's name in it."""
+    if len(word) <= SHORT and text[place - 1 : place].isalpha():
+        return
+    found = ASSIGNED_TO_SERVICE.match(text, place + len(word))
+    if found is None:
+        return
+    group = "quoted" if found["quoted"] is not None else "bare"
+    for rule, value in rows:
+        matched = value.match(text, found.start(group))
+        if matched is not None and not is_blank(matched[0]):
+            yield Found(matched.start(), matched.end(), rule)
+            return
+
+
+SHORT = 5  # letters of a service's name that may also be a part of a word: `blob`
+BY_WORD: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+for _row in NAMED_SERVICES:
+    for _word in _row.words:
+        BY_WORD.setdefault(_word, []).append((_row.name, re.compile(_row.value)))
+NAME_LITERALS = [
+    *(Literal(hint, partial(_find, length=len(hint)), RANK, any_case=True) for hint in HINTS),
+    *(Literal(word, partial(_find_of_service, word=word, rows=rows), RANK, any_case=True) for word, rows in BY_WORD.items()),
+]

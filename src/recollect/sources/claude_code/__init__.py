@@ -1,0 +1,398 @@
+"""Claude Code keeps one `<session>.jsonl` per session under ~/.claude/projects/<folder>/.
+
+Evidence: 451 real sessions of versions 2.0.64 to 2.1.232, and published samples from 1.0.24 on.
+One API message is spread over several lines, one block each; its usage is repeated and grows from line to line.
+"User" records are the person's in one case of ten: the others are tool results, reminders and echoes of commands.
+A prompt typed while the agent works is first a `queue-operation`; where it was steered into the running turn, no user
+record of it ever follows. Sub-agents have files of their own (`subagents/agent-<id>.jsonl`), before that their records
+came inline (1.0) or inside progress records (to 2.1.81). A resumed or backgrounded session begins with a copy of the
+old one under the same uuids, which is how ingest knows the copy.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, Usage
+from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
+from recollect.sources.claude_code.metadata import SIDE_RECORDS, attachment, stop_hook, system
+from recollect.sources.claude_code.shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
+from recollect.sources.claude_code.text import (
+    INJECTED,
+    LOCAL_OUTPUT,
+    SHELL_OUTPUT,
+    command_text,
+    is_context_tag,
+    result_text,
+)
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.injected import split_context
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.source import Lines, Source, home_of
+from recollect.sources.formats.values import UUID, bounded, milliseconds
+
+IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
+FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
+OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
+EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
+INTERRUPTED = "[Request interrupted by user"
+LEAVES = {"/exit", "/quit"}
+LAUNCHED = "async_launched"  # a sub-agent in the background: this result is not its answer
+TRANSCRIPT = re.compile(rf"read the full transcript at:?\s+\S*?({UUID.pattern})\.jsonl", re.IGNORECASE)
+TAIL = 1_000  # characters at the end of a text that may name the transcript it was carried over from
+AUDIT = "audit.jsonl"  # where Cowork keeps the same records once more
+COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    folders = [Path(part) for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
+    return [folder / "projects" for folder in folders or [home_of(env) / ".claude"]]
+
+
+def is_log(path: Path) -> bool:
+    return path.name != "journal.jsonl" and path.parent.name not in NOT_LOGS
+
+
+def begin(path: Path, first: list[Any]) -> ClaudeMemory:
+    """The file's name says which session it is; where it does not, the first record does."""
+    row = next((value for value in first[:1] if isinstance(value, Row)), Row())
+    named = UUID.search(path.stem)
+    session = named[0] if named else row.session_id or path.stem
+    if path.stem.startswith("agent-") and row.is_sidechain:
+        return ClaudeMemory(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
+    rows = [value for value in first if isinstance(value, Row)]
+    owners = (row.copied_from or row.session_id or session for row in rows)
+    copied = next((owner for owner in owners if owner != session), None)
+    root = next((row for row in rows if row.uuid), Row())
+    return ClaudeMemory(session=session, copies_from=copied, continues=root.parent_uuid is not None)
+
+
+def recognises(head: Head) -> bool:
+    return head.path.name != AUDIT and any(_is_ours(row) and not _is_anothers(row) for row in head.objects())
+
+
+def _is_ours(row: dict[str, Any]) -> bool:
+    """By a side record, by the tree that records form, or, in scrubbed logs, by a message with its time."""
+    kind, message = str(row.get("type")), row.get("message")
+    if kind in SIDE_RECORDS or (kind in READERS and ("parentUuid" in row or row.get("uuid") is not None)):
+        return True
+    spoken = kind in {"user", "assistant"} and isinstance(message, dict) and "content" in message
+    return spoken and isinstance(row.get("timestamp"), str)
+
+
+def _is_anothers(row: dict[str, Any]) -> bool:
+    """Qwen Code writes records of the same frame around messages of Gemini's make; iFlow's sessions have another name."""
+    message = row.get("message")
+    qwens = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
+    return qwens or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
+
+
+def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
+    row: Row = line.value
+    memory.at = milliseconds(row.timestamp) or memory.at
+    reader = READERS.get(row.type)
+    entries: list[Entry] = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
+    if memory.parent is not None:
+        entries.append(About(session=memory.session, parent=memory.parent))
+        memory.parent = None
+    for entry in entries:
+        if isinstance(entry, Record):
+            entry.at = memory.at
+            memory.prompted |= entry.opens is Opens.PROMPT and entry.session == memory.session
+    return entries or [Noise(f"empty {row.type}")]
+
+
+# ---- whose record, under which key
+
+
+def _unknown(row: Row, line: Line, memory: ClaudeMemory) -> Record:
+    return record(row, line, memory.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
+
+
+# ---- the person's side
+
+
+def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    session = session_of(row, memory)
+    if session != memory.session:
+        yield from _sub_agent(row, memory, session)
+    blocks = _blocks(row)
+    place = 0
+    for block in blocks:
+        if block.type in RESULT_BLOCKS:
+            yield _result(row, line, session, place, block)
+            place += 1
+    if place:
+        yield from _spawned(row, line, blocks, memory)
+    spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
+    for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
+        if not memory.prompted and (continued := _continued(text)) and continued != memory.session:
+            yield About(session=session, parent=continued)
+        yield record(row, line, session, place, kind, text, **more)
+        place += 1
+
+
+def _blocks(row: Row) -> list[Block]:
+    content = row.message.content if isinstance(row.message, Message) else row.message or row.content
+    if isinstance(content, str):
+        return [Block(type="text", text=content)]
+    if not isinstance(content, list):
+        return []
+    return [
+        Block(type="text", text=block) if isinstance(block, str) else block
+        for block in content
+        if isinstance(block, str | Block)
+    ]
+
+
+def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Record:
+    text = result_text(block.content)
+    failed = bool(block.is_error)
+    code = EXIT_CODE.match(text) if failed else None
+    exit_code = int(code[1]) if code else None
+    return record(
+        row, line, session, place, Kind.TOOL_RESPONSE, text, call=block.tool_use_id, failed=failed, exit_code=exit_code
+    )
+
+
+def _continued(text: str) -> str | None:
+    """The session that a summary or a plan was carried over from: both end with the path of its transcript."""
+    found = TRANSCRIPT.search(text, max(0, len(text) - TAIL))
+    return found[1] if found else None
+
+
+def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
+    """What the text of a user record is: usually one thing; a prompt may come with injected blocks beside it."""
+    own: list[str] = []
+    injected: list[str] = []
+    for block in blocks:
+        said = (block.text or "") if block.type == "text" else f"[{block.type}]"
+        text, around = split_context(said, is_context_tag)
+        injected += around
+        if text.startswith(INJECTED) and not row.is_compact_summary:
+            injected.append(text)
+        elif text.strip():
+            own.append(text)
+    if own:  # first, so that what came with a prompt is in the turn that the prompt begins
+        yield _said("\n\n".join(own), row, answering=answering)
+    yield from ((text, Kind.SYSTEM, {}) for text in injected)
+
+
+def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
+    injected = row.prompt_source == "system" or (isinstance(row.origin, Origin) and row.origin.kind == "task-notification")
+    if row.is_compact_summary:
+        return text, Kind.COMPACTION, {}
+    if text.startswith(INTERRUPTED):
+        return text, Kind.RUNTIME, {"stop": Stop.INTERRUPT}
+    if text.startswith(LOCAL_OUTPUT):
+        return text, Kind.SYSTEM, {"opens": Opens.ECHO}
+    if row.is_meta or injected or text.startswith(SHELL_OUTPUT):
+        return text, Kind.SYSTEM, {}
+    if text.startswith(COMMAND):
+        command = command_text(text)
+        return command, Kind.USER_INPUT, {"opens": Opens.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
+    return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
+
+
+# ---- the agent's side
+
+
+def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    message = row.message if isinstance(row.message, Message) else Message(content=[*_blocks(row)])
+    session = session_of(row, memory)
+    memory.stop_hooks_ran = memory.stop_hooks_ran and session != memory.session
+    if message.model == "<synthetic>" or row.is_api_error_message:
+        text = result_text([msgspec.to_builtins(block) for block in _blocks(row)])
+        stop = Stop.CRASH if row.is_api_error_message else None
+        yield record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
+        return
+    usage = _usage(message, memory)
+    for place, block in enumerate(_blocks(row)):
+        if _repeated(message, block, memory):
+            yield Noise("repeated block")
+            continue
+        said = _said_by_agent(row, line, session, place, block, message)
+        if said is None:
+            yield Noise("empty block")
+            continue
+        said.usage, usage = usage, None
+        if said.kind is Kind.TOOL_CALL and said.call and said.arguments and "prompt" in said.arguments:
+            memory.tasks[digest(str(said.arguments["prompt"]))] = said.call
+            keep_recent(memory.tasks, RECENT)
+        yield said
+
+
+def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
+    model = message.model
+    match block.type:
+        case "text":
+            if not (block.text or "").strip():
+                return None
+            stop = Stop.ANSWER if message.stop_reason in FINAL else None
+            stop = Stop.INTERRUPT if row.is_aborted_mid_stream else stop
+            return record(row, line, session, place, Kind.ASSISTANT_RESPONSE, block.text or "", model=model, stop=stop)
+        case "thinking" | "redacted_thinking":
+            return record(row, line, session, place, Kind.REASONING, block.thinking or "", model=model)
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            arguments = block.input if isinstance(block.input, dict) else {"input": block.input}
+            return record(
+                row,
+                line,
+                session,
+                place,
+                Kind.TOOL_CALL,
+                tool=block.name,
+                call=block.id,
+                arguments=arguments,
+                model=model,
+            )
+        case kind if kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
+            return _result(row, line, session, place, block)
+        case _:
+            return record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
+
+
+def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
+    """What this line adds to what was counted for its API message before."""
+    if message.usage is None:
+        return None
+    now = _counts(message.usage)
+    if message.id is None:
+        return now
+    before = memory.usage.pop(message.id, Usage())
+    memory.usage[message.id] = now
+    keep_recent(memory.usage, OPEN_MESSAGES)
+    return now - before if now != before else None
+
+
+def _counts(usage: ApiUsage) -> Usage:
+    return Usage(
+        input=bounded(usage.input_tokens),
+        output=bounded(usage.output_tokens),
+        cache_read=bounded(usage.cache_read_input_tokens),
+        cache_write=bounded(usage.cache_creation_input_tokens),
+    )
+
+
+def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
+    """Old versions wrote a block of one API message again under a new uuid."""
+    payload = block.id or block.text or block.thinking
+    if message.id is None or not payload:
+        return False
+    mark = digest(f"{message.id} {block.type} ", payload)
+    if mark in memory.blocks:
+        return True
+    memory.blocks = [*memory.blocks[-RECENT:], mark]
+    return False
+
+
+# ---- sub-agents
+
+
+def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
+    """The first record of an inline side chain is the prompt of the call that began it."""
+    if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
+        call = memory.tasks.pop(digest(text), None)
+        yield About(session=session, parent=memory.session, parent_call=call)
+
+
+def _spawned(row: Row, line: Line, blocks: list[Block], memory: ClaudeMemory) -> Iterator[Entry]:
+    result = None
+    if b'"agentId"' in bytes(row.tool_use_result):
+        result = decoded(row.tool_use_result, Spawned)
+    if result is not None and result.agent_id:
+        child = f"{memory.session}/agent-{result.agent_id}"
+        yield About(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
+    for block in blocks:
+        if block.tool_use_id in memory.running and (result is None or result.status != LAUNCHED):
+            child = memory.running.pop(block.tool_use_id or "")
+            if not _has_own_file(line.path, memory.session, child.rpartition("/agent-")[2]):
+                yield _finished(row, line, child, block, result, memory)
+
+
+def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, memory: ClaudeMemory) -> Record:
+    """The end of a sub-agent that has no file of its own: its last answer is the result that its parent got."""
+    answer = result_text(result.content if result and result.content else block.content)
+    said_before = memory.last_words.pop(child, None) == digest(answer)
+    if block.is_error:
+        ended = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
+    elif said_before or not answer.strip():
+        ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
+    else:
+        ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
+        ended.model = memory.models.get(child)
+    ended.key = f"{child}/result-{block.tool_use_id}"
+    return ended
+
+
+def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    """Progress is noise, but for the end of a turn, and for the records of a sub-agent that has no file of its own."""
+    data = bytes(row.data)
+    progress = decoded(data, Progress) if b'"agent_progress"' in data or b'"Stop"' in data else None
+    if progress is not None and progress.type == "hook_progress" and progress.hook_event == "Stop":
+        yield stop_hook(row, line, memory)
+        return
+    if progress is None or progress.type != "agent_progress":
+        yield Noise("progress")
+        return
+    said = progress.message
+    if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, memory.session, progress.agent_id):
+        yield Noise("copy of a sub-agent's record")
+        return
+    said.is_sidechain, said.agent_id = True, progress.agent_id
+    said.cwd, said.git_branch = row.cwd, row.git_branch
+    child = session_of(said, memory)
+    yield About(session=child, parent=memory.session, parent_call=row.parent_tool_use_id)
+    if row.parent_tool_use_id:
+        memory.running[row.parent_tool_use_id] = child
+        keep_recent(memory.running, RECENT)
+    for entry in read(Line(line.path, line.offset, line.number, said, line.raw), memory):
+        if isinstance(entry, Record) and entry.model:
+            memory.models[child] = entry.model
+            keep_recent(memory.models, RECENT)
+        if isinstance(entry, Record) and entry.kind is Kind.ASSISTANT_RESPONSE:
+            memory.last_words[child] = digest(entry.text)
+            keep_recent(memory.last_words, RECENT)
+        yield entry
+
+
+def _has_own_file(path: Path, session: str, agent: str) -> bool:
+    if AGENT.fullmatch(agent) is None:
+        return False
+    name = f"agent-{agent}.jsonl"
+    return path.with_name(name).exists() or path.with_name(session).joinpath("subagents", name).exists()
+
+
+RESULT_BLOCKS = {"tool_result", "mcp_tool_result"}
+READERS = {
+    "user": _user,
+    "assistant": _assistant,
+    "system": system,
+    "attachment": attachment,
+    "progress": _progress,
+    **SIDE_RECORDS,
+}
+
+SOURCE = Source(
+    name="claude-code",
+    title="Claude Code",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            shape=Row,
+            memory=ClaudeMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+    real_sessions=177,
+)

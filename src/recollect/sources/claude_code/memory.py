@@ -1,0 +1,67 @@
+"""What reading a Claude Code log must remember, and how a row of it becomes a record."""
+
+from hashlib import blake2b
+from typing import Any
+
+from recollect.model import Kind, Record, Usage
+from recollect.sources.claude_code.shapes import Row
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.source import Memory
+
+RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
+PART = 4 << 20  # characters of a text that are encoded at once
+
+
+class ClaudeMemory(Memory):
+    agent: bool = False  # the file is a sub-agent's own
+    parent: str | None = None  # whose sub-agent, until that was said
+    prompted: bool = False  # a prompt has come: what a later one refers to is not what the session continues
+    at: int | None = None  # the last time seen: side records have none of their own
+    queue: list[str] = []
+    steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
+    attached: list[str] = []  # the other way round
+    usage: dict[str, Usage] = {}
+    blocks: list[str] = []
+    sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
+    tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
+    running: dict[str, str] = {}  # call id -> sub-agent that this log tells of and whose result has not come
+    stop_hooks_ran: bool = False  # since the agent's last record
+    models: dict[str, str] = {}  # sub-agent that has no file of its own -> its model
+    last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
+
+
+def session_of(row: Row, memory: ClaudeMemory) -> str:
+    if memory.agent or not row.is_sidechain:
+        return memory.session
+    if row.agent_id:
+        return f"{memory.session}/agent-{row.agent_id}"
+    chain = memory.sidechains.get(row.parent_uuid or "") or f"{memory.session}/side-{row.uuid}"
+    if row.uuid:
+        memory.sidechains[row.uuid] = chain
+        keep_recent(memory.sidechains, RECENT)
+    return chain
+
+
+def record(row: Row, line: Line, session: str, place: int, kind: Kind, text: str = "", **more: Any) -> Record:
+    if row.uuid is None:
+        key = f"{session}@{line.offset}.{place}"
+    elif len(row.uuid) == 36:
+        key = f"{row.uuid}.{place}"
+    else:  # not a UUID: only its own session vouches for it
+        key = f"{session}/{row.uuid}.{place}"
+    branch = row.git_branch if row.git_branch != "HEAD" else None
+    return Record(session=session, key=key, kind=kind, text=text, line=line.number, cwd=row.cwd, branch=branch, **more)
+
+
+def digest(*texts: str) -> str:
+    """A short name for the texts as one. They may be large, so no copy of all of them is made."""
+    digest = blake2b(digest_size=8)
+    for text in texts:
+        for start in range(0, len(text), PART):
+            digest.update(text[start : start + PART].encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def keep_recent(memory: dict[str, Any], most: int) -> None:
+    while len(memory) > most:
+        del memory[next(iter(memory))]

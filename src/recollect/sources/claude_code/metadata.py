@@ -1,0 +1,169 @@
+"""Claude Code's records beside the conversation: titles, settings, the prompt queue, system notes, attachments."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.redact import redact
+from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, record, session_of
+from recollect.sources.claude_code.shapes import Row
+from recollect.sources.claude_code.text import INJECTED, attachment_text, command_text, error_text, result_text
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import COMMAND
+
+STOP_HOOKS = "stop hooks ran"
+PICTURE = re.compile(r"\[(?:image|document)(?: #\d+)?\]", re.IGNORECASE)
+
+
+def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    title, rank = {
+        "summary": (row.summary, TitleRank.SUMMARY),
+        "ai-title": (row.ai_title, TitleRank.GENERATED),
+        "agent-name": (row.agent_name, TitleRank.AGENT),
+        "custom-title": (row.custom_title, TitleRank.CUSTOM),
+    }[row.type]
+    yield About(session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None)
+
+
+def setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    if memory.at is None:  # how a session is set up before anything happens in it
+        yield Noise(row.type)
+        return
+    match row.type:
+        case "permission-mode":
+            text = f"permission mode: {row.permission_mode}"
+        case "mode":
+            text = f"mode: {row.mode}"
+        case "pr-link":
+            text = f"pull request: {row.pr_url}"
+        case _:
+            text = row.type
+    yield record(row, line, memory.session, 0, Kind.RUNTIME, text)
+
+
+def bookkeeping(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    yield Noise(row.type)
+
+
+def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    """Prompts typed ahead. `dequeue` comes back as a user record; `remove` was steered in and may come back nowhere."""
+    content = result_text(row.content)
+    match row.operation:
+        case "enqueue":
+            memory.queue.append(content)
+        case "popAll":
+            memory.queue.clear()
+        case "dequeue" if memory.queue:
+            memory.queue.pop(0)
+        case "remove" if memory.queue:
+            marks = [_mark(queued) for queued in memory.queue]
+            at = marks.index(_mark(content)) if _mark(content) in marks else 0
+            yield from _steer(memory.queue.pop(at), row, line, memory)
+            return
+    yield Noise("prompt queue")
+
+
+def _mark(text: str) -> str:
+    """What a queued prompt is known by: its words. Pictures are named in one of its two records only, and secrets are
+    taken out between two readings, so neither counts."""
+    return digest(" ".join(redact(PICTURE.sub(" ", text)).split()))
+
+
+def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    mark = _mark(text)
+    if mark in memory.attached:
+        memory.attached.remove(mark)
+        yield Noise("prompt queue")
+    else:
+        memory.steered = [*memory.steered, mark][-RECENT:]
+        yield _queued(text, row, line, memory)
+
+
+def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
+    kind = Kind.SYSTEM if text.startswith(INJECTED) or COMMAND.match(text) else Kind.USER_INPUT
+    return record(row, line, memory.session, 0, kind, text)
+
+
+def stop_hook(row: Row, line: Line, memory: ClaudeMemory) -> Entry:
+    """The first hook that runs because the agent has finished its turn. Until 2.1.81, nothing else may say so."""
+    if memory.stop_hooks_ran:
+        return Noise("progress")
+    memory.stop_hooks_ran = True
+    return record(row, line, session_of(row, memory), 0, Kind.RUNTIME, STOP_HOOKS, stop=Stop.ANSWER)
+
+
+def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    session = session_of(row, memory)
+    text = result_text(row.content)
+    match row.subtype:
+        case "compact_boundary":
+            yield Noise("compaction boundary")  # the summary that follows is the compaction
+        case "microcompact_boundary":
+            yield record(row, line, session, 0, Kind.COMPACTION, text)
+        case "turn_duration":
+            took = f"turn took {(row.duration_ms or 0) / 1000:.1f} s"
+            yield record(row, line, session, 0, Kind.RUNTIME, took, stop=Stop.ANSWER)
+        case "stop_hook_summary":
+            errors = "; ".join(result_text(error) for error in row.hook_errors or [])
+            yield record(row, line, session, 0, Kind.RUNTIME, errors or STOP_HOOKS, stop=Stop.ANSWER)
+        case "api_error" | "error":
+            last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
+            stop = Stop.CRASH if last else None
+            yield record(row, line, session, 0, Kind.RUNTIME, error_text(row.error) or text, stop=stop, failed=True)
+        case "local_command":
+            shown = command_text(text) if text.startswith("<command-") else text
+            yield record(row, line, session, 0, Kind.SYSTEM, shown)
+        case "away_summary" | "informational" | "scheduled_task_fire":
+            yield record(row, line, session, 0, Kind.SYSTEM, text)
+        case _:
+            yield record(row, line, session, 0, Kind.RUNTIME, text or row.subtype or "system")
+
+
+def attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    attachment: dict[str, Any] = decoded(row.attachment, dict) or {}
+    kind, text = attachment_text(attachment)
+    if kind == "queued_command":
+        yield from _queued_command(attachment, row, line, memory)
+    elif kind == "structured_output":
+        yield record(row, line, session_of(row, memory), 0, Kind.RUNTIME, text)
+    else:
+        yield record(row, line, session_of(row, memory), 0, Kind.SYSTEM, text)
+
+
+def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+    text = result_text(attachment.get("prompt"))
+    mark = _mark(text)
+    if mark in memory.steered:
+        memory.steered.remove(mark)
+        yield Noise("twin of a queued prompt")
+        return
+    if mark in map(_mark, memory.queue):
+        memory.attached = [*memory.attached, mark][-RECENT:]
+    if attachment.get("commandMode") == "task-notification":
+        yield record(row, line, memory.session, 0, Kind.SYSTEM, text)
+    else:
+        yield _queued(text, row, line, memory)
+
+
+SIDE_RECORDS = {
+    "summary": title,
+    "ai-title": title,
+    "agent-name": title,
+    "custom-title": title,
+    "queue-operation": queue,
+    "file-history-snapshot": bookkeeping,
+    "file-history-delta": bookkeeping,
+    "last-prompt": bookkeeping,
+    "permission-mode": setting,
+    "mode": setting,
+    "pr-link": setting,
+    "bridge-session": bookkeeping,
+    "worktree-state": bookkeeping,
+    "relocated": bookkeeping,
+    "frame-link": bookkeeping,
+    "atis-latch": bookkeeping,
+    "started": bookkeeping,
+    "result": bookkeeping,
+}

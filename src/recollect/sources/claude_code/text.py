@@ -1,0 +1,84 @@
+"""The readable text of Claude Code's payloads."""
+
+import re
+from typing import Any
+
+from recollect.sources.formats.injected import is_hook_tag
+from recollect.sources.formats.tags import find_blocks
+
+TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>")
+DEEPEST = 100  # levels of nesting: no tool answers with more
+READABLE = (
+    "content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError", "filename",
+    "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills",
+)  # fmt: skip
+
+
+LOCAL_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")  # what a slash command printed
+SHELL_OUTPUT = ("<bash-stdout>", "<bash-stderr>")
+INJECTED = (  # what user records hold that nobody typed
+    "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
+    "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
+    "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
+)  # fmt: skip
+BESIDE = {"ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics"}  # what an editor tells with a prompt
+
+
+def result_text(content: Any, depth: int = 0) -> str:
+    """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
+    if depth > DEEPEST:
+        return "[nested too deep]"
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            return "\n".join(text for item in content if (text := result_text(item, depth + 1)))
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return name
+        case {"type": "image" | "document" | "redacted_thinking" as kind}:
+            return f"[{kind}]"
+        case dict():
+            return "\n".join(text for key in READABLE if (text := result_text(content.get(key), depth + 1)))
+        case _:
+            return str(content)
+
+
+def command_text(text: str) -> str:
+    """`/review 12` from the tags that wrap a slash command; `! ls` from those of a shell line."""
+    tags = {block.name: block.text.strip() for block in find_blocks(text, TAG)}
+    if "bash-input" in tags:
+        return f"! {tags['bash-input']}"
+    name = tags.get("command-name") or "/" + tags.get("command-message", "").removeprefix("/")
+    return f"{name} {tags.get('command-args', '')}".strip()
+
+
+def is_context_tag(name: str) -> bool:
+    """Whether Claude Code wraps what stands beside a prompt in this tag."""
+    return name in BESIDE or is_hook_tag(name)
+
+
+def error_text(error: Any) -> str:
+    """The innermost message of an API error."""
+    match error:
+        case {"error": dict() as inner}:
+            return error_text(inner) or error_text({key: value for key, value in error.items() if key != "error"})
+        case {"message": str(message)}:
+            return message
+        case {"formatted": str(message)}:
+            return message
+        case str():
+            return error
+        case _:
+            return ""
+
+
+def attachment_text(attachment: Any) -> tuple[str, str]:
+    """An attachment's kind and what it told the model."""
+    if not isinstance(attachment, dict):
+        return "attachment", result_text(attachment)
+    kind = str(attachment.get("type") or "attachment")
+    return kind, result_text({key: value for key, value in attachment.items() if key != "type"}) or kind

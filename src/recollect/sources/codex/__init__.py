@@ -1,0 +1,362 @@
+"""Codex keeps one `rollout-<time>-<id>.jsonl` per session under ~/.codex/sessions/YYYY/MM/DD/; cold ones become `.zst`.
+
+Evidence: 77 real sessions of versions 0.118 to 0.144, and published samples from before 0.42 and of 0.146.
+What is said stands twice: as a response item (what the model saw) and as an event (what was shown). A prompt's item
+comes first, an answer's event does, and either may be missing; so the first of the two counts and the second is its
+twin. A record's key is its place: rollouts only grow. `task_started` and `task_complete` bound the turns; a second
+prompt between them steers. A forked session begins with its parent's whole history, stamped anew within milliseconds.
+Token counts are running totals, which a fork takes over from its parent.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from recollect.model import About, Entry, Noise, TitleRank
+from recollect.sources.codex import messages as speech
+from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import tools, turns
+from recollect.sources.codex.memory import LOG, CodexMemory, at, runtime, shaped, unknown
+from recollect.sources.codex.shapes import Envelope
+from recollect.sources.codex.titles import Naming
+from recollect.sources.codex.titles import read as read_titles
+from recollect.sources.codex.titles import recognises as names_threads
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.source import Document, Lines, Source, home_of
+from recollect.sources.formats.values import UUID, milliseconds
+
+COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
+NOTICES = {"deprecation_notice", "guardian_warning", "model_reroute", "stream_error", "undo_completed", "warning"}
+QUIET = {
+    "account/rateLimits/updated", "additional_tools", "agent_reasoning_section_break", "background_event",
+    "codex/event/raw_item", "collab_agent_interaction_end", "collab_close_end", "collab_resume_end",
+    "collab_waiting_end", "compaction", "compaction_summary", "compaction_trigger", "context_compaction",
+    "ghost_snapshot", "guardian_assessment", "hook_completed", "inter_agent_communication_metadata",
+    "mcp_startup_complete", "mcp_startup_update", "other", "plan_update", "raw_response_item", "security_risk_score",
+    "session_configured", "shutdown_complete", "sub_agent_activity", "terminal_interaction", "thread_settings_applied",
+    "token_usage_record", "turn_diff", "turn_moderation_metadata", "world_state",
+}  # fmt: skip
+BODY = {
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+}  # a rollout begins with one of these only if its front is gone
+QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
+
+
+# ---- where the logs lie, whose they are
+
+
+def root(env: Mapping[str, str]) -> Path:
+    return Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [root(env) / "sessions", root(env) / "archived_sessions"]
+
+
+def begin(path: Path, first: list[Any]) -> CodexMemory:
+    metas = [meta for meta in map(_meta, first) if meta]
+    thread = next((meta.id for meta in metas if meta.id), None) or _header_id(first) or _name_in(path)
+    copied = metas[0].forked_from_id if metas else None
+    if len(first) > 1 and (second := _meta(first[1])) and second.id != thread:
+        copied = copied or second.id
+    headless = bool(first) and isinstance(first[0], Envelope) and first[0].type in BODY
+    return CodexMemory(session=thread, thread=thread, copies_from=copied, continues=headless)
+
+
+def _meta(value: Any) -> shape.SessionMeta | None:
+    if not isinstance(value, Envelope) or value.type != "session_meta":
+        return None
+    meta: shape.SessionMeta | None = shaped(shape.SESSION_META, value.payload)
+    return meta
+
+
+def _header_id(first: list[Any]) -> str | None:
+    """The oldest rollouts begin with a bare `{"id", "timestamp", "instructions"}`."""
+    head = first[0] if first else None
+    return head.id if isinstance(head, Envelope) and _is_header(head) else None
+
+
+def _is_header(value: Envelope) -> bool:
+    return value.type is None and isinstance(value.id, str) and value.instructions != shape.NOTHING
+
+
+def _name_in(path: Path) -> str:
+    stem = path.name.removesuffix(".zst").removesuffix(".jsonl")
+    found = UUID.search(stem)
+    return found.group() if found else stem
+
+
+def recognises(head: Head) -> bool:
+    return any(
+        (str(row.get("type")) in READERS and isinstance(row.get("payload"), dict))
+        or row.get("record_type") == "state"
+        or ("type" not in row and isinstance(row.get("id"), str) and "instructions" in row)
+        for row in head.objects()
+    )
+
+
+# ---- one line
+
+
+def read(line: Line, memory: CodexMemory) -> list[Entry]:
+    value = line.value
+    if not isinstance(value, Envelope):
+        return unknown(line, memory)
+    if value.type == "session_meta":
+        return _session_meta(value, line, memory)
+    if memory.copying and not _is_own(value, memory):
+        return [Noise("copied history")]
+    memory.copying, memory.begun = False, True
+    return READERS.get(value.type or "", _flat)(value, line, memory)
+
+
+def _item(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    part = shaped(shape.ITEM, value.payload)
+    return _odd(value.payload, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+
+
+def _event(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    part = shaped(shape.EVENT, value.payload)
+    return _odd(value.payload, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+
+
+def _inter_agent_communication(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    part = shaped(INTER_AGENT, value.payload)
+    return unknown(line, memory) if part is None else speech.inter_agent(part, line, memory, LOG)
+
+
+def _flat(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    """A line that is the record itself, as in the oldest rollouts, or one whose type is new."""
+    if value.record_type == "state":
+        return [Noise("state")]
+    if _is_header(value):
+        return [_about(shaped(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, memory)]
+    part = shaped(shape.ITEM, line.raw) or shaped(shape.EVENT, line.raw)
+    return _odd(line.raw, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+
+
+def _odd(raw: Raw | bytes, line: Line, memory: CodexMemory) -> list[Entry]:
+    """A record without a type of its own, or of a type that no shape is declared for."""
+    loose: shape.Loose | None = shaped(shape.LOOSE, raw)
+    if loose is None:
+        return unknown(line, memory)
+    if loose.type is None:
+        decoder = _untyped(loose)
+        part = decoder and shaped(decoder, raw)
+        return PART_READERS[type(part)](part, line, memory) if part else unknown(line, memory)
+    if loose.type in NOTICES:
+        told = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
+        return runtime(line, memory, f"{loose.type.replace('_', ' ')}: {told}".removesuffix(": "))
+    if loose.type in QUIET or loose.type.endswith(QUIET_ENDINGS):
+        return [Noise(loose.type.replace("_", " "))]
+    return unknown(line, memory)
+
+
+def _untyped(loose: shape.Loose) -> "msgspec.json.Decoder[Any] | None":
+    if loose.role:
+        return MESSAGE
+    if loose.output != shape.NOTHING:
+        return OUTPUT
+    return FUNCTION_CALL if loose.name else None
+
+
+# ---- the session, its forks
+
+
+def _session_meta(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    meta = _meta(value)
+    if meta is None:
+        return unknown(line, memory)
+    if meta.id is not None and meta.id != memory.thread:
+        memory.copying = memory.copying or not memory.begun
+        return [Noise("copied history" if memory.copying else "another session's header")]
+    if not memory.begun and memory.copied_at is None:
+        memory.copied_at, memory.own_from = at(value), meta.subagent_history_start_ordinal
+        memory.forked = meta.forked_from_id is not None
+        refers = meta.history_base not in (shape.NOTHING, shape.NULL)
+        memory.copying = memory.own_from is not None or (memory.forked and not refers)
+    return [_about(meta, value, memory)]
+
+
+def _about(meta: shape.SessionMeta, value: Envelope, memory: CodexMemory) -> About:
+    memory.cwd = meta.cwd
+    memory.born_at = memory.born_at or milliseconds(meta.timestamp) or at(value)
+    parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
+    return About(
+        session=memory.session,
+        parent=parent if parent != memory.thread else None,
+        cwd=meta.cwd,
+        branch=meta.git.branch if meta.git else None,
+        at=milliseconds(meta.timestamp) or at(value),
+    )
+
+
+def _spawned_by(source: Any) -> str | None:
+    match source:
+        case {"subagent": {"thread_spawn": {"parent_thread_id": str(parent)}}}:
+            return parent
+        case _:
+            return None
+
+
+def _is_own(value: Envelope, memory: CodexMemory) -> bool:
+    """Whether the copied history of a fork ends before this line.
+
+    The log may say so by an ordinal. Otherwise ids tell: those of turns and sessions are UUIDs of version 7, which
+    begin with the time, and a parent's turns are older than the fork. Without such ids, a pause tells.
+    """
+    mark: shape.Mark = shaped(shape.MARK, value.payload) or shape.Mark()
+    if memory.own_from is not None and isinstance(value.ordinal, int):
+        own = value.ordinal >= memory.own_from
+    elif _begins_turn(value, mark) and _is_timed(mark.turn_id) and _is_timed(memory.thread):
+        memory.copied_turns = True
+        own = str(mark.turn_id)[:13] >= memory.thread[:13]
+    else:
+        own = _after_pause(at(value), memory)
+    if not own and mark.type == "token_count":
+        turns.used(mark.info, memory)
+    return own
+
+
+def _begins_turn(value: Envelope, mark: shape.Mark) -> bool:
+    return value.type == "turn_context" or mark.type in ("task_started", "turn_started")
+
+
+def _after_pause(when: int | None, memory: CodexMemory) -> bool:
+    before = memory.copied_at
+    if when is None or before is None:
+        memory.copied_at = before or when
+        return False
+    memory.copied_at = max(when, before)
+    return when - before > COPY_GAP and not memory.copied_turns
+
+
+def _is_timed(name: str | None) -> bool:
+    return name is not None and len(name) == 36 and name[14] == "7"
+
+
+def _turn_context(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+    context: shape.TurnContext | None = shaped(shape.TURN_CONTEXT, value.payload)
+    if context is None:
+        return unknown(line, memory)
+    before = memory.cwd, memory.model
+    memory.cwd, memory.model = context.cwd or memory.cwd, context.model or memory.model
+    if before == (memory.cwd, memory.model):
+        return [Noise("turn boundary")]
+    return [About(session=memory.session, cwd=memory.cwd, model=memory.model, at=at(value))]
+
+
+def _thread_name(part: shape.ThreadNameUpdated, line: Line, memory: CodexMemory) -> list[Entry]:
+    session = memory.session if part.thread_id in (None, memory.thread) else part.thread_id
+    return [About(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
+
+
+# ---- what a record of each kind says
+
+
+def _item_completed(part: shape.ItemCompleted, line: Line, memory: CodexMemory) -> list[Entry]:
+    item = shaped(shape.TURN_ITEM, part.item)
+    return [Noise("turn item")] if item is None else PART_READERS[type(item)](item, line, memory)
+
+
+READERS: dict[str, Callable[[Envelope, Line, CodexMemory], list[Entry]]] = {
+    "session_meta": _session_meta,
+    "turn_context": _turn_context,
+    "response_item": _item,
+    "event_msg": _event,
+    "compacted": turns.compacted,
+    "inter_agent_communication": _inter_agent_communication,
+}
+PART_READERS: dict[type, Callable[[Any, Line, CodexMemory], list[Entry]]] = {
+    shape.Message: speech.message,
+    shape.InterAgentMessage: speech.inter_agent,
+    shape.Reasoning: speech.reasoning,
+    shape.FunctionCall: tools.function_call,
+    shape.ToolCall: tools.function_call,
+    shape.CustomToolCall: tools.custom_tool_call,
+    shape.LocalShellCall: tools.local_shell_call,
+    shape.WebSearchCall: tools.web_search_call,
+    shape.ToolSearchCall: tools.tool_search_call,
+    shape.ImageGenerationCall: tools.image_generation_call,
+    shape.FunctionCallOutput: tools.function_call_output,
+    shape.CustomToolCallOutput: tools.function_call_output,
+    shape.LocalShellCallOutput: tools.function_call_output,
+    shape.ToolSearchOutput: tools.tool_search_output,
+    shape.ToolResult: tools.tool_result,
+    shape.FunctionResult: tools.tool_result,
+    shape.UserMessage: speech.user_message,
+    shape.AgentMessage: speech.agent_message,
+    shape.AgentReasoning: speech.agent_reasoning,
+    shape.AgentReasoningRaw: speech.agent_reasoning,
+    shape.TokenCount: turns.token_count,
+    shape.TaskStarted: turns.task_started,
+    shape.TurnStarted: turns.task_started,
+    shape.TaskComplete: turns.task_complete,
+    shape.TurnComplete: turns.task_complete,
+    shape.TurnCompleted: turns.task_complete,
+    shape.TurnAborted: turns.turn_aborted,
+    shape.Error: turns.error,
+    shape.ExecCommandEnd: tools.exec_command_end,
+    shape.PatchApplyEnd: tools.patch_apply_end,
+    shape.McpToolCallEnd: tools.mcp_tool_call_end,
+    shape.WebSearchEnd: tools.web_search_end,
+    shape.ImageGenerationEnd: tools.image_generation_end,
+    shape.ViewImage: tools.view_image,
+    shape.DynamicToolRequest: tools.dynamic_tool_request,
+    shape.DynamicToolResponse: tools.dynamic_tool_response,
+    shape.CollabSpawnEnd: tools.spawn_end,
+    shape.ContextCompacted: turns.context_compacted,
+    shape.ThreadNameUpdated: _thread_name,
+    shape.EnteredReviewMode: turns.entered_review,
+    shape.ExitedReviewMode: turns.exited_review,
+    shape.ThreadGoalUpdated: turns.goal,
+    shape.ThreadRolledBack: turns.rolled_back,
+    shape.ItemCompleted: _item_completed,
+    shape.UserTurnItem: speech.user_turn_item,
+    shape.AgentTurnItem: speech.agent_turn_item,
+    shape.PlanTurnItem: speech.plan_turn_item,
+    shape.ReasoningTurnItem: speech.reasoning_turn_item,
+    shape.CompactionTurnItem: turns.context_compacted,
+    shape.CommandTurnItem: tools.exec_command_end,
+    shape.FileChangeTurnItem: tools.patch_apply_end,
+    shape.SearchTurnItem: tools.web_search_end,
+    shape.ExtensionTurnItem: tools.web_search_end,
+    shape.McpTurnItem: tools.mcp_turn_item,
+}
+MESSAGE = msgspec.json.Decoder(shape.Message)
+INTER_AGENT = msgspec.json.Decoder(shape.InterAgentMessage)
+OUTPUT = msgspec.json.Decoder(shape.FunctionCallOutput)
+FUNCTION_CALL = msgspec.json.Decoder(shape.FunctionCall)
+
+SOURCE = Source(
+    name="codex",
+    title="Codex",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl", ".jsonl.zst"),
+            shape=Envelope,
+            memory=CodexMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+        Document(
+            homes=lambda env: [root(env)],
+            endings=("session_index.jsonl",),
+            deep=False,
+            load=every_line(Naming),
+            read=read_titles,
+            recognises=names_threads,
+        ),
+    ),
+    real_sessions=77,
+)

@@ -1,0 +1,99 @@
+"""What reading a Codex rollout must remember, and the records made with it."""
+
+from typing import Any
+from zlib import crc32
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from recollect.model import Entry, Kind, Noise, Record, Usage
+from recollect.sources.codex.shapes import Envelope
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.source import Memory
+from recollect.sources.formats.values import milliseconds
+
+TWINS_APART = 32  # lines between the two records of one thing; never seen beyond 4
+TWINS = 32  # things remembered for their second record: a reasoning item may have a dozen parts
+UNKNOWN_TEXT = 2000  # bytes of an unknown record that are kept as its text
+ITEM, EVENT, LOG = 1, 2, 4  # the streams in which one thing may be told again
+
+
+class Twin(Struct, array_like=True):
+    """Something told in one stream or more, by the checksum of its text."""
+
+    mark: int
+    streams: int
+    line: int
+
+
+class Call(Struct, array_like=True):
+    """A tool call whose end has not been told, and what an event said of it before its output came."""
+
+    exit_code: int | None = None
+    failed: bool = False
+    running: bool = False
+
+
+class CodexMemory(Memory):
+    thread: str  # the id by which the log calls its session
+    begun: bool = False  # something other than session_meta has been read
+    born_at: int | None = None  # the only time in the oldest rollouts
+    forked: bool = False
+    copying: bool = False  # reading the parent's history that a fork begins with
+    own_from: int | None = None  # the ordinal where a sub-agent's own history starts, if its log says so
+    copied_at: int | None = None
+    copied_turns: bool = False
+    turn: str | None = None
+    prompted: bool = False  # the running task has had its prompt: the next one steers
+    spoke: bool = False
+    cwd: str | None = None
+    model: str | None = None
+    total: Usage | None = None  # tokens so far, as the last count said
+    twins: list[Twin] = field(default_factory=list)
+    calls: dict[str, Call] = field(default_factory=dict)
+    answered: list[str] = field(default_factory=list)
+
+
+def shaped(decoder: "msgspec.json.Decoder[Any]", raw: Raw | bytes) -> Any:
+    """The value in its declared shape; None where it has another."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    except UnicodeDecodeError:
+        return shaped(decoder, bytes(raw).decode("utf-8", "replace").encode())
+
+
+def at(value: Envelope) -> int | None:
+    return milliseconds(value.timestamp or value.created_at)
+
+
+def record(line: Line, memory: CodexMemory, kind: Kind, text: str = "", place: int = 0, **more: Any) -> Record:
+    key = f"{memory.session}@{line.offset}.{place}" if place else f"{memory.session}@{line.offset}"
+    when = at(line.value) if isinstance(line.value, Envelope) else None
+    when = memory.born_at if when is None else when
+    return Record(session=memory.session, key=key, kind=kind, at=when, text=text, line=line.number, **more)
+
+
+def runtime(line: Line, memory: CodexMemory, text: str, **more: Any) -> list[Entry]:
+    return [record(line, memory, Kind.RUNTIME, text, **more)]
+
+
+def unknown(line: Line, memory: CodexMemory) -> list[Entry]:
+    return [record(line, memory, Kind.UNKNOWN, line.raw[:UNKNOWN_TEXT].decode("utf-8", "replace"))]
+
+
+def is_twin(what: str, text: str, stream: int, line: Line, memory: CodexMemory) -> bool:
+    """Whether another stream has told this already. If not, it is remembered for the others."""
+    mark = crc32(f"{what}\0{text.strip()}".encode("utf-8", "surrogatepass"))
+    memory.twins = [twin for twin in memory.twins[-TWINS:] if line.number - twin.line <= TWINS_APART]
+    for twin in memory.twins:
+        if twin.mark == mark and not twin.streams & stream:
+            twin.streams |= stream
+            return True
+    memory.twins.append(Twin(mark, stream, line.number))
+    return False
+
+
+def twin_of(stream: int) -> list[Entry]:
+    return [Noise("twin of a response item" if stream == EVENT else "twin of an event")]

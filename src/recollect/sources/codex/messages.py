@@ -1,0 +1,129 @@
+"""What is said in a Codex rollout: prompts, answers, thoughts, and what Codex itself puts into the user's mouth."""
+
+from recollect.model import Entry, Kind, Noise, Opens, Record, Stop
+from recollect.sources.codex import shapes as shape
+from recollect.sources.codex import text as wording
+from recollect.sources.codex.memory import EVENT, ITEM, CodexMemory, is_twin, record, twin_of
+from recollect.sources.formats.container import Line
+
+# ---- the person's side
+
+
+def message(part: shape.Message, line: Line, memory: CodexMemory) -> list[Entry]:
+    texts, images = wording.texts_of(part.content or part.message)
+    match part.role:
+        case "user":
+            return _person(texts, images, ITEM, line, memory)
+        case "assistant":
+            return _agent(texts, ITEM, line, memory)
+        case _:
+            return [record(line, memory, Kind.SYSTEM, "\n\n".join(texts))]
+
+
+def user_message(part: shape.UserMessage, line: Line, memory: CodexMemory) -> list[Entry]:
+    images = len(part.images or []) + len(part.local_images or [])
+    return _person([part.message] if part.message else [], images, EVENT, line, memory)
+
+
+def user_turn_item(part: shape.UserTurnItem, line: Line, memory: CodexMemory) -> list[Entry]:
+    texts, images = wording.texts_of(part.content)
+    return _person(texts, images, EVENT, line, memory)
+
+
+def _person(texts: list[str], images: int, stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
+    """A message in the user's role: blocks that Codex wrote, and blocks of the person or the parent agent."""
+    if texts and texts[0].lstrip().startswith(wording.ABORTED):
+        return stopped(Stop.INTERRUPT, wording.untagged(texts[0]), stream, line, memory)
+    parts = [wording.own_and_injected(text) for text in texts]
+    said = [own for own, _ in parts if own]
+    system = "\n\n".join(block for _, blocks in parts for block in blocks)
+    entries: list[Entry] = []
+    if system and not is_twin("system", system, stream, line, memory):
+        entries.append(record(line, memory, Kind.SYSTEM, system))
+    if not said and not images:
+        return entries or (twin_of(stream) if system else [Noise("empty message")])
+    if is_twin("person", "".join(said), stream, line, memory):
+        memory.prompted = True
+        return entries or twin_of(stream)
+    before, text = wording.request_of("\n".join(said))
+    if before:
+        entries.append(record(line, memory, Kind.SYSTEM, before, len(entries)))
+    entries.append(_prompt(wording.with_images(text, images), len(entries), line, memory))
+    return entries
+
+
+def stopped(stop: Stop, text: str, stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
+    """The end of a turn by force. An event and a message to the model tell of it; the first of them counts."""
+    memory.turn, memory.prompted = None, False
+    if is_twin("stopped", "", stream, line, memory):
+        return twin_of(stream)
+    return [record(line, memory, Kind.RUNTIME, text, stop=stop)]
+
+
+def _prompt(text: str, place: int, line: Line, memory: CodexMemory) -> Record:
+    steers = memory.turn is not None and memory.prompted
+    memory.prompted = True
+    if not steers:
+        memory.spoke = False
+    return record(line, memory, Kind.USER_INPUT, text, place, opens=Opens.NO if steers else Opens.PROMPT)
+
+
+def inter_agent(part: shape.InterAgentMessage, line: Line, memory: CodexMemory, stream: int = ITEM) -> list[Entry]:
+    """A message between agents: a new task is the parent's prompt, anything else is news."""
+    texts, images = wording.texts_of(part.content)
+    text = wording.with_images("\n".join(texts), images)
+    if is_twin("agents", text, stream, line, memory):
+        return twin_of(stream)
+    if text.startswith("Message Type: NEW_TASK"):
+        return [_prompt(text, 0, line, memory)]
+    return [record(line, memory, Kind.SYSTEM, text)]
+
+
+# ---- the agent's side
+
+
+def agent_message(part: shape.AgentMessage, line: Line, memory: CodexMemory) -> list[Entry]:
+    return _agent([part.message] if part.message else [], EVENT, line, memory)
+
+
+def agent_turn_item(part: shape.AgentTurnItem, line: Line, memory: CodexMemory) -> list[Entry]:
+    return _agent(wording.texts_of(part.content)[0], EVENT, line, memory)
+
+
+def plan_turn_item(part: shape.PlanTurnItem, line: Line, memory: CodexMemory) -> list[Entry]:
+    return _agent([part.text] if part.text else [], EVENT, line, memory)
+
+
+def _agent(texts: list[str], stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
+    """An answer. An item's blocks are events of their own, so it is blocks that are compared."""
+    memory.spoke = True
+    memory.prompted = memory.prompted and memory.turn is not None
+    fresh: list[str] = []
+    for text in texts:
+        parts = wording.spoken(text)
+        new = [part for part in parts if not is_twin("agent", part, stream, line, memory)]
+        fresh += [text] if len(new) == len(parts) else new
+    if not fresh:
+        return twin_of(stream) if texts else [Noise("empty message")]
+    return [record(line, memory, Kind.ASSISTANT_RESPONSE, "\n".join(fresh), model=memory.model)]
+
+
+def reasoning(part: shape.Reasoning, line: Line, memory: CodexMemory) -> list[Entry]:
+    texts = wording.texts_of(part.summary)[0] + wording.texts_of(part.content or part.text)[0]
+    return _thought(texts, ITEM, line, memory)
+
+
+def agent_reasoning(part: shape.AgentReasoning, line: Line, memory: CodexMemory) -> list[Entry]:
+    return _thought([part.text] if part.text else [], EVENT, line, memory)
+
+
+def reasoning_turn_item(part: shape.ReasoningTurnItem, line: Line, memory: CodexMemory) -> list[Entry]:
+    texts = (part.summary_text or []) + (part.raw_content or [])
+    return _thought(texts, EVENT, line, memory) if texts else [Noise("turn item")]
+
+
+def _thought(texts: list[str], stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
+    fresh = [text for text in texts if not is_twin("thought", text, stream, line, memory)]
+    if texts and not fresh:
+        return twin_of(stream)
+    return [record(line, memory, Kind.REASONING, "\n\n".join(fresh), model=memory.model)]

@@ -1,0 +1,257 @@
+"""What the texts of a Codex rollout say: whose words they are, and how a tool's run ended. Pure functions of text."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from recollect.sources.codex.shapes import (
+    NOTHING,
+    NULL,
+    Block,
+    Content,
+    ExitCode,
+    McpContent,
+    McpResult,
+    Returned,
+    Review,
+    SearchHit,
+)
+from recollect.sources.formats.injected import is_hook_tag, split_context
+
+IMAGE = "[image]"
+ABORTED = "<turn_aborted>"
+REQUEST = "## My request for Codex:"  # editors put what is open and selected before this line, the prompt after it
+INJECTED_TAGS = {
+    "agents_md", "app-context", "context_window", "context_window_guidance", "environment_context", "heartbeat",
+    "hook_prompt", "instructions", "model_switch", "permissions", "personality_spec", "plugins",
+    "realtime_conversation", "recommended_plugins", "skill", "skills", "subagents", "system-reminder", "user_action",
+    "user_shell_command",
+}  # fmt: skip
+INJECTED_ENDINGS = ("_context", "_instructions", "_notification", "_mode", "_budget", "_reminder")
+INJECTED_OPENINGS = (
+    "# AGENTS.md instructions",
+    "Warning: The maximum number of unified exec processes",
+    "Warning: apply_patch was requested via ",
+    "Warning: Your account was flagged",
+)
+HEADED = ("Chunk ID: ", "Command: ", "Wall time: ", "Exit code: ")  # outputs that begin with how the run went
+FAILURES = (
+    "Script failed", "aborted", "apply_patch verification failed", "collab spawn failed", "exec_command failed",
+    "execution error", "failed to parse function arguments", "resources/list failed", "resources/read failed",
+    "tool call error", "tool call failed", "unsupported call", "unsupported custom tool call", "write_stdin failed",
+)  # fmt: skip
+LONGEST_CODE = 10  # digits of an exit code: Windows writes unsigned 32 bits
+HIDDEN = ("oai-mem-citation", "proposed_plan")  # blocks of an answer that its event leaves out
+
+
+class Outcome(NamedTuple):
+    """The end of a tool's run, as far as its output tells."""
+
+    text: str
+    exit_code: int | None = None
+    failed: bool = False
+    running: bool = False
+
+
+class _Metadata(msgspec.Struct):
+    exit_code: ExitCode | None = None
+
+
+class _Wrapped(msgspec.Struct):
+    """How outputs were written until 2026: a JSON string with the exit code beside the text."""
+
+    output: str
+    metadata: _Metadata | None = None
+
+
+_WRAPPED = msgspec.json.Decoder(_Wrapped)
+_MCP_RESULT = msgspec.json.Decoder(McpResult)
+_MCP_CONTENT = msgspec.json.Decoder(McpContent)
+
+
+def texts_of(content: Content) -> tuple[list[str], int]:
+    """The text blocks and the number of images. The tags that wrap an image are no text."""
+    if content is None or isinstance(content, str):
+        return ([content] if content else []), 0
+    texts: list[str] = []
+    images = 0
+    for block in content:
+        text = block if isinstance(block, str) else block.text or block.refusal
+        if isinstance(block, Block) and block.type and "image" in block.type:
+            images += 1
+        elif text and not _is_image_tag(text):
+            texts.append(text)
+    return texts, images
+
+
+def _is_image_tag(text: str) -> bool:
+    return text == "</image>" or (text.startswith("<image") and text.endswith(">") and len(text) < 200)
+
+
+def with_images(text: str, images: int) -> str:
+    return "\n".join([text] * bool(text) + [IMAGE] * images)
+
+
+def is_injected(text: str) -> bool:
+    """Whether Codex itself wrote this message into the user's role."""
+    head = text[:200].lstrip()
+    if not head.startswith("<"):
+        return head.startswith(INJECTED_OPENINGS)
+    return is_injected_tag(head[1:].split(">", 1)[0].split(" ", 1)[0])
+
+
+def is_injected_tag(name: str) -> bool:
+    tag = name.lower()
+    return tag in INJECTED_TAGS or tag.endswith(INJECTED_ENDINGS) or tag.startswith("external_") or is_hook_tag(tag)
+
+
+def own_and_injected(text: str) -> tuple[str, list[str]]:
+    """What the person wrote of a text, and what Codex or a hook wrote around it."""
+    if text.lstrip().startswith(INJECTED_OPENINGS):
+        return "", [text]
+    own, blocks = split_context(text, is_injected_tag)
+    return ("", [*blocks, own]) if is_injected(own) else (own, blocks)
+
+
+def untagged(text: str) -> str:
+    """The text inside the tag that wraps all of it."""
+    inner = text.strip().partition(">")[2]
+    return inner.rpartition("</")[0].strip() or inner.strip()
+
+
+def request_of(text: str) -> tuple[str, str]:
+    """What an editor put before the prompt, and the prompt."""
+    if text[:4].lstrip().startswith("# ") and REQUEST in text:
+        before, _, request = text.partition(REQUEST)
+        if request.strip():
+            return before.strip(), request.strip()
+    return "", text
+
+
+def spoken(text: str) -> list[str]:
+    """An answer as the events tell it: the visible text, and a proposed plan by itself."""
+    if "<" + HIDDEN[0] not in text and "<" + HIDDEN[1] not in text:
+        return [text]
+    parts = [text]
+    for tag in HIDDEN:
+        visible, _, rest = parts[0].partition(f"<{tag}>")
+        inner, closed, after = rest.partition(f"</{tag}>")
+        if closed:
+            parts[0] = visible.rstrip() + after
+            parts += [inner.strip()] if tag == "proposed_plan" else []
+    return [part for part in parts if part.strip()]
+
+
+def outcome_of(output: list[Block | str] | Returned | str | None) -> Outcome:
+    if isinstance(output, Returned):
+        texts, images = texts_of(output.content)
+        text = with_images("\n".join(texts), images) or output.text or ""
+        return _outcome(text)._replace(failed=output.success is False)
+    if isinstance(output, str):
+        return _unwrapped(output) if output.startswith('{"output":') else _outcome(output)
+    texts, images = texts_of(output)
+    return _outcome(with_images("\n".join(texts), images))
+
+
+def _unwrapped(output: str) -> Outcome:
+    try:
+        wrapped = _WRAPPED.decode(output)
+    except (msgspec.DecodeError, RecursionError):
+        return Outcome(output)
+    code = wrapped.metadata.exit_code if wrapped.metadata else None
+    return Outcome(wrapped.output, code, bool(code))
+
+
+def _outcome(text: str) -> Outcome:
+    if not text.startswith(HEADED):
+        return Outcome(text, failed=text.startswith(FAILURES))
+    header = text.partition("\nOutput:")[0]
+    for sign in ("Process exited with code ", "Exit code: "):
+        if (code := _number_after(sign, header)) is not None:
+            return Outcome(text, code, code != 0)
+    return Outcome(text, running="Process running with session ID" in header)
+
+
+def _number_after(sign: str, text: str) -> int | None:
+    before, found, after = text.partition(sign)
+    word = after.split("\n", 1)[0].strip()
+    if not found or (before and not before.endswith("\n")) or not word.removeprefix("-").isdecimal():
+        return None
+    return int(word) if len(word) <= LONGEST_CODE else None
+
+
+def result_outcome(result: Any) -> Outcome:
+    """The oldest form of a result: text, or an object with streams and an exit code."""
+    match result:
+        case str():
+            return _outcome(result)
+        case {"stdout": str(out), **rest}:
+            code = rest.get("exitCode", rest.get("exit_code"))
+            text = "\n".join(part for part in (out, rest.get("stderr")) if isinstance(part, str) and part)
+            return Outcome(text, code if isinstance(code, int) else None, bool(code))
+        case None:
+            return Outcome("")
+        case _:
+            return Outcome(msgspec.json.encode(result).decode())
+
+
+def mcp_outcome(raw: msgspec.Raw) -> Outcome:
+    """An MCP server's answer. Structured content counts where the text only says that there is some."""
+    try:
+        result = _MCP_RESULT.decode(raw)
+        answer = result.ok or _MCP_CONTENT.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Outcome(bytes(raw).decode("utf-8", "replace"))
+    if result.err is not None:
+        return result_outcome(result.err)._replace(failed=True)
+    texts, images = texts_of(answer.content)
+    text = with_images("\n".join(texts), images)
+    if answer.structured not in (NOTHING, NULL) and not text.startswith(("{", "[")):
+        text = "\n".join(part for part in (text, bytes(answer.structured).decode("utf-8", "replace")) if part)
+    return Outcome(text, failed=bool(answer.is_error))
+
+
+def arguments_of(given: Any) -> dict[str, Any]:
+    """A call's arguments as an object: they are a JSON string as a rule, free text for custom tools."""
+    if isinstance(given, str):
+        try:
+            given = msgspec.json.decode(given) if given.startswith("{") else given or {}
+        except (msgspec.DecodeError, RecursionError):
+            return {"input": given}
+    match given:
+        case dict():
+            return given
+        case None:
+            return {}
+        case _:
+            return {"input": given}
+
+
+def full_name(namespace: str | None, name: str | None) -> str | None:
+    """`mcp__server__tool` for the tools of MCP servers, `namespace.tool` for others."""
+    if not namespace or not name or name.startswith(namespace):
+        return name
+    if namespace.endswith("__"):
+        return namespace + name
+    return f"{namespace}__{name}" if namespace.startswith("mcp__") else f"{namespace}.{name}"
+
+
+def search_subject(action: dict[str, Any] | None, query: str | None = None) -> str:
+    """What a web search was about: by this its two records are known for one."""
+    action = action or {}
+    queries = action.get("queries")
+    first = queries[0] if isinstance(queries, list) and queries else None
+    return str(action.get("query") or first or action.get("url") or action.get("pattern") or query or "")
+
+
+def hits_text(hits: list[SearchHit]) -> str:
+    parts = ("\n".join(part for part in (hit.title, hit.url, hit.snippet) if part) for hit in hits)
+    return "\n\n".join(part for part in parts if part)
+
+
+def review_text(review: Review | None) -> str:
+    if review is None:
+        return "review ended"
+    findings = [f"{finding.title or ''}\n{finding.body or ''}".strip() for finding in review.findings or []]
+    parts = (review.overall_correctness, review.overall_explanation, *findings)
+    return "review: " + "\n\n".join(part for part in parts if part)

@@ -1,0 +1,29 @@
+"""~/.codex/session_index.jsonl: the names that threads were given, one line for each renaming. The last one counts."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Problem, TitleRank
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+
+
+class Naming(Struct):
+    id: str
+    thread_name: str
+
+
+def recognises(head: Head) -> bool:
+    return "thread_name" in head.first() and "id" in head.first()
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif isinstance(line.value, Misfit):
+            yield Problem(path, line.number, "not the name of a thread", line.raw[:120].decode("utf-8", "replace"))
+        else:
+            yield About(session=line.value.id, title=line.value.thread_name, title_rank=TitleRank.CUSTOM)

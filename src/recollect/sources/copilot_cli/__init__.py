@@ -1,0 +1,364 @@
+"""GitHub Copilot CLI keeps one `events.jsonl` per session under ~/.copilot/session-state/<session>/.
+
+Evidence: 1 real session of 1.0.72 (634 records), 3 real ones of 0.0.354 with their paths scrubbed, published samples of
+other versions, and the event schema of its SDK. Before 1.0 the log was `session-state/<session>.jsonl`; before 0.0.343, one
+JSON document in `history-session-state/`. A session that is resumed from such a document goes on in a log that copies it, so
+the document is a session of its own here.
+`turn_start` and `turn_end` bracket one call of the model, not a turn. A tool call is written twice: as a request in the
+answer and as a start of its execution, in either order. "User" messages with a `source` are injected; those delivered by
+`steering` reached an agent at work. A sub-agent's records stand in its parent's log, marked with the call that began it or,
+since 1.0, with the agent's id; the one that repeats its task may have no mark. `workspace.yaml` beside the log has the name.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.sources.copilot_cli.shapes import CopilotMemory, Row, ToolRequest
+from recollect.sources.copilot_cli.usage import answer_usage, shutdown_model, shutdown_usage
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document, text
+from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.source import Document, Lines, Source, home_of
+from recollect.sources.formats.values import UUID, arguments_of, instant, word
+
+EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
+FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
+BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value stands on the lines below
+OPEN_CALLS = 256  # tool calls under way that are remembered
+OPEN_TASKS = 16  # the same of those that may begin a sub-agent: one in the background begins after its call has ended
+BOOKKEEPING = re.compile(
+    r"hook\.|permission\.|assistant\.(turn_start|turn_end|intent|idle|usage|fusion|message_start|\w+_delta)|model\.|canvas|mcp"
+    r"|commands?\."
+    r"|user_input\.|elicitation\.|sampling\.|exit_plan_mode\.|auto_mode|external_tool\.|subagent\.(selected|deselected|configured)"
+    r"|tool\.(execution_progress|execution_partial_result|search)|session\.(usage|truncation|compaction_start|plan_changed"
+    r"|mode|todos|permissions|workspace_file|snapshot|idle|auto_mode|background|tools|skills|mcp|custom_agents|extensions"
+    r"|remote|schedule|limits|managed|binary|autopilot|fusion|factory|context_cleared)"
+)
+
+
+class History(Struct, rename="camel"):
+    """A session before 0.0.343."""
+
+    session_id: str
+    chat_messages: list[dict[str, Any]]
+    start_time: Any = None
+
+
+# ---- where
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return [root / "session-state" for root in _roots(env)]
+
+
+def history_homes(env: Mapping[str, str]) -> list[Path]:
+    return [root / "history-session-state" for root in _roots(env)]
+
+
+def _roots(env: Mapping[str, str]) -> list[Path]:
+    if env.get("COPILOT_HOME"):
+        return [Path(env["COPILOT_HOME"])]
+    state = [Path(env["XDG_STATE_HOME"]) / ".copilot"] if env.get("XDG_STATE_HOME") else []
+    return [home_of(env) / ".copilot", *state]
+
+
+def is_log(path: Path) -> bool:
+    return path.name == "events.jsonl" or path.parent.name == "session-state"
+
+
+def recognises(head: Head) -> bool:
+    return any(str(row.get("type")).startswith("session.") and _is_event(row) for row in head.objects()) or (
+        _is_event(head.first()) and str(head.first().get("type")).startswith(("user.", "assistant.", "tool.", "hook."))
+    )
+
+
+def _is_event(row: dict[str, Any]) -> bool:
+    return isinstance(row.get("data"), dict) and "parentId" in row
+
+
+def begin(path: Path, first: list[Any]) -> CopilotMemory:
+    """The log is named after its session; where it is not, its first record says whose it is."""
+    name = path.parent.name if path.name == "events.jsonl" else path.stem
+    rows = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
+    told = next((session for session in rows if isinstance(session, str) and session), None)
+    named = UUID.search(name)
+    return CopilotMemory(session=named[0] if named else told or name)
+
+
+# ---- what
+
+
+def read(line: Line, memory: CopilotMemory) -> Iterable[Entry]:
+    row: Row = line.value
+    session = _session_of(row, memory)
+    key = row.id if row.id and UUID.fullmatch(row.id) else f"{session}/{row.id}" if row.id else f"{session}@{line.offset}"
+    scribe = Scribe(session=session, key=key, at=instant(row.timestamp), line=line.number)
+    scribe.usage = answer_usage(row.data, memory)
+    scribe.model = word(row.data.model) or (memory.model if session == memory.session else None)
+    reader = READERS.get(row.type)
+    if reader is not None:
+        return list(reader(scribe, row, memory)) or [Noise(f"empty {row.type}")]
+    if BOOKKEEPING.match(row.type):
+        return [Noise(row.type)]
+    return [scribe.unknown(line.raw.decode("utf-8", "replace"))]
+
+
+def _session_of(row: Row, memory: CopilotMemory) -> str:
+    """Whose record it is: a sub-agent is named after the call that began it."""
+    call = row.data.parent_tool_call_id or memory.agents.get(row.agent or "") or row.agent
+    return f"{memory.session}/{call}" if call else memory.session
+
+
+def _start(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    told = row.data.context if isinstance(row.data.context, dict) else {}
+    place = told if told else {"cwd": row.data.cwd, "branch": row.data.branch}
+    model = word(row.data.selected_model) or word(row.data.new_model)
+    memory.model = model or memory.model
+    folder, branch = word(place.get("cwd")), word(place.get("branch"))
+    memory.folder, memory.branch = folder or memory.folder, branch or memory.branch
+    yield About(session=memory.session, cwd=folder, branch=branch, model=model, at=scribe.at)
+
+
+def _title(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    yield About(session=memory.session, title=word(row.data.title), title_rank=TitleRank.GENERATED)
+
+
+def _user(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    data = row.data
+    said = text_of(data.content).strip() or _attached(data.attachments)
+    if again := next((call for call, task in memory.begun.items() if task == said), None):
+        del memory.begun[again]
+        yield Noise("a sub-agent's task again")
+    elif not said or (data.source not in (None, "", "user") and not _is_from_parent(scribe, data.source, memory)):
+        if injected := said or text_of(data.transformed_content).strip():
+            yield scribe.record(Kind.SYSTEM, injected)
+    elif data.delivery == "steering":
+        yield scribe.record(Kind.USER_INPUT, said)
+    else:
+        yield scribe.prompt(said)
+
+
+def _is_from_parent(scribe: Scribe, source: Any, memory: CopilotMemory) -> bool:
+    """Whether a sub-agent is spoken to by the agent that began it."""
+    return scribe.session != memory.session and str(source).startswith("agent-")
+
+
+def _attached(attachments: Any) -> str:
+    items = [item for item in attachments if isinstance(item, dict)] if isinstance(attachments, list) else []
+    return "\n".join(f"[{item.get('displayName') or item.get('path') or item.get('type')}]" for item in items)
+
+
+def _answer(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    data = row.data
+    if (thought := text_of(data.reasoning_text).strip()) and thought != memory.thought:
+        yield scribe.record(Kind.REASONING, thought)
+    memory.thought = ""
+    if said := text_of(data.content).strip():
+        ended = not data.tool_requests and data.phase != "commentary"
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, said, stop=Stop.ANSWER if ended else None)
+    for request in data.tool_requests or []:
+        yield from _call(scribe, request, memory)
+    if scribe.usage:  # an answer whose words are not in the log was paid for all the same
+        yield _spent(scribe, "an answer without words")
+
+
+def _spent(scribe: Scribe, said: str, stop: Stop | None = None) -> Record:
+    record = scribe.record(Kind.RUNTIME, said, stop=stop)
+    record.usage, scribe.usage = scribe.usage, None
+    return record
+
+
+def _shutdown(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    scribe.usage = shutdown_usage(row.data, memory)
+    if model := shutdown_model(row.data):
+        yield About(session=memory.session, model=model)
+    yield _spent(scribe, text_of(row.data.reason) or row.type, Stop.EXIT)
+
+
+def _call(scribe: Scribe, request: ToolRequest, memory: CopilotMemory) -> Iterator[Entry]:
+    """A tool call, unless it is the one that was told already."""
+    call = request.tool_call_id
+    if call in memory.calls:
+        yield Noise("a tool call again")
+        return
+    if call:
+        memory.calls = [*memory.calls[1 - OPEN_CALLS :], call]
+        if task := word(arguments_of(request.arguments).get("prompt")):
+            memory.tasks = dict([*list(memory.tasks.items())[1 - OPEN_TASKS :], (call, task)])
+    yield scribe.call(request.name, call, request.arguments)
+
+
+def _execution(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    yield from _call(scribe, ToolRequest(row.data.tool_call_id, row.data.tool_name, row.data.arguments), memory)
+
+
+def _result(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    data = row.data
+    call = data.tool_call_id
+    memory.calls = [other for other in memory.calls if other != call]
+    output = text_of(data.result) or text_of(data.error)
+    code = EXIT_CODE.search(output[-100:])
+    yield scribe.result(call, output, failed=data.success is False, exit_code=int(code[1]) if code else None)
+
+
+def _thought(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    memory.thought = text_of(row.data.content).strip()
+    if memory.thought:
+        yield scribe.record(Kind.REASONING, memory.thought)
+
+
+def _agent_started(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    call = row.data.tool_call_id or row.agent
+    if not call:
+        return
+    if row.agent:
+        memory.agents[row.agent] = call
+    scribe.session = f"{memory.session}/{call}"
+    yield About(session=scribe.session, parent=memory.session, parent_call=call, cwd=memory.folder, branch=memory.branch)
+    if task := memory.tasks.pop(call, None):
+        memory.begun[call] = task.strip()
+        yield scribe.prompt(task)
+
+
+def _agent_ended(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    call = row.data.tool_call_id or memory.agents.get(row.agent or "")
+    if call:
+        memory.agents = {agent: begun for agent, begun in memory.agents.items() if begun != call}
+        memory.begun.pop(call, None)
+        scribe.session = f"{memory.session}/{call}"
+        if model := word(row.data.model):
+            yield About(session=scribe.session, model=model)
+        failed = row.type == "subagent.failed"
+        said = text_of(row.data.error) or row.type
+        yield scribe.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
+
+
+def _compaction(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    summary = text_of(row.data.summary_content)
+    if row.data.success is False or not summary:
+        yield scribe.record(Kind.RUNTIME, text_of(row.data.error) or row.type, failed=row.data.success is False)
+    else:
+        yield scribe.record(Kind.COMPACTION, summary)
+
+
+Reader = Callable[[Scribe, Row, CopilotMemory], Iterator[Entry]]
+
+
+def _told(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -> Reader:
+    """What reads an event that only says something."""
+
+    def reader(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+        data = row.data
+        said = next((words for words in (data.content, data.message, data.reason, data.summary) if words), row.type)
+        yield scribe.record(kind, text_of(said), stop=stop, failed=failed)
+
+    return reader
+
+
+READERS: dict[str, Reader] = {
+    "session.start": _start,
+    "session.resume": _start,
+    "session.context_changed": _start,
+    "session.model_change": _start,
+    "session.title_changed": _title,
+    "session.info": _told(Kind.RUNTIME),
+    "session.warning": _told(Kind.RUNTIME),
+    "session.handoff": _told(Kind.SYSTEM),
+    "session.error": _told(Kind.RUNTIME, Stop.CRASH, failed=True),
+    "session.shutdown": _shutdown,
+    "session.task_complete": _told(Kind.RUNTIME, Stop.ANSWER),
+    "session.compaction_complete": _compaction,
+    "abort": _told(Kind.RUNTIME, Stop.INTERRUPT),
+    "system.message": _told(Kind.SYSTEM),
+    "system.notification": _told(Kind.SYSTEM),
+    "skill.invoked": _told(Kind.SYSTEM),
+    "user.message": _user,
+    "assistant.message": _answer,
+    "assistant.reasoning": _thought,
+    "tool.user_requested": _execution,
+    "tool.execution_start": _execution,
+    "tool.execution_complete": _result,
+    "subagent.started": _agent_started,
+    "subagent.completed": _agent_ended,
+    "subagent.failed": _agent_ended,
+}
+
+
+# ---- the files beside, and before
+
+
+def is_workspace(head: Head) -> bool:
+    return head.path.name == "workspace.yaml" and {"id", "cwd"} <= {key for key, _ in FLAT_KEY.findall(head.text)}
+
+
+def read_workspace(path: Path, content: str) -> Iterator[Entry]:
+    """What the session is called and where it was. Of the YAML, its flat keys will do."""
+    told = {key: value.strip("\"'") for key, value in FLAT_KEY.findall(content)}
+    named = UUID.search(path.parent.name)
+    session = named[0] if named else told.get("id")
+    if session:
+        title = _named(content, "name") or _named(content, "summary")
+        rank = TitleRank.CUSTOM if told.get("user_named") == "true" else TitleRank.GENERATED
+        yield About(
+            session=session, title=title, title_rank=rank, cwd=told.get("cwd") or None, branch=told.get("branch") or None
+        )
+
+
+def _named(content: str, key: str) -> str | None:
+    found = re.search(rf"^{key}:[ \t]*(.*)\n((?:[ \t]+.*\n)*)", content, re.MULTILINE)
+    if found is None:
+        return None
+    value = found[2] if BLOCK.fullmatch(found[1].strip()) else found[1]
+    return value.strip().strip("\"'") or None
+
+
+def is_history(head: Head) -> bool:
+    first = head.first()
+    return isinstance(first.get("sessionId"), str) and isinstance(first.get("chatMessages"), list)
+
+
+def read_history(path: Path, history: History) -> Iterator[Record]:
+    session = f"history/{history.session_id}"
+    at = instant(history.start_time)
+    for place, message in enumerate(history.chat_messages, 1):
+        scribe = Scribe(session=session, key=f"{session}@{place}", at=at if place == 1 else None, line=place)
+        yield from chat_message(scribe, message)
+
+
+SOURCE = Source(
+    name="copilot-cli",
+    title="GitHub Copilot CLI",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            recognises=recognises,
+            shape=Row,
+            memory=CopilotMemory,
+            begin=begin,
+            read=read,
+        ),
+        Document(
+            homes=homes,
+            endings=("workspace.yaml",),
+            recognises=is_workspace,
+            load=text,
+            read=read_workspace,
+        ),
+        Document(
+            homes=history_homes,
+            endings=(".json",),
+            recognises=is_history,
+            load=document(History),
+            read=read_history,
+        ),
+    ),
+    real_sessions=4,
+)

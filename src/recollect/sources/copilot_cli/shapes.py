@@ -1,0 +1,73 @@
+"""The events of GitHub Copilot CLI as it writes them, and what must be remembered between them."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from recollect.model import Usage
+from recollect.sources.formats.source import Memory
+
+
+class ToolRequest(Struct, rename="camel"):
+    tool_call_id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+
+
+class Data(Struct, rename="camel"):
+    """What an event says: the fields of all kinds of events that are read here."""
+
+    session_id: Any = None
+    context: Any = None
+    cwd: Any = None
+    branch: Any = None
+    selected_model: Any = None
+    new_model: Any = None
+    title: Any = None
+    message: Any = None
+    reason: Any = None
+    summary: Any = None
+    summary_content: Any = None
+    content: Any = None
+    transformed_content: Any = None
+    source: Any = None
+    delivery: Any = None
+    attachments: Any = None
+    model: Any = None
+    reasoning_text: Any = None
+    tool_requests: list[ToolRequest] | None = None
+    output_tokens: Any = None
+    current_model: Any = None
+    model_metrics: Any = None
+    session_start_time: Any = None
+    phase: Any = None
+    tool_call_id: str | None = None
+    parent_tool_call_id: str | None = None
+    tool_name: str | None = None
+    arguments: Any = None
+    success: Any = None
+    result: Any = None
+    error: Any = None
+
+
+class Row(Struct):
+    type: str = ""
+    data: Data = field(default_factory=Data)
+    id: str | None = None
+    timestamp: Any = None
+    agent: str | None = field(default=None, name="agentId")
+
+
+class CopilotMemory(Memory, kw_only=True):
+    calls: list[str] = []  # under way
+    tasks: dict[str, str] = {}  # what sub-agents may be asked, by the calls that may begin them
+    begun: dict[str, str] = {}  # what those at work were asked, until their logs say it again
+    agents: dict[str, str] = {}  # those calls, by the ids of the agents
+    model: str | None = None  # the one that was chosen last
+    thought: str = ""  # the last reasoning event, which the answer that follows may repeat
+    folder: str | None = None  # where the session works; its sub-agents work there too
+    branch: str | None = None
+    told: Usage = Usage()  # tokens of this run, of the session and its sub-agents
+    told_before: Usage = Usage()  # those of them that were told when a shutdown was read last
+    run_start: int | None = None  # as that shutdown said it
+    run_total: Usage = Usage()

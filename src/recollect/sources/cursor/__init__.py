@@ -1,0 +1,193 @@
+"""Cursor keeps its sessions in three ways: transcripts of agents, chats of its command line, conversations in its editor.
+
+Evidence: real transcripts that others have published, seen by eye (January to September 2026, to Cursor 3.19), samples of
+all three ways, and what others measured on 648 chats; no real session could be kept. One conversation may be in several of
+them under the same id: the one that tells most is kept.
+Transcripts are ~/.cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl, with those of sub-agents in
+`subagents/`; before February 2026 they were `<session>.txt`. They know neither times nor ids nor the results of tools, but
+each prompt may say when it was written. Since June 2026 a line says that a turn has ended. Reasoning is withheld since they
+are JSON: `[REDACTED]` stands for it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop
+from recollect.sources.cursor import chats, ide
+from recollect.sources.cursor.text import said, without_withheld
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document, text
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, agent_blocks, each_line, user_blocks
+from recollect.sources.formats.source import Database, Document, Source, home_of
+from recollect.sources.formats.values import instant, word
+from recollect.sources.formats.vscode import user_folders
+
+TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH}  # any other way: by the person
+FOREIGN = {"uuid", "sessionId", "id", "type", "parentId", "seq"}  # keys that Cursor's lines do not have
+SPEAKER = re.compile(r"^(user|assistant|A):[ \t]*$", re.MULTILINE)
+PIECE = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*", re.MULTILINE)
+FENCED = re.compile(r"```.*?```", re.DOTALL)
+SPEECH = re.compile(
+    r"(?<!\n)(?<!\*\*)\n(?!\s|[-+*]\s|[|>#]|\d+[.)]\s)"
+)  # a line that goes on with no list, table or heading
+ARGUMENT = re.compile(r"^  (\w+): ", re.MULTILINE)
+
+
+class Message(Struct, frozen=True):
+    content: Any = None
+
+
+class Row(Struct):
+    role: str = ""
+    message: Message = Message()
+    type: str = ""
+    status: Any = None
+    timestamp: Any = None
+    model: Any = None
+
+
+# ---- where
+
+
+def transcript_homes(env: Mapping[str, str]) -> list[Path]:
+    """Only the folders with transcripts: a project's folder holds terminals, assets and more."""
+    projects = home_of(env) / ".cursor/projects"
+    return sorted(projects.glob("*/agent-transcripts"))
+
+
+def chat_homes(env: Mapping[str, str]) -> list[Path]:
+    return [home_of(env) / ".cursor/chats"]
+
+
+def ide_homes(env: Mapping[str, str]) -> list[Path]:
+    return [user / "globalStorage" for user in user_folders(env, ("Cursor",))]
+
+
+def is_transcript(head: Head) -> bool:
+    first = head.first()
+    message = first.get("message")
+    if first.get("role") not in {"user", "assistant"} or not isinstance(message, dict):
+        return False
+    return "content" in message and not FOREIGN & first.keys() and not {"id", "role"} & message.keys()
+
+
+def is_old_transcript(head: Head) -> bool:
+    return head.text.startswith("user:\n") and "<user_query>" in head.text
+
+
+# ---- transcripts
+
+
+def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    yield _about(path)
+    yield from each_line(lines, path.stem, _row)
+
+
+def _about(path: Path) -> About:
+    parent = path.parent.parent.name if path.parent.name == "subagents" else None
+    return About(session=path.stem, parent=parent)
+
+
+def _row(scribe: Scribe, line: Line) -> Iterator[Record]:
+    row: Row = line.value
+    scribe.at = instant(row.timestamp)
+    scribe.model = word(row.model)
+    match row.role, row.type:
+        case "user", _:
+            yield from user_blocks(scribe, row.message.content, said)
+        case (("assistant" | "tool"), _):
+            yield from agent_blocks(scribe, without_withheld(row.message.content))
+        case _, "turn_ended":
+            stop = TURN_ENDS.get(str(row.status), Stop.INTERRUPT)
+            yield scribe.record(Kind.RUNTIME, f"turn ended: {row.status}", stop=stop, failed=stop is Stop.CRASH)
+        case _:
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+def read_old_transcript(path: Path, content: str) -> Iterator[Entry]:
+    yield _about(path)
+    _, *spoken = SPEAKER.split(content)
+    for place, (speaker, words) in enumerate(zip(spoken[::2], spoken[1::2], strict=True), 1):
+        scribe = Scribe(session=path.stem, key=f"{path.stem}@{place}", line=place)
+        if speaker == "user":
+            yield from user_blocks(scribe, words.strip(), said)
+        else:
+            yield from _old_answer(scribe, words)
+
+
+def _old_answer(scribe: Scribe, words: str) -> Iterator[Record]:
+    answer, *pieces = PIECE.split(words)
+    if answer.strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, answer.strip())
+    for kind, piece in zip(pieces[::2], pieces[1::2], strict=True):
+        name, _, rest = piece.partition("\n")
+        if kind == "Thinking":
+            thought, answer = _thought(piece.strip())
+            if thought:
+                yield scribe.record(Kind.REASONING, thought)
+            if answer:
+                yield scribe.record(Kind.ASSISTANT_RESPONSE, answer)
+        elif kind == "Tool call":
+            _, *given = ARGUMENT.split(rest)
+            arguments = {key: value.strip() for key, value in zip(given[::2], given[1::2], strict=True)}
+            yield scribe.call(name.strip(), None, arguments)
+        else:
+            yield scribe.result(None, rest.strip(), tool=name.strip())
+
+
+def _thought(piece: str) -> tuple[str, str]:
+    """A thought, and what was said after it. Only the line is new: the paragraphs of a thought are set apart by more."""
+    end = SPEECH.search(FENCED.sub(lambda found: "`" * len(found[0]), piece))
+    return (piece[: end.start()], piece[end.end() :]) if end else (piece, "")
+
+
+SOURCE = Source(
+    name="cursor",
+    title="Cursor",
+    formats=(
+        Document(
+            homes=transcript_homes,
+            usual=".cursor/projects/*/agent-transcripts",
+            endings=(".jsonl",),
+            recognises=is_transcript,
+            load=every_line(Row),
+            read=read_transcript,
+        ),
+        Document(
+            homes=transcript_homes,
+            usual=".cursor/projects/*/agent-transcripts",
+            endings=(".txt",),
+            recognises=is_old_transcript,
+            load=text,
+            read=read_old_transcript,
+        ),
+        Database(
+            homes=chat_homes,
+            endings=("store.db",),
+            recognises=chats.recognises,
+            sessions=chats.sessions,
+            read=chats.read,
+        ),
+        Document(
+            homes=chat_homes,
+            endings=("meta.json",),
+            recognises=chats.is_sidecar,
+            load=document(chats.Sidecar),
+            read=chats.read_sidecar,
+        ),
+        Database(
+            homes=ide_homes,
+            endings=("state.vscdb",),
+            deep=False,
+            recognises=ide.recognises,
+            sessions=ide.sessions,
+            read=ide.read,
+        ),
+    ),
+)

@@ -1,0 +1,203 @@
+"""Chats of Cursor's command line: ~/.cursor/chats/<workspace>/<chat>/store.db, one database for each.
+
+`meta` holds one JSON object, written as hexadecimal digits; `blobs` holds everything else under its SHA-256. The latest root
+is a protobuf message whose field 1 lists the messages that the model is shown, each a JSON blob. When a chat is summarised
+the list is made anew, and the messages it had before are only blobs; they are put back by the order in which they came.
+"""
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
+from recollect.sources.cursor.text import said
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.values import instant, word
+from recollect.sources.formats.vscode import path_of
+
+MESSAGES, WORKSPACE, PLACE = 1, 9, 21  # fields of the root; of the place, the first is its folder and the second its branch
+VARINT, BYTES = 0, 2  # how a field is written
+FIXED = {1: 8, 5: 4}  # the bytes of those that are always as long
+LONGEST_VARINT = 10  # bytes
+ID_BYTES = 32
+UNREADABLE = {"redacted-reasoning", "redacted_reasoning"}  # blocks that only the model's maker can read
+UNNAMED = "New Agent"
+EXIT_CODE = re.compile(r"Exit code: (\d{1,9})\b")
+
+
+class Meta(Struct, rename="camel"):
+    agent_id: str
+    name: Any = None
+    created_at: Any = None
+    last_used_model: Any = None
+    latest_root_blob_id: Any = None
+
+
+class Message(Struct, rename="camel"):
+    role: str = ""
+    content: Any = None
+    provider_options: Any = None
+
+
+class Sidecar(Struct, rename="camel"):
+    """`meta.json` beside the database, where there is one."""
+
+    title: Any = None
+    cwd: Any = None
+
+
+def recognises(head: Head) -> bool:
+    return head.tables == {"blobs", "meta"}
+
+
+def is_sidecar(head: Head) -> bool:
+    return head.path.name == "meta.json" and "hasConversation" in head.first()
+
+
+def read_sidecar(path: Path, sidecar: Sidecar) -> Iterator[Entry]:
+    yield About(session=path.parent.name, title=word(sidecar.title), title_rank=TitleRank.GENERATED, cwd=word(sidecar.cwd))
+
+
+def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+    meta = _meta(db)
+    if meta is not None:
+        (last,) = db.execute("SELECT max(rowid) FROM blobs").fetchone()
+        yield meta.agent_id, meta.latest_root_blob_id, meta.name, last
+
+
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    meta = _meta(db) or Meta(agent_id=session)
+    root = db.execute("SELECT data FROM blobs WHERE id = ?", (str(meta.latest_root_blob_id),)).fetchone()
+    fields = list(_fields(_bytes(root[0]))) if root else []
+    yield _about(session, meta, fields)
+    listed = [value.hex() for number, value in fields if number == MESSAGES and len(value) == ID_BYTES]
+    at = instant(meta.created_at)
+    seen: Counter[str] = Counter()
+    for place, (blob, data) in enumerate(_in_order(db, listed), 1):
+        again = f"~{seen[blob]}" if seen[blob] else ""  # the same words twice are one blob
+        seen[blob] += 1
+        scribe = Scribe(session=session, key=f"{session}/{blob}{again}", at=at, line=place)
+        at = None
+        yield from _message(scribe, data)
+
+
+def _meta(db: sqlite3.Connection) -> Meta | None:
+    row = db.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
+    try:
+        return decoded(bytes.fromhex(str(row[0])), Meta) if row else None
+    except ValueError:
+        return None
+
+
+def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> About:
+    workspace = next((value for number, value in fields if number == WORKSPACE), b"")
+    place = dict(_fields(next((value for number, value in fields if number == PLACE), b"")))
+    return About(
+        session=session,
+        title=word(meta.name) if meta.name != UNNAMED else None,
+        title_rank=TitleRank.GENERATED,
+        cwd=path_of(workspace.decode("utf-8", "replace")) or place.get(1, b"").decode("utf-8", "replace") or None,
+        branch=place.get(2, b"").decode("utf-8", "replace") or None,
+        model=word(meta.last_used_model),
+    )
+
+
+def _in_order(db: sqlite3.Connection, listed: list[str]) -> Iterator[tuple[str, bytes]]:
+    """The messages that the root lists, and before each of them those older ones that it lists no more."""
+    rows = db.execute("SELECT rowid, id, data FROM blobs WHERE substr(CAST(data AS BLOB), 1, 1) = x'7B' ORDER BY rowid")
+    blobs = {str(blob): (number, _bytes(data)) for number, blob, data in rows}
+    shown = set(listed)
+    left = [blob for blob, (_, data) in blobs.items() if blob not in shown and _is_message(data)]
+    for blob in listed:
+        if blob not in blobs:
+            continue
+        while left and blobs[left[0]][0] < blobs[blob][0]:
+            older = left.pop(0)
+            yield older, blobs[older][1]
+        yield blob, blobs[blob][1]
+    yield from ((blob, blobs[blob][1]) for blob in left)
+
+
+def _is_message(data: bytes) -> bool:
+    message = decoded(data, Message)
+    return message is not None and message.role in {"user", "assistant", "tool"}
+
+
+def _message(scribe: Scribe, data: bytes) -> Iterator[Record]:
+    message = decoded(data, Message)
+    if message is None:
+        yield scribe.unknown(data.decode("utf-8", "replace"))
+        return
+    options = message.provider_options if isinstance(message.provider_options, dict) else {}
+    told = options["cursor"] if isinstance(options.get("cursor"), dict) else {}
+    match message.role:
+        case _ if told.get("isSummary"):
+            yield scribe.record(Kind.COMPACTION, text_of(message.content))
+        case "system":
+            yield scribe.record(Kind.SYSTEM, text_of(message.content))
+        case "user":
+            yield from user_blocks(scribe, message.content, said)
+        case "assistant":
+            yield from _answer(scribe, message.content)
+        case "tool":
+            yield from _results(scribe, message.content, told)
+        case _:
+            yield scribe.unknown(data.decode("utf-8", "replace"))
+
+
+def _answer(scribe: Scribe, content: Any) -> Iterator[Record]:
+    """A message is stored once the model has finished it: one that calls no tool ends the turn."""
+    blocks = content if isinstance(content, list) else [content]
+    kinds = [word(block.get("type")) if isinstance(block, dict) else None for block in blocks]
+    kept = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
+    yield from agent_blocks(scribe, kept, None if "tool-call" in kinds else Stop.ANSWER)
+
+
+def _results(scribe: Scribe, content: Any, told: dict[str, Any]) -> Iterator[Record]:
+    outcome = told.get("highLevelToolCallResult")
+    failed = isinstance(outcome, dict) and outcome.get("isError") is True
+    for record in agent_blocks(scribe, content):
+        record.failed = record.failed or failed
+        if code := EXIT_CODE.match(record.text):
+            record.exit_code = int(code[1])
+        yield record
+
+
+def _bytes(data: Any) -> bytes:
+    return data if isinstance(data, bytes) else str(data).encode()
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a protobuf message that hold bytes, as far as it is one."""
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        kind = key & 7
+        if kind == VARINT:
+            _, place = _varint(message, place)
+        elif kind == BYTES:
+            size, place = _varint(message, place)
+            if place + size <= len(message):
+                yield key >> 3, message[place : place + size]
+            place += size
+        elif kind in FIXED:
+            place += FIXED[kind]
+        else:
+            return
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """A number in groups of seven bits, the lowest first, and where it ends."""
+    value = 0
+    for group, byte in enumerate(message[place : place + LONGEST_VARINT]):
+        value |= (byte & 0x7F) << (7 * group)
+        if byte < 0x80:
+            return value, place + group + 1
+    return value, len(message)

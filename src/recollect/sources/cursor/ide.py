@@ -1,0 +1,188 @@
+"""Conversations in Cursor's editor: <User>/globalStorage/state.vscdb, table `cursorDiskKV`, of up to several GB.
+
+`composerData:<conversation>` lists its messages, which are rows `bubbleId:<conversation>:<bubble>`. Their order is that of
+the list, not of the rows. What the list has dropped was undone. Before 2025 the messages stood in the conversation itself.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, prompt_or_system, text_of
+from recollect.sources.formats.values import arguments_of, count, instant, word
+
+RECENT_MS = 3_600_000  # how long after its last change a conversation's bubbles are still looked at
+USER, AGENT = 1, 2  # types of bubbles
+STOPS = {"completed": Stop.ANSWER, "aborted": Stop.INTERRUPT, "error": Stop.CRASH}
+DONE = {"completed", "error", "cancelled", "canceled", "rejected"}  # states of a tool that has answered, or never will
+CONVERSATIONS = """
+    SELECT substr(key, 14), updated, status, messages, size
+      FROM (SELECT key,
+                   coalesce(json_extract(value, '$.lastUpdatedAt'), json_extract(value, '$.createdAt')) AS updated,
+                   json_extract(value, '$.status') AS status,
+                   json_array_length(value, '$.fullConversationHeadersOnly') AS messages,
+                   length(value) AS size
+              FROM (SELECT key, CAST(value AS TEXT) AS value
+                      FROM cursorDiskKV
+                     WHERE key >= 'composerData:' AND key < 'composerData;')
+             WHERE json_valid(value))"""
+BUBBLES = "FROM cursorDiskKV WHERE key >= 'bubbleId:' || ?1 || ':' AND key < 'bubbleId:' || ?1 || ';'"
+
+
+class Listed(Struct, rename="camel"):
+    bubble_id: str = ""
+
+
+class Conversation(Struct, rename="camel"):
+    name: Any = None
+    created_at: Any = None
+    last_updated_at: Any = None
+    status: Any = None
+    full_conversation_headers_only: list[Listed] | None = None
+    conversation: list[Any] | None = None
+    model_config: Any = None
+    workspace_identifier: Any = None
+    subagent_info: Any = None
+
+
+class Tool(Struct, rename="camel"):
+    name: str | None = None
+    tool_call_id: str | None = None
+    status: Any = None
+    params: Any = None
+    raw_args: Any = None
+    result: Any = None
+    error: Any = None
+    user_decision: Any = None
+
+
+class Bubble(Struct, rename="camel"):
+    bubble_id: str = ""
+    type: Any = None
+    text: Any = None
+    created_at: Any = None
+    timing_info: Any = None
+    thinking: Any = None
+    model_info: Any = None
+    token_count: Any = None
+    error_details: Any = None
+    tool: Tool | None = field(default=None, name="toolFormerData")
+
+
+def recognises(head: Head) -> bool:
+    return "cursorDiskKV" in head.tables
+
+
+def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+    """Every conversation with what changes in it; of recent ones, also how much their bubbles hold."""
+    rows = db.execute(CONVERSATIONS).fetchall()
+    newest = max((instant(updated) or 0 for _, updated, *_ in rows), default=0)
+    for session, updated, *more in rows:
+        held = None
+        if (instant(updated) or 0) >= newest - RECENT_MS:
+            held = db.execute(f"SELECT total(length(value)) {BUBBLES}", (session,)).fetchone()[0]
+        yield session, updated, *more, held
+
+
+def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    value = db.execute("SELECT value FROM cursorDiskKV WHERE key = 'composerData:' || ?", (session,)).fetchone()
+    told = decoded(value[0], Conversation) if value else None
+    if told is None:
+        return
+    yield _about(session, told)
+    model = word(_get(told.model_config, "modelName"))
+    written = 0
+    for place, bubble in enumerate(_bubbles(db, session, told), 1):
+        at = instant(told.created_at) if place == 1 else None  # bubbles had no times before 2025
+        scribe = Scribe(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
+        for record in _bubble(scribe, bubble):
+            written += 1
+            yield record
+    if written and (stop := STOPS.get(str(told.status))):
+        scribe = Scribe(session=session, key=f"{session}#end", at=instant(told.last_updated_at))
+        yield scribe.record(Kind.RUNTIME, str(told.status), stop=stop, failed=stop is Stop.CRASH)
+
+
+def _about(session: str, told: Conversation) -> About:
+    return About(
+        session=session,
+        title=word(told.name),
+        title_rank=TitleRank.GENERATED,
+        parent=word(_get(told.subagent_info, "parentComposerId")),
+        parent_call=session.removeprefix("task-") if session.startswith("task-") else None,
+        cwd=word(_get(_get(told.workspace_identifier, "uri"), "fsPath")),
+        at=instant(told.created_at),
+    )
+
+
+def _bubbles(db: sqlite3.Connection, session: str, told: Conversation) -> Iterator[Any]:
+    """The messages in the order of the list; where there is no list, those of the conversation itself."""
+    if not told.full_conversation_headers_only:
+        yield from told.conversation or []
+        return
+    start = len(f"bubbleId:{session}:")
+    rows = {str(key)[start:]: value for key, value in db.execute(f"SELECT key, value {BUBBLES}", (session,))}
+    for listed in told.full_conversation_headers_only:
+        value = rows.get(listed.bubble_id)
+        if value is not None:
+            yield decoded(value, dict) or {"bubbleId": listed.bubble_id, "damaged": str(value)}
+
+
+def _bubble(scribe: Scribe, value: Any) -> Iterator[Record]:
+    try:
+        bubble = msgspec.convert(value, Bubble)
+    except msgspec.ValidationError:
+        yield scribe.unknown(value)
+        return
+    if bubble.bubble_id:
+        scribe.key = f"{scribe.session}/{bubble.bubble_id}"
+    scribe.at = instant(bubble.created_at) or instant(_get(bubble.timing_info, "clientStartTime")) or scribe.at
+    named = word(_get(bubble.model_info, "modelName"))
+    scribe.model = named if named not in {None, "default"} else scribe.model
+    if bubble.type == USER:
+        yield from prompt_or_system(scribe, text_of(bubble.text).strip() or "[no text]")
+    elif bubble.type == AGENT:
+        yield from _answer(scribe, bubble)
+    else:
+        yield scribe.unknown(value)
+
+
+def _answer(scribe: Scribe, bubble: Bubble) -> Iterator[Record]:
+    taken, given = (count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
+    scribe.usage = Usage(input=taken, output=given) if taken or given else None
+    if thought := text_of(bubble.thinking).strip():
+        yield scribe.record(Kind.REASONING, thought)
+    if said := text_of(bubble.text).strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, said)
+    if bubble.tool is not None and bubble.tool.name:
+        yield from _tool(scribe, bubble.tool)
+    if error := text_of(bubble.error_details).strip():
+        yield scribe.record(Kind.RUNTIME, error, failed=True)
+
+
+def _tool(scribe: Scribe, tool: Tool) -> Iterator[Record]:
+    yield scribe.call(tool.name, tool.tool_call_id, arguments_of(tool.raw_args) or tool.params)
+    if word(tool.status) not in DONE:
+        return
+    result = decoded(tool.result, dict) if isinstance(tool.result, str) else tool.result
+    error = decoded(tool.error, dict) if isinstance(tool.error, str) else tool.error
+    code = _get(result, "exitCode") if isinstance(_get(result, "exitCode"), int) else _get(result, "exitCodeV2")
+    why = _get(error, "modelVisibleErrorMessage") or _get(error, "clientVisibleErrorMessage") or error or tool.error
+    yield scribe.result(
+        tool.tool_call_id,
+        text_of(result or tool.result) or text_of(why),
+        tool=tool.name,
+        failed=tool.status != "completed" or tool.user_decision == "rejected",
+        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+    )
+
+
+def _get(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, dict) else None

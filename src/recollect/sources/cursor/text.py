@@ -1,0 +1,63 @@
+"""What Cursor wraps around a person's words, in transcripts and in the chats of its command line."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from recollect.model import Kind, Record
+from recollect.sources.formats.message import Scribe, prompt_or_system
+from recollect.sources.formats.tags import break_at_blocks, find_blocks, without_blocks
+
+QUERY = re.compile(r"<(user_query)>")
+TIME = re.compile(r"<(timestamp)>")
+CLOCK = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\)")
+INJECTED = re.compile(
+    r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
+    r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
+)
+FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks when a task in the background has ended
+WITHHELD = "[REDACTED]"  # in place of the reasoning
+
+
+def said(scribe: Scribe, text: str) -> Iterator[Record]:
+    """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
+    stamp = next(find_blocks(text, TIME), None)
+    if stamp is not None:
+        scribe.at = clock(stamp.text) or scribe.at
+        text = break_at_blocks(text, TIME)
+    queries = [query for block in find_blocks(text, QUERY) if not (query := block.text.strip()).startswith(FOLLOW_UP)]
+    if queries:
+        yield scribe.prompt("\n\n".join(queries))
+        if injected := without_blocks(text, QUERY).strip():
+            yield scribe.record(Kind.SYSTEM, injected)
+    elif INJECTED.match(text):
+        yield scribe.record(Kind.SYSTEM, text.strip())
+    else:
+        yield from prompt_or_system(scribe, text.strip())
+
+
+def without_withheld(content: Any) -> Any:
+    """An agent's blocks without the mark that some reasoning is not shown."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {**block, "text": block["text"].rstrip().removesuffix(WITHHELD).rstrip()}
+        if isinstance(block, dict) and isinstance(block.get("text"), str) and block["text"].rstrip().endswith(WITHHELD)
+        else block
+        for block in content
+    ]
+
+
+def clock(stamp: str) -> int | None:
+    """`Thursday, Aug 27, 2026, 4:38 PM (UTC+4)` as milliseconds since 1970."""
+    found = CLOCK.search(stamp)
+    if found is None:
+        return None
+    month, day, year, time, sign, hours, minutes = found.groups()
+    zone = f"{sign or '+'}{int(hours or 0):02}{int(minutes or 0):02}"
+    try:
+        moment = datetime.strptime(f"{month} {day} {year} {time} {zone}", "%b %d %Y %I:%M %p %z")
+    except ValueError:
+        return None
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,1 @@
+"""What a source is, and the containers and messages that many agents share."""

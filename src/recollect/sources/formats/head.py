@@ -1,0 +1,143 @@
+"""What a file begins with: enough to say whose it is, wherever it lies."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.sources.formats.container import Unreadable
+from recollect.sources.formats.jsonl import open_log
+from recollect.sources.formats.sqlite import MAGIC, reading
+
+HEAD = 65_536  # bytes of a file's beginning that say what it is
+HEAD_LINES = 40
+WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
+LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
+FEW = 8
+BLANKS = re.compile(r"\s*")
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
+
+
+class Head(Struct, frozen=True):
+    """One of three is filled: `values` of a JSON document or the first lines of JSON, `tables` of a database, `text`."""
+
+    path: Path
+    values: list[Any] = []
+    tables: frozenset[str] = frozenset()
+    text: str = ""
+
+    def first(self) -> dict[str, Any]:
+        """The first value, if it is an object; else an empty one."""
+        return self.values[0] if self.values and isinstance(self.values[0], dict) else {}
+
+    def objects(self) -> list[dict[str, Any]]:
+        return [value for value in self.values if isinstance(value, dict)]
+
+
+def head_of(path: Path) -> Head:
+    """Look at a file. What cannot be opened raises OSError; what cannot be understood is text."""
+    with path.open("rb") as stream:
+        start = stream.read(HEAD)
+    if start.startswith(MAGIC):
+        return Head(path, tables=_tables(path))
+    if path.suffix == ".zst":
+        with open_log(path) as plain:
+            start = plain.read(HEAD)
+    text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0")
+    if not text.startswith(("{", "[", '"')):
+        return Head(path, text=text)
+    if text.startswith("[") and path.stat().st_size > LONG:
+        return Head(path, values=[_first_items(path)], text=text)
+    if values := _lines(path, start):
+        return Head(path, values=values)
+    return Head(path, values=_document(path) or _begun(text), text=text)
+
+
+def _tables(path: Path) -> frozenset[str]:
+    try:
+        with reading(path) as opened:
+            return frozenset(name for (name,) in opened.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
+    except Unreadable:
+        return frozenset()
+
+
+def _lines(path: Path, start: bytes) -> list[Any]:
+    """The values of the first lines, each of which is whole JSON; nothing if the first one is not."""
+    lines = start.split(b"\n")
+    if len(start) == HEAD:
+        if len(lines) == 1:
+            lines = [_first_line(path)]
+        else:
+            lines.pop()  # torn by us
+    values = []
+    for line in lines[:HEAD_LINES]:
+        try:
+            values += _glued(line.decode("utf-8", "replace").strip("\ufeff \t\r\0"))
+        except (ValueError, RecursionError):
+            if not values:
+                return []
+    return values
+
+
+def _first_items(path: Path) -> list[Any]:
+    """The first items of a list, however long it is."""
+    with path.open("rb") as stream:
+        text = stream.read(LONG).decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0").removeprefix("[")
+    items: list[Any] = []
+    while len(items) < FEW:
+        try:
+            item, end = json.JSONDecoder().raw_decode(text.lstrip(", \t\r\n"))
+        except (ValueError, RecursionError):
+            break
+        items.append(item)
+        text = text.lstrip(", \t\r\n")[end:]
+    return items
+
+
+def _begun(text: str) -> list[Any]:
+    """A document that was cut off, as far as it goes: up to its last comma, with all that is open closed."""
+    end = 0
+    for token in TOKEN.finditer(text):
+        if token[0] in {"{", "["}:
+            end = token.end()
+        elif token[0] == ",":
+            end = token.start()
+    closers: list[str] = []
+    for token in TOKEN.finditer(text, 0, end):
+        match token[0]:
+            case "{" | "[" as opened:
+                closers.append("}" if opened == "{" else "]")
+            case "}" | "]" if closers:
+                closers.pop()
+    try:
+        begun = json.loads(text[:end] + "".join(reversed(closers)))
+    except (ValueError, RecursionError):
+        return []
+    return [begun] if begun else []
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.readline(WHOLE)
+
+
+def _glued(text: str) -> list[Any]:
+    values: list[Any] = []
+    place = 0
+    while place < len(text) and len(values) < HEAD_LINES:
+        value, end = json.JSONDecoder().raw_decode(text, place)
+        values.append(value)
+        place = BLANKS.match(text, end).end()  # type: ignore[union-attr]
+    return values
+
+
+def _document(path: Path) -> list[Any]:
+    if path.suffix == ".zst" or path.stat().st_size > WHOLE:
+        return []
+    try:
+        return [msgspec.json.decode(path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff"))]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []

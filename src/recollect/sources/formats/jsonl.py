@@ -1,0 +1,232 @@
+"""JSON Lines, as agents really write them: the one place that forgives.
+
+A line may be torn, glued to the next, not JSON at all, not UTF-8, or 50 MB long. What cannot be read becomes a
+`Problem`; everything else is decoded into the shape that the source declared. Splitting is on the byte `\\n` only:
+U+2028 and its like are text.
+"""
+
+import errno
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+import zstandard
+
+from recollect.model import Problem
+from recollect.sources.formats.container import Line, Misfit, Unreadable
+from recollect.sources.formats.memory_limit import check_memory
+
+CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
+LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
+EXCERPT = 120  # characters of a bad line that `doctor` shows
+HEAD = 65_536  # bytes of a log's beginning that say whose it is
+HEAD_LINES = 40
+BEGINS = re.compile(r'\{"[^"]+"')  # of a record, as far as all records of a log have it in common
+FEW_TRIES = 4
+TRIED = 16 << 20  # characters that are decoded in vain, in all
+MOST_TRIES = 1_000  # places in a line where a record might begin behind a torn one
+BLANKS = re.compile(r"\s*")
+BOM = b"\xef\xbb\xbf"
+
+_scan = json.JSONDecoder().raw_decode
+
+
+def open_log(path: Path, offset: int = 0) -> BinaryIO:
+    """A log as the bytes that its agent wrote, from `offset` on, also where it was compressed afterwards."""
+    stream: BinaryIO = path.open("rb")
+    if path.suffix != ".zst":
+        stream.seek(offset)
+        return stream
+    plain = cast(BinaryIO, _Decompressed(stream))
+    while offset > 0 and (skipped := plain.read(min(CHUNK, offset))):
+        offset -= len(skipped)
+    return plain
+
+
+class _Decompressed:
+    """A compressed log. What is wrong with its bytes is an error of reading like any other."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = zstandard.ZstdDecompressor().stream_reader(stream, closefd=True, read_across_frames=True)
+
+    def __enter__(self) -> "_Decompressed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()  # type: ignore[no-untyped-call]
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except zstandard.ZstdError as reason:
+            raise OSError(errno.EIO, f"its compressed data is damaged: {reason}") from reason
+
+
+def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:
+    """(offset, line without its newline, whether the newline was there), from `offset` to the end of the stream."""
+    held: list[bytes] = []
+    held_size = 0
+    while chunk := stream.read(CHUNK):
+        *lines, rest = chunk.split(b"\n")
+        del chunk
+        if lines:
+            lines[0] = b"".join([*held, lines[0]])
+            held, held_size = [], 0
+        lines.reverse()
+        while lines:  # no line is held here while it is used elsewhere: it may be large
+            size = len(lines[-1]) + 1
+            yield offset, lines.pop(), True
+            offset += size
+        held.append(rest)
+        held_size += len(rest)
+        if held_size > LONGEST_LINE:
+            raise OversizedLine(offset)
+        check_memory(held_size)
+    if held_size:
+        yield offset, b"".join(held), False
+
+
+class OversizedLine(Exception):
+    """A line longer than any agent writes: the rest of the file is not read as a log."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(f"A line beginning at byte {offset} is longer than {LONGEST_LINE >> 20} MB.")
+        self.offset = offset
+
+
+def first_values(path: Path, shape: Any) -> list[Any]:
+    """What a log begins with, decoded into its shape."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+    values: list[Any] = []
+    with open_log(path) as stream:
+        try:
+            for number, (offset, raw, _) in enumerate(raw_lines(stream, 0), 1):
+                values += [line.value for line in decode(path, offset, number, raw, decoder) if isinstance(line, Line)]
+                if offset > HEAD or number >= HEAD_LINES:
+                    break
+        except OversizedLine:
+            pass
+    return values
+
+
+def every_line(shape: Any) -> Callable[[Path], list[Line | Problem]]:
+    """What loads a file as all of its lines, for formats whose later lines change what the earlier ones said."""
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+
+    def load(path: Path) -> list[Line | Problem]:
+        lines: list[Line | Problem] = []
+        with open_log(path) as stream:
+            try:
+                for number, (offset, raw, whole) in enumerate(raw_lines(stream, 0), 1):
+                    if whole or not is_torn(raw):
+                        lines += decode(path, offset, number, raw, decoder)
+            except OversizedLine as reason:
+                raise Unreadable(str(reason)) from reason
+        return lines
+
+    return load
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a last line without its newline is still being written.
+
+    A proper prefix of a JSON object is never JSON itself, so an object that decodes is whole.
+    """
+    text = line.strip()
+    if not text.endswith((b"}", b"]")):
+        return bool(text)
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return not _values(text.decode("utf-8", "replace"))[1]
+    return False
+
+
+def decode(
+    path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
+) -> Sequence[Line | Problem]:
+    """The values of one physical line: nearly always one, none for a blank line, several where lines were glued."""
+    if offset == 0 and raw.startswith(BOM):
+        raw = raw[len(BOM) :]
+    try:
+        return (Line(path, offset, number, decoder.decode(raw), raw),)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return list(_forgiving(path, offset, number, raw, decoder)) if raw.strip() else ()
+
+
+def _forgiving(
+    path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
+) -> Iterator[Line | Problem]:
+    text = raw.decode("utf-8", "replace").strip("\0")  # left by a crash where a line should have been
+    if not text.strip():
+        yield Problem(path, number, "not JSON", "NUL bytes")
+        return
+    values, complete = _values(text)
+    if not complete:
+        values = [(start, value) for start, value in values if isinstance(value, dict)]
+    behind = [] if complete or values else _behind_a_torn_one(text)
+    at, last = offset, 0
+    for place, (start, value) in enumerate(values or behind):
+        again = json.dumps(scrubbed(value), ensure_ascii=False).encode()
+        if place:
+            at += len(text[last:start].encode())
+            last = start
+        try:
+            yield Line(path, at, number, decoder.decode(again), again)
+        except msgspec.ValidationError:
+            yield Line(path, at, number, Misfit(), again)
+    if not complete:
+        rest = text[values[-1][0] :] if values else text
+        where = " after a value" if values else " before a value" if behind else ""
+        yield Problem(path, number, f"not JSON{where}", rest[:EXCERPT])
+
+
+def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
+    """The record that was written behind one that a crash had torn, on the same line; it begins with the same name."""
+    begins = BEGINS.match(text)
+    place = text.find(begins[0], begins.end()) if begins else -1
+    tries = max(FEW_TRIES, min(MOST_TRIES, TRIED // len(text)))
+    while place > 0 and tries:
+        values, complete = _values(text, place)
+        if complete and len(values) == 1 and isinstance(values[0][1], dict):
+            return values
+        place = text.find(begins[0], place + 1) if begins else -1
+        tries -= 1
+    return []
+
+
+def _values(text: str, start: int = 0) -> tuple[list[tuple[int, Any]], bool]:
+    """Every JSON value of a line, from a place on, with its own place; and whether that was all of the line."""
+    values: list[tuple[int, Any]] = []
+    place = _behind_blanks(text, start)
+    while place < len(text):
+        try:
+            value, end = _scan(text, place)
+        except (ValueError, RecursionError):
+            return values, False
+        values.append((place, value))
+        place = _behind_blanks(text, end)
+    return values, True
+
+
+def _behind_blanks(text: str, place: int) -> int:
+    found = BLANKS.match(text, place)
+    return found.end() if found else place
+
+
+def scrubbed(value: Any) -> Any:
+    """What JavaScript writes and UTF-8 or JSON forbids, made lawful: lone surrogates, NaN, infinities."""
+    match value:
+        case str():
+            return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        case float():
+            return value if value - value == 0 else None
+        case list():
+            return [scrubbed(item) for item in value]
+        case dict():
+            return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+        case _:
+            return value

@@ -1,0 +1,166 @@
+"""Databases of agents, read while their owners write: without a lock they could wait for, without a byte of ours.
+
+How a database is opened depends on who else has it open. Where a write-ahead log is in use there is a `-shm` file
+beside the `-wal`: we join the readers, with that file mapped read-only; such readers never hold up a writer. A `-wal`
+without `-shm` was left by a crash or came with a copy: it is read in a private copy, since reading it in place would
+write beside it.
+Everything else is read as if it could not change, which takes no lock at all; whether it did change is looked up
+afterwards, and what was read in between is thrown away.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recollect.sources.formats.container import Unreadable, not_understood
+from recollect.sources.formats.memory_limit import largest_text
+
+MAGIC = b"SQLite format 3\0"
+CHANGES = slice(24, 28)  # of the first page: the file change counter
+WAL_HEADER = 32  # bytes: a write-ahead log that is no longer holds nothing
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+class Opened(NamedTuple):
+    """A database for reading. What was read of it counts once `check` has not raised `Unreadable`."""
+
+    db: sqlite3.Connection
+    check: Callable[[], None]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Opened]:
+    """Open a database. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
+    wal = _size(beside(path, "-wal"))
+    try:
+        if wal is not None and _size(beside(path, "-shm")) is not None:
+            with _connected(path, "mode=ro&readonly_shm=1") as db:
+                yield Opened(db, lambda: None)
+        elif wal is not None and wal > WAL_HEADER:
+            with _copied(path) as copy, _connected(copy, "mode=rw") as db:
+                yield Opened(db, lambda: None)
+        else:
+            with _unchanged(path) as check, _connected(path, "immutable=1") as db:
+                yield Opened(db, check)
+    except sqlite3.Error as reason:
+        raise unreadable(reason) from reason
+
+
+@contextmanager
+def _connected(path: Path, how: str) -> Iterator[sqlite3.Connection]:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
+    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+        if (largest := largest_text()) is not None:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def _unchanged(path: Path) -> Iterator[Callable[[], None]]:
+    """Whatever is read inside counts only if nobody wrote meanwhile."""
+    before = _state(path)
+
+    def check() -> None:
+        if _state(path) != before:
+            raise Unreadable("was being written to", lasting=False)
+
+    try:
+        yield check
+    except sqlite3.Error:
+        check()
+        raise
+    check()
+
+
+def _state(path: Path) -> tuple[bytes, int, int]:
+    if _size(beside(path, "-journal")):
+        raise Unreadable("is in the middle of a transaction", lasting=False)
+    with path.open("rb") as stream:
+        header = stream.read(100)
+    stat = path.stat()
+    return header[CHANGES], stat.st_size, stat.st_mtime_ns
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    """The database with its write-ahead log, but not the index of that log, which may be another moment's."""
+    with tempfile.TemporaryDirectory() as folder:
+        with _unchanged(path), _unchanged(beside(path, "-wal")):
+            for name in (path, beside(path, "-wal")):
+                shutil.copyfile(name, Path(folder, name.name))
+        yield Path(folder, path.name)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+def select(
+    db: sqlite3.Connection, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
+) -> list[dict[str, Any]]:
+    """Rows of a table by column. A column that this version of the agent does not have is None."""
+    there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    if not there:
+        raise Unreadable(f"has no table {table!r}: its schema is not one that is known")
+    chosen = ", ".join(f'"{name}"' if name in there else f'NULL AS "{name}"' for name in columns)
+    if "ORDER BY" in rest and _has_row_ids(db, table):
+        rows: Iterable[tuple[Any, ...]] = _in_order(db, table, chosen, rest, values)
+    else:
+        rows = db.execute(f'SELECT {chosen} FROM "{table}" {rest}', values)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _has_row_ids(db: sqlite3.Connection, table: str) -> bool:
+    try:
+        db.execute(f'SELECT rowid FROM "{table}" LIMIT 0')
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _in_order(
+    db: sqlite3.Connection, table: str, chosen: str, rest: str, values: Sequence[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows one by one. Sorting them as they are would hold each of them three times, and one may be large."""
+    for place in db.execute(f'SELECT rowid FROM "{table}" {rest}', values).fetchall():
+        row = db.execute(f'SELECT {chosen} FROM "{table}" WHERE rowid = ?', place).fetchone()
+        if row is None:
+            raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+        yield row
+
+
+def select_one(db: sqlite3.Connection, table: str, columns: Sequence[str], row_id: str) -> dict[str, Any]:
+    """The row with this id. In a torn file an index may list what the table does not have."""
+    for row in select(db, table, columns, "WHERE id = ?", (row_id,)):
+        return row
+    raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+
+
+def unreadable(reason: sqlite3.Error) -> Unreadable:
+    """Why a database could not be read, in words."""
+    code = (getattr(reason, "sqlite_errorcode", None) or 0) & 0xFF
+    if code in BUSY:
+        return Unreadable("is locked by the agent that writes it", lasting=False)
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return Unreadable("is damaged: not a sound SQLite database")
+    if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
+        return Unreadable(not_understood(MemoryError()))
+    if code == sqlite3.SQLITE_ERROR:
+        return Unreadable(f"has a schema that is not known: {reason}")
+    return Unreadable(f"cannot be read: {reason}")

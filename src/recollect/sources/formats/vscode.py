@@ -1,0 +1,34 @@
+"""VS Code and the editors made from it: where they keep what belongs to a person, and how they name a folder."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from recollect.sources.formats.source import config_homes, home_of
+
+EDITORS = ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Cursor", "Windsurf", "Trae", "Trae CN")
+SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server", ".cursor-server", ".windsurf-server")
+DRIVE = re.compile(r"/[A-Za-z]:")  # a Windows path in a URI
+
+
+def user_folders(env: Mapping[str, str], editors: Iterable[str]) -> list[Path]:
+    """The `User` folder of each of these editors, on Linux, macOS and Windows."""
+    return [config / editor / "User" for editor in editors for config in config_homes(env)]
+
+
+def extension_storage(env: Mapping[str, str], extension: str) -> list[Path]:
+    """The folder of an extension in each of the editors and on the machines they work on from afar."""
+    remote = [home_of(env) / server / "data/User" for server in SERVERS]
+    return [user / "globalStorage" / extension for user in (*user_folders(env, EDITORS), *remote)]
+
+
+def path_of(uri: object) -> str | None:
+    """The folder that a URI names, on this machine or a remote one; None for what is no URI."""
+    if not isinstance(uri, str) or "://" not in uri:
+        return None
+    try:
+        path = unquote(urlsplit(uri).path)
+    except ValueError:
+        return None
+    return (path[1:] if DRIVE.match(path) else path) or None

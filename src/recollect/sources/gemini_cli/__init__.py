@@ -1,0 +1,379 @@
+"""Gemini CLI keeps one file per session under ~/.gemini/tmp/<project>/chats/.
+
+Evidence: 4 real sessions of 0.23, a published one of 0.46, and published samples of the JSON (to 0.39) and the JSONL
+(from 0.40) form.
+To 0.39 the file is one JSON document, written anew after every step. From 0.40 on it is a log of lines: a header, messages,
+`$set` patches of the header (which may bring messages), and `$rewindTo`. A message is written again under the same id when
+its tools have answered, and the last one counts; what a rewind left behind was said all the same, and stays.
+`$set` may bring the whole history as the API has it, after a resume or a compression: what of it is new counts, not its
+copies. In that form thoughts and calls are parts of the content, all results of a message stand at each of its calls, and
+once more as the user's.
+One `gemini` message is one answer of the API: its thoughts, its text, then its tool calls with their results. An answer
+whose tokens were counted and that calls no tool ends the turn. The folder that the agent worked in is not in the file, only
+in `.project_root` two folders above.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.injected import is_hook_tag, split_context
+from recollect.sources.formats.json import decoded, document, each
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.gemini_cli.shapes import Header, Message, Patch, Tokens, ToolCall
+
+CONTEXT_TAG = "session_context"
+INJECTED = (  # how a text begins that was added as a whole
+    "This is the Gemini CLI. We are setting up the context",
+    "Here is the user's editor context",
+    "Here is a summary of changes in the user's editor context",
+    "System: Please continue.",
+)
+REFERENCES = "--- Content from referenced files ---"  # what follows was read for an @ in the prompt
+SUMMARY, SUMMARY_TAKEN = "<state_snapshot>", "Got it. Thanks for the additional context!"
+SHELL = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n(.*)\n```\s*",
+    re.DOTALL,
+)
+SHELL_TOOL = "run_shell_command"
+SHELL_CODE = re.compile(r"Command exited with code (\d{1,9})\.")
+EXIT_CODE = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
+THOUGHT = "[Thought: true]"  # stands after a thought where the content is one text
+REFUSED = {"cancelled", "canceled"}
+FAILED = {"error", *REFUSED}
+CANCELLED = "Request cancelled."
+
+
+class Told(Struct):
+    """What was said so far of a session."""
+
+    calls: set[str] = set()
+    answered: set[str] = set()
+    ended: bool = False  # whether the turn has its answer
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["GEMINI_CLI_HOME"]) if env.get("GEMINI_CLI_HOME") else home_of(env)
+    return [root / ".gemini/tmp"]
+
+
+def is_log(path: Path) -> bool:
+    return "chats" in path.parts[-3:-1]
+
+
+def recognises(head: Head) -> bool:
+    if is_qwens(head):
+        return False
+    return "projectHash" in head.first() or any("$set" in row or "$rewindTo" in row for row in head.objects())
+
+
+def is_qwens(head: Head) -> bool:
+    """Qwen Code began as a fork of this agent: its old documents differ by the name of the one who answers."""
+    messages = head.first().get("messages")
+    return isinstance(messages, list) and any(
+        isinstance(message, dict) and message.get("type") == "qwen" for message in messages
+    )
+
+
+def project_root(path: Path) -> list[Path]:
+    return [parent / ".project_root" for parent in list(path.parents)[1:3]]
+
+
+def read_document(path: Path, header: Header) -> Iterable[Entry]:
+    session = header.session_id or path.stem
+    yield from _about(path, header, session)
+    yield from _unless_silent(each(header.messages, Message), session)
+
+
+def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    """The log replayed: what was said last of every message, in the order in which they were begun."""
+    header = Header()
+    messages: dict[str, tuple[int, Message | None, str]] = {}
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        patch = line.value
+        if isinstance(patch, Misfit):
+            messages[f"@{line.number}"] = (line.number, None, line.raw.decode("utf-8", "replace"))
+            continue
+        change = decoded(patch.set, Header) if bytes(patch.set) else None
+        if change is None and (patch.session_id or not (patch.type or patch.rewind_to)):
+            change = decoded(line.raw, Header)
+        if change is not None:
+            header = _merged(header, change)
+            for _, message, raw in each(change.messages, Message):
+                if message is None or message.id not in messages:
+                    _put(messages, line.number, message, raw)
+            yield Noise("header" if patch.session_id else "$set")
+        elif patch.rewind_to is not None:
+            yield Noise("$rewindTo")
+        else:
+            _put(messages, line.number, patch, line.raw.decode("utf-8", "replace"))
+    session = header.session_id or path.stem
+    yield from _about(path, header, session)
+    yield from _unless_silent(messages.values(), session)
+
+
+def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session: str) -> Iterator[Entry]:
+    """What the messages say; only noise where there is context and nothing else.
+
+    Over ACP the program writes such a file whenever it starts, beside that of the session it is asked for.
+    """
+    told = Told()
+    entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, told)]
+    is_silent = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
+    yield from (Noise("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
+
+
+def _put(messages: dict[str, tuple[int, Message | None, str]], line: int, message: Message | None, raw: str) -> None:
+    key = (message.id if message else None) or f"@{line}.{len(messages)}"
+    first = messages[key][0] if key in messages else line
+    messages[key] = (first, message, raw)
+
+
+def _merged(header: Header, change: Header) -> Header:
+    return Header(
+        session_id=change.session_id or header.session_id,
+        kind=change.kind or header.kind,
+        summary=change.summary or header.summary,
+        directories=change.directories or header.directories,
+    )
+
+
+def _about(path: Path, header: Header, session: str) -> Iterator[Entry]:
+    parent = path.parent.name if header.kind == "subagent" and path.parent.name != "chats" else None
+    yield About(
+        session=session,
+        title=header.summary,
+        title_rank=TitleRank.SUMMARY,
+        cwd=_folder(path, header),
+        parent=parent,
+    )
+
+
+def _folder(path: Path, header: Header) -> str | None:
+    for place in project_root(path):
+        try:
+            return place.read_text("utf-8").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return header.directories[0] if header.directories else None
+
+
+def _entries(message: Message | None, raw: str, session: str, place: int, told: Told) -> Iterator[Entry]:
+    key = (message.id if message else None) or f"@{place}"
+    scribe = Scribe(session=session, key=f"{session}/{key}", line=place)
+    if message is None:
+        yield scribe.unknown(raw)
+        return
+    scribe.at, scribe.model = instant(message.timestamp), message.model
+    match message.type:
+        case "user":
+            yield from _user(scribe, message, told)
+        case "gemini" | "qwen":
+            yield from _answer(scribe, message, told)
+        case "info" | "warning":
+            text = text_of(message.content)
+            stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
+            yield scribe.record(Kind.RUNTIME, text, stop=stop)
+        case "error":
+            stop = None if told.ended else Stop.CRASH  # of a turn with its answer, it is a command that failed
+            yield scribe.record(Kind.RUNTIME, text_of(message.content), stop=stop, failed=True)
+        case _:
+            yield scribe.unknown(raw)
+
+
+# ---- the person's side
+
+
+def _user(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
+    parts = _parts(message.content)
+    responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    texts = [text for part in parts if "functionResponse" not in part and (text := part_text(part)).strip()]
+    text = "\n".join(texts)
+    for response in responses:
+        yield from _late_result(scribe, response, told)
+    if responses and not texts:
+        return
+    if SUMMARY in text and not message.display_content:
+        yield scribe.record(Kind.COMPACTION, text)
+    elif ran := SHELL.fullmatch(text):
+        yield from _shell(scribe, ran[1], ran[2])
+    else:
+        typed, added = said_and_added(texts, text_of(message.display_content), INJECTED)
+        if typed.strip() or not added:
+            told.ended = False
+            yield scribe.prompt(typed)
+        for other in added:
+            yield scribe.record(Kind.SYSTEM, other)
+
+
+def _parts(content: Any) -> list[dict[str, Any]]:
+    parts = content if isinstance(content, list) else [content]
+    return [part if isinstance(part, dict) else {"text": part} for part in parts if part]
+
+
+def part_text(part: Any) -> str:
+    if isinstance(part, dict) and ("inlineData" in part or "fileData" in part):
+        data = part.get("inlineData") or part.get("fileData")
+        return f"[{data.get('mimeType') or 'file'}]" if isinstance(data, dict) else "[file]"
+    return text_of(part)
+
+
+def _is_context_tag(name: str) -> bool:
+    return name == CONTEXT_TAG or is_hook_tag(name)
+
+
+def said_and_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
+    """What the person typed of a prompt's texts, and what was added to them: a text of its own, or a block around one."""
+    if shown.strip():
+        return shown, [text for text in texts if text.strip() != shown.strip()]
+    end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
+    parts = [("", [text]) if text.startswith(openings) else split_context(text, _is_context_tag) for text in texts[:end]]
+    typed = [own for own, _ in parts if own.strip()]
+    added = [block for _, blocks in parts for block in blocks]
+    return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
+
+
+def _late_result(scribe: Scribe, response: Any, told: Told) -> Iterator[Entry]:
+    """A result as the API gets it: a copy, if the call has its own."""
+    given = response if isinstance(response, dict) else {}
+    call = as_text(given.get("id"))
+    if call in told.answered:
+        yield Noise("copy of a result")
+        return
+    told.answered.add(call)
+    output = given.get("response")
+    failed = isinstance(output, dict) and bool(output.get("error"))
+    yield scribe.result(call or None, output, tool=as_text(given.get("name")) or None, failed=failed)
+
+
+def _shell(scribe: Scribe, command: str, output: str) -> Iterator[Record]:
+    """What the person ran without the agent."""
+    yield scribe.record(Kind.USER_INPUT, f"!{command}", opens=Opens.COMMAND)
+    found = SHELL_CODE.match(output)
+    code = int(found[1]) if found else None
+    yield scribe.record(Kind.TOOL_RESPONSE, output, tool=SHELL_TOOL, exit_code=code, failed=bool(code))
+
+
+# ---- the agent's side
+
+
+def _answer(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
+    scribe.usage = _usage(message.tokens)
+    thoughts, text = _thoughts_and_text(message)
+    if text == SUMMARY_TAKEN and message.tokens is None:
+        yield scribe.record(Kind.SYSTEM, text)
+        return
+    for thought in thoughts:
+        yield scribe.record(Kind.REASONING, thought)
+    calls = [*(message.tool_calls or []), *_calls_inside(message, told)]
+    told.ended = bool(text.strip()) and message.tokens is not None and not calls
+    if text.strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if told.ended else None)
+    refused = any(call.status in REFUSED for call in calls)
+    for place, call in enumerate(calls, 1):
+        told.calls.add(call.id or "")
+        yield scribe.call(call.tool(), call.id, call.args)
+        if call.status in FAILED or call.result or call.status == "success":
+            told.answered.add(call.id or "")
+            scribe.at = instant(call.timestamp) or scribe.at
+            record = scribe.result(call.id, _output(call), tool=call.tool(), failed=call.status in FAILED)
+            code = EXIT_CODE.search(record.text) if call.name == SHELL_TOOL else None
+            record.exit_code = int(code[1]) if code else None
+            record.stop = Stop.CANCEL if refused and place == len(calls) else None
+            yield record
+        if call.agent_id:
+            yield About(session=call.agent_id, parent=scribe.session, parent_call=call.id)
+    if not scribe.written:
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+
+
+def _thoughts_and_text(message: Message) -> tuple[list[str], str]:
+    """The thoughts of an answer, each once, and the answer without them."""
+    own = ["\n".join(part for part in (one.subject, one.description) if part) for one in message.thoughts or []]
+    inside: list[str] = []
+    if isinstance(message.content, str):
+        *inside, text = message.content.split(THOUGHT)
+    else:
+        parts = [part for part in _parts(message.content) if "functionCall" not in part]
+        inside = [part_text(part) for part in parts if part.get("thought")]
+        text = "\n".join(said for part in parts if not part.get("thought") and (said := part_text(part)))
+    known = {_plain(thought) for thought in own}
+    return own + [thought.strip() for thought in inside if _plain(thought) not in known], text
+
+
+def _plain(thought: str) -> str:
+    return " ".join(thought.replace("*", "").split())
+
+
+def _calls_inside(message: Message, told: Told) -> list[ToolCall]:
+    """The calls in the content of an answer that are told nowhere else."""
+    known = told.calls | {call.id or "" for call in message.tool_calls or []}
+    given = [part["functionCall"] for part in _parts(message.content) if isinstance(part.get("functionCall"), dict)]
+    calls = [ToolCall(id=as_text(one.get("id")), name=as_text(one.get("name")), args=one.get("args")) for one in given]
+    return [call for call in calls if call.id not in known]
+
+
+def _output(call: ToolCall) -> Any:
+    """What a call was answered with, without what others of the same message were."""
+    results = [item for item in (call.result if isinstance(call.result, list) else [call.result]) if item]
+    own = [item for item in results if (response := _response(item)) is not None and response.get("id") == call.id]
+    others = [item for item in results if (response := _response(item)) is not None and response.get("id") != call.id]
+    kept = own if own and others else results
+    outputs = [part_text(item) if (response := _response(item)) is None else response.get("response") for item in kept]
+    return outputs or call.result_display
+
+
+def _response(item: Any) -> dict[str, Any] | None:
+    response = item.get("functionResponse") if isinstance(item, dict) else None
+    return response if isinstance(response, dict) else None
+
+
+def _usage(tokens: Tokens | None) -> Usage | None:
+    if tokens is None:
+        return None
+    cached, thoughts = count(tokens.cached), count(tokens.thoughts)
+    return Usage(
+        input=max(count(tokens.input) - cached, 0),
+        output=count(tokens.output) + thoughts,
+        cache_read=cached,
+        reasoning=thoughts,
+    )
+
+
+SOURCE = Source(
+    name="gemini-cli",
+    title="Gemini CLI",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(".json",),
+            is_log=is_log,
+            recognises=lambda head: recognises(head) and "messages" in head.first(),
+            load=document(Header),
+            read=read_document,
+            beside=project_root,
+        ),
+        Document(
+            homes=homes,
+            endings=(".jsonl",),
+            is_log=is_log,
+            recognises=recognises,
+            load=every_line(Patch),
+            read=read_lines,
+            beside=project_root,
+        ),
+    ),
+    real_sessions=4,
+)

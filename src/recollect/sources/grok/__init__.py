@@ -1,0 +1,230 @@
+"""Grok keeps a folder per session under ~/.grok/sessions/<encoded folder>/<session>/.
+
+Evidence: published sessions of 1.0, and samples that others wrote with Grok Build's own types, in both of its formats.
+`chat_history.jsonl` is what the model sees: chat messages, in format 0 with a `role`, from format 1 on with a `type` and the
+thoughts as items of their own. It has no times and no ids, and a compaction or a rewind writes it anew. Title, folder and
+parent are in `summary.json`; times, tokens, exit codes and how a turn ended are in `updates.jsonl`. A prompt is wrapped in
+<user_query>; what the program itself said as the user has a `synthetic_reason`, all but the <user_info> at the beginning and
+the copy of the last prompt that a compaction leaves. What a fork inherited has nothing to be known by, and is there twice.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.injected import split_context
+from recollect.sources.formats.json import beside, document
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, chat_message, command_or_prompt, each_line, text_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.values import as_text, instant
+from recollect.sources.grok.updates import Turns
+
+HISTORY, SUMMARY, UPDATES = "chat_history.jsonl", "summary.json", "updates.jsonl"
+QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+INJECTED = ("<user_info>",)
+CANCELLED = "Tool execution was cancelled by the user"
+OMITTED = "[Tool result omitted"  # from what the model sees
+LOST = "The previous turn was interrupted (the system exited"
+COMPACTED = "compaction_meta"
+INTERRUPTS = {"permission_rejected": Stop.CANCEL, "permission_cancelled": Stop.CANCEL}
+ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
+
+
+def _is_injected(text: str) -> bool:
+    return text.startswith(INJECTED) or not split_context(text)[0]
+
+
+class Info(Struct, frozen=True):
+    id: str | None = None
+    cwd: str | None = None
+
+
+class Summary(Struct):
+    """summary.json, or the meta.json that a parent keeps of a sub-agent."""
+
+    info: Info = Info()
+    generated_title: str | None = None
+    session_summary: str | None = None
+    head_branch: str | None = None
+    created_at: Any = None
+    session_kind: str | None = None
+    forked_at: Any = None
+    parent_session_id: str | None = None
+    child_session_id: str | None = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["GROK_HOME"]) if env.get("GROK_HOME") else home_of(env) / ".grok"
+    return [root / "sessions"]
+
+
+def recognises(head: Head) -> bool:
+    return head.path.name == HISTORY or any(
+        row.get("type") == "backend_tool_call"
+        or (row.get("type") == "user" and ("synthetic_reason" in row or "prompt_index" in row))
+        or ("model_id" in row and "assistant" in {row.get("type"), row.get("role")})
+        for row in head.objects()
+    )
+
+
+def recognises_summary(head: Head) -> bool:
+    first = head.first()
+    return {"info", "num_chat_messages"} <= first.keys() or {"parent_session_id", "child_session_id"} <= first.keys()
+
+
+def told_beside(path: Path) -> list[Path]:
+    return [path.with_name(SUMMARY), path.with_name(UPDATES)]
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    summary = beside(path.with_name(SUMMARY), Summary) or Summary()
+    session = summary.info.id or path.parent.name
+    history = History(Turns.read(path.with_name(UPDATES)), instant(summary.created_at))
+    yield from each_line(lines, session, history.item)
+    yield from history.end(session)
+
+
+class History:
+    """The items of a session in their order, with what the updates tell of each."""
+
+    def __init__(self, turns: Turns, created: int | None) -> None:
+        self.turns = turns
+        self.created = created if turns.begun else None
+        self.index: int | None = None  # of the running turn's prompt
+        self.compacted = False  # whether the item before was left by a compaction
+
+    def item(self, scribe: Scribe, line: Line) -> Iterator[Record]:
+        item: dict[str, Any] = line.value
+        kind = item.get("type")
+        message = {**item, "role": ROLES.get(kind, kind)} if isinstance(kind, str) else item
+        index = message.get("prompt_index")
+        if message.get("role") == "user" and isinstance(index, int):
+            yield from self.end(scribe.session)
+            self.index = index
+            scribe.at = self.turns.begun.get(index)
+        elif self.index is None:
+            scribe.at = self.created
+        else:
+            call = next((one.get("id") for one in _calls(message)), None) or message.get("tool_call_id")
+            scribe.at = self.turns.time(self.index, message.get("role"), call)
+        match message.get("role"):
+            case "user":
+                yield from self._user(scribe, message)
+            case "assistant":
+                yield from self._assistant(scribe, message)
+            case "tool":
+                yield from self._tool(scribe, message)
+            case "reasoning":
+                scribe.usage = self.turns.usage(self.index)
+                yield scribe.record(Kind.REASONING, text_of(item.get("content") or item.get("summary")))
+            case "backend_tool_call":
+                yield from _backend_call(scribe, item.get("kind"))
+            case _:
+                yield from chat_message(scribe, message)
+        self.compacted = message.get("synthetic_reason") == COMPACTED
+
+    def end(self, session: str) -> Iterator[Record]:
+        """How the running turn ended, if it did not end with an answer."""
+        if self.index is not None and (ended := self.turns.ended.get(self.index)) and ended.stop is not None:
+            scribe = Scribe(session=session, key=f"{session}#{self.index}", at=ended.at)
+            yield scribe.record(Kind.RUNTIME, ended.reason, stop=ended.stop, failed=ended.stop is Stop.CRASH)
+        self.index = None
+
+    def _user(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
+        interrupt = message.get("prior_turn_interrupt")
+        if interrupt and not self.turns.ended:
+            stop = INTERRUPTS.get(str(interrupt), Stop.INTERRUPT)
+            yield scribe.record(Kind.RUNTIME, str(interrupt), stop=stop)
+        text = text_of(message.get("content"))
+        wrapped = QUERY.search(text)
+        own = wrapped[1] if wrapped else text
+        match message.get("synthetic_reason"):
+            case None if _is_injected(text) or (self.compacted and self.index is None):
+                yield scribe.record(Kind.SYSTEM, text)
+            case None:
+                yield from command_or_prompt(scribe, own)
+            case "interjection":
+                yield scribe.record(Kind.USER_INPUT, own)
+            case reason if reason == COMPACTED and not _is_injected(text):
+                yield scribe.record(Kind.COMPACTION, text)
+            case _:
+                yield scribe.record(Kind.SYSTEM, text, stop=Stop.EXIT if LOST in text else None)
+
+    def _assistant(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
+        model = message.get("model_id")
+        scribe.model = model if isinstance(model, str) else None
+        scribe.usage = self.turns.usage(self.index)
+        yield from chat_message(scribe, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
+
+    def _tool(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
+        for record in chat_message(scribe, message):
+            record.failed = record.text.startswith(CANCELLED)
+            if (ran := self.turns.ran.get(record.call or "")) is not None:
+                record.exit_code = ran.exit_code
+                record.failed = record.failed or bool(ran.exit_code)
+                record.text = ran.output if record.text.startswith(OMITTED) and ran.output else record.text
+            yield record
+
+
+def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _backend_call(scribe: Scribe, kind: Any) -> Iterator[Record]:
+    """A tool that ran where the model runs: the call and what it found are one item."""
+    if not isinstance(kind, dict):
+        yield scribe.unknown(kind)
+        return
+    call = as_text(kind.get("id")) or None
+    given = next((kind[name] for name in ("action", "input", "code") if name in kind), None)
+    arguments = dict(given) if isinstance(given, dict) else given
+    found = arguments.pop("sources", None) if isinstance(arguments, dict) else kind.get("outputs")
+    yield scribe.call(as_text(kind.get("name") or kind.get("tool_type")) or None, call, arguments)
+    if found:
+        yield scribe.result(call, found, failed=kind.get("status") == "failed")
+
+
+def read_summary(path: Path, summary: Summary) -> Iterator[Entry]:
+    if summary.child_session_id:
+        yield About(session=summary.child_session_id, parent=summary.parent_session_id)
+        return
+    forked = summary.forked_at is not None and summary.session_kind != "subagent"
+    yield About(
+        session=summary.info.id or path.parent.name,
+        title=summary.generated_title or summary.session_summary,
+        title_rank=TitleRank.GENERATED if summary.generated_title else TitleRank.SUMMARY,
+        parent=None if forked else summary.parent_session_id,
+        cwd=summary.info.cwd,
+        branch=summary.head_branch,
+    )
+
+
+SOURCE = Source(
+    name="grok",
+    title="Grok",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(HISTORY,),
+            recognises=recognises,
+            load=every_line(dict[str, Any]),
+            read=read,
+            beside=told_beside,
+        ),
+        Document(
+            homes=homes,
+            endings=(SUMMARY, "meta.json"),
+            recognises=recognises_summary,
+            load=document(Summary),
+            read=read_summary,
+        ),
+    ),
+)

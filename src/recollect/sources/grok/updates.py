@@ -1,0 +1,115 @@
+"""What Grok's `updates.jsonl` tells of the turns of a session: when, for how many tokens, and how they ended.
+
+It is the log of what the program told its window, and only grows. A prompt has its index there; what follows it, to the next
+one, is of its turn. Tokens are counted once, at a turn's end.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import Stop, Usage
+from recollect.sources.formats.container import Line, Unreadable
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.values import as_text, count, instant
+
+STOPS = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH, "interrupted": Stop.EXIT}
+
+
+class Ended(Struct, frozen=True):
+    at: int | None
+    reason: str
+    stop: Stop | None
+    usage: Usage | None
+
+
+class Ran(Struct):
+    """A call of a tool."""
+
+    started: int | None = None
+    ended: int | None = None
+    exit_code: int | None = None
+    output: str = ""
+
+
+class Turns:
+    """The turns of a session, by the index of their prompt, and the calls in them."""
+
+    def __init__(self) -> None:
+        self.begun: dict[int, int | None] = {}
+        self.ended: dict[int, Ended] = {}
+        self.ran: dict[str, Ran] = {}
+        self._counted: set[int] = set()
+
+    @classmethod
+    def read(cls, path: Path) -> "Turns":
+        turns = cls()
+        try:
+            lines = every_line(dict[str, Any])(path)
+        except (OSError, Unreadable):
+            return turns
+        index = None
+        for line in lines:
+            if isinstance(line, Line) and isinstance(line.value, dict):
+                index = turns._take(_object(line.value.get("params")), index)
+        return turns
+
+    def time(self, index: int, role: Any, call: Any) -> int | None:
+        """When the agent did something: a call and its result as it ran, an answer at the turn's end."""
+        ran = self.ran.get(call) if isinstance(call, str) else None
+        if ran is not None:
+            return ran.ended or ran.started if role == "tool" else ran.started
+        return self.ended[index].at if role == "assistant" and index in self.ended else None
+
+    def usage(self, index: int | None) -> Usage | None:
+        """The tokens of a turn, the first time."""
+        if index is None or index in self._counted or index not in self.ended:
+            return None
+        self._counted.add(index)
+        return self.ended[index].usage
+
+    def _take(self, told: dict[str, Any], index: int | None) -> int | None:
+        update = _object(told.get("update"))
+        at = instant(_object(told.get("_meta")).get("agentTimestampMs"))
+        match update.get("sessionUpdate"):
+            case "user_message_chunk":
+                given = _object(update.get("_meta")).get("promptIndex")
+                if isinstance(given, int):
+                    self.begun.setdefault(given, at)
+                    return given
+            case "tool_call" | "tool_call_update":
+                self._run(update, at)
+            case "turn_completed" if index is not None:
+                reason = as_text(update.get("stop_reason"))
+                ended = Ended(at, reason, STOPS.get(reason), _usage(update.get("usage")))
+                self.ended.setdefault(index, ended)  # a later one is of a prompt that was lost
+        return index
+
+    def _run(self, update: dict[str, Any], at: int | None) -> None:
+        ran = self.ran.setdefault(as_text(update.get("toolCallId")), Ran(started=at))
+        if update.get("status") in {"completed", "failed"}:
+            output = _object(update.get("rawOutput"))
+            code = output.get("exit_code")
+            ran.ended = at
+            ran.exit_code = code if isinstance(code, int) else None
+            ran.output = as_text(output.get("output_for_prompt"))
+
+
+def _usage(told: Any) -> Usage | None:
+    models = [_object(one) for one in _object(_object(told).get("modelUsage")).values()] or [_object(told)]
+    usage = Usage()
+    for one in models:
+        cached, written = count(one.get("cachedReadTokens")), count(one.get("cacheCreationTokens"))
+        usage += Usage(
+            input=max(count(one.get("inputTokens")) - cached - written, 0),
+            output=count(one.get("outputTokens")),
+            cache_read=cached,
+            cache_write=written,
+            reasoning=count(one.get("reasoningTokens")),
+        )
+    return usage if usage != Usage() else None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

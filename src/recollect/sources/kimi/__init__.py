@@ -1,0 +1,125 @@
+"""Kimi keeps its sessions under ~/.kimi/sessions (kimi-cli) and ~/.kimi-code/sessions (kimi-code).
+
+Evidence: 5 real contexts of kimi-cli of October 2025, 3 trimmed captures of kimi-code (wire 1.4), and published samples of
+the wires 1.4 to 1.9. Three formats: the context and the wire of kimi-cli (`cli`), and the wire of kimi-code
+(`code`). Titles, and in kimi-code the folder that the agent worked in, are in a `state.json` beside the session. The
+ids of tool calls (`Bash_0`) are unique in their session only.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from recollect.model import About, Entry, TitleRank
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import document
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.kimi import cli, code
+
+
+class State(Struct, rename="camel"):
+    """state.json: of kimi-code, and with names_like_this of kimi-cli."""
+
+    title: str | None = None
+    is_custom_title: bool = False
+    work_dir: str | None = None
+    agents: dict[str, Any] = {}
+    custom_title: str | None = field(default=None, name="custom_title")
+    title_generated: bool = field(default=False, name="title_generated")
+
+
+def cli_homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["KIMI_SHARE_DIR"]) if env.get("KIMI_SHARE_DIR") else home_of(env) / ".kimi"
+    return [root / "sessions"]
+
+
+def code_homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["KIMI_CODE_HOME"]) if env.get("KIMI_CODE_HOME") else home_of(env) / ".kimi-code"
+    return [root / "sessions"]
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    return cli_homes(env) + code_homes(env)
+
+
+def is_context(path: Path) -> bool:
+    return path.name != cli.WIRE
+
+
+def recognises_context(head: Head) -> bool:
+    return any(row.get("role") in {"_checkpoint", "_usage", "_system_prompt"} for row in head.objects())
+
+
+def recognises_wire(head: Head) -> bool:
+    """By any event; a wire that has no event yet is kimi-code's if its head says when it was begun."""
+    events = (row.get("message") for row in head.objects() if "timestamp" in row)
+    if any(isinstance(event, dict) and "payload" in event for event in events):
+        return True
+    first = head.first()
+    return "protocol_version" in first and "created_at" not in first
+
+
+def recognises_code(head: Head) -> bool:
+    return "protocol_version" in head.first() or any(
+        row.get("type") in {"config.update", "turn.prompt", "context.append_message", "context.append_loop_event"}
+        for row in head.objects()
+    )
+
+
+def recognises_state(head: Head) -> bool:
+    first = head.first()
+    return {"isCustomTitle", "agents"} <= first.keys() or {"custom_title", "title_generated"} <= first.keys()
+
+
+def read_state(path: Path, state: State) -> Iterator[Entry]:
+    session = path.parent.name
+    title = state.custom_title or state.title
+    custom = state.is_custom_title or (state.custom_title is not None and not state.title_generated)
+    rank = TitleRank.CUSTOM if custom else TitleRank.GENERATED
+    yield About(session=session, title=title, title_rank=rank, cwd=state.work_dir)
+    for agent in state.agents:
+        if agent != "main":
+            yield About(session=f"{session}/{agent}", cwd=state.work_dir)
+
+
+SOURCE = Source(
+    name="kimi",
+    title="Kimi",
+    formats=(
+        Document(
+            homes=cli_homes,
+            endings=(".jsonl",),
+            is_log=is_context,
+            recognises=recognises_context,
+            load=cli.load_context,
+            read=cli.read_context,
+        ),
+        Document(
+            homes=cli_homes,
+            endings=(cli.WIRE,),
+            recognises=recognises_wire,
+            load=every_line(cli.WireLine),
+            read=cli.read_wire,
+        ),
+        Document(
+            homes=code_homes,
+            endings=(cli.WIRE,),
+            recognises=recognises_code,
+            load=every_line(code.Row),
+            read=code.read,
+            beside=code.state_of,
+            owner=code.wire_of,
+        ),
+        Document(
+            homes=homes,
+            endings=(code.STATE,),
+            recognises=recognises_state,
+            load=document(State),
+            read=read_state,
+        ),
+    ),
+    real_sessions=5,
+)

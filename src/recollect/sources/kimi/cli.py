@@ -1,0 +1,277 @@
+"""kimi-cli: the context that it sends to the model, and the wire that its surfaces listen to.
+
+A context has chat messages between checkpoints and counts of tokens, without times or models. A tool's answer begins with
+what the tool says of itself, in <system>. The wire, added later, tells the same and more, each line with its time: where
+both lie side by side, the context is passed over. A sub-agent's events come inside the events of its parent's wire; newer
+versions give it a wire of its own beside that, which is then the one that is read.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.json import beside
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, command_or_prompt, each_line, text_of
+from recollect.sources.formats.values import instant
+from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
+
+WIRE = "wire.jsonl"
+SPAWNED = re.compile(r"Transcript saved to: \S*?([^/\\\s]+\.jsonl)")
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
+COMPACTED = "<system>Previous context has been compacted"
+INJECTED = ("<system>", "<notification")
+
+
+class WorkDir(Struct):
+    path: str = ""
+
+
+class Projects(Struct):
+    """~/.kimi/kimi.json"""
+
+    work_dirs: list[WorkDir] = []
+
+
+class Event(Struct, frozen=True):
+    type: str = ""
+    payload: dict[str, Any] = {}
+
+
+class WireLine(Struct):
+    type: str = ""
+    timestamp: Any = None
+    message: Event = Event()
+
+
+def folder_of(path: Path) -> str | None:
+    """The folder that the agent worked in: a session lies in a folder that is named after the digest of its path.
+
+    kimi.json is not part of the session: it has the folder before the session's first line is written, and changes with
+    every session of any project.
+    """
+    for folder in path.parents:
+        if folder.parent.name == "sessions":
+            known = beside(folder.parent.with_name("kimi.json"), Projects) or Projects()
+            return next((each.path for each in known.work_dirs if _digest(each.path) == folder.name), None)
+    return None
+
+
+def _digest(path: str) -> str:
+    return md5(path.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
+# ---- the context
+
+_every_message = every_line(dict[str, Any])
+
+
+def load_context(path: Path) -> list[Line | Problem]:
+    return [] if path.with_name(WIRE).exists() else _every_message(path)
+
+
+def read_context(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    session, parent = session_of(path)
+    if lines:
+        yield About(session=session, parent=parent, cwd=folder_of(path))
+    yield from each_line(lines, session, _message)
+
+
+def _message(scribe: Scribe, line: Line) -> Iterator[Entry]:
+    message: dict[str, Any] = line.value
+    match message.get("role"):
+        case "_checkpoint" | "_usage" as role:
+            yield Noise(role)
+        case "_system_prompt":
+            yield scribe.record(Kind.SYSTEM, text_of(message.get("content")))
+        case "assistant" if text_of(message.get("content")).startswith(COMPACTED):
+            yield scribe.record(Kind.COMPACTION, text_of(message.get("content")))
+        case "assistant":
+            yield from chat_message(scribe, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
+        case "tool":
+            yield from _tool_message(scribe, message)
+        case _:
+            yield from chat_message(scribe, message, _said)
+
+
+def _tool_message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
+    for record in chat_message(scribe, message):
+        own_words = record.text.partition("</system>")[0] if record.text.startswith("<system>") else ""
+        record.exit_code = exit_code_of(own_words)
+        record.failed = record.exit_code is not None or own_words.startswith("<system>ERROR")
+        yield record
+        if spawned := SPAWNED.search(own_words):
+            child, parent = session_of(Path(spawned[1]))
+            if parent == scribe.session:
+                yield About(session=child, parent=parent, parent_call=record.call)
+
+
+def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+    if text.startswith(COMPACTED):
+        yield scribe.record(Kind.COMPACTION, text)
+    elif text.startswith(INJECTED):
+        yield scribe.record(Kind.SYSTEM, text)
+    else:
+        yield from command_or_prompt(scribe, text)
+
+
+# ---- the wire
+
+
+def read_wire(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    session, parent = session_of(path)
+    folder = folder_of(path)
+    wires = {session: Wire(session=session)}
+    yield About(session=session, parent=parent, cwd=folder)
+    for place, line in enumerate(lines, 1):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        scribe = wires[session].scribe(place, line)
+        if isinstance(line.value, Misfit):
+            wires[session].add(scribe.unknown(line.raw.decode("utf-8", "replace")))
+        elif line.value.type == "metadata":
+            yield Noise("metadata")
+        else:
+            scribe.at = instant(line.value.timestamp)
+            _take(line.value.message, scribe, wires[session], wires, path)
+    for wire in wires.values():
+        if wire.session != session:
+            yield About(session=wire.session, parent=session, cwd=folder)
+        yield from wire.entries
+
+
+def _take(event: Event, scribe: Scribe, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
+    reader = READERS.get(event.type)
+    if event.type == "SubagentEvent":
+        _sub_agent(event.payload, scribe, wire, wires, path)
+    elif event.type in NOISE:
+        wire.add(Noise(event.type))
+    elif reader is None:
+        wire.add(scribe.unknown({"type": event.type, "payload": event.payload}))
+    else:
+        reader(scribe, event.payload, wire)
+
+
+def _sub_agent(payload: dict[str, Any], scribe: Scribe, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
+    event = payload.get("event")
+    call = payload.get("parent_tool_call_id") or payload.get("task_tool_call_id")
+    agent = payload.get("agent_id") or call
+    if not isinstance(agent, str) or not isinstance(event, dict):
+        wire.add(scribe.unknown(payload))
+        return
+    child = f"{wire.session}/{agent}"
+    if isinstance(call, str):
+        wire.add(About(session=child, parent=wire.session, parent_call=call))
+    if AGENT.fullmatch(agent) and (path.parent / "subagents" / agent / WIRE).exists():
+        wire.add(Noise("copy of a sub-agent's event"))
+        return
+    inner = event.get("payload")
+    named = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
+    told = wires.setdefault(child, Wire(session=child))
+    _take(named, Scribe(session=child, key=scribe.key, at=scribe.at, line=scribe.line), told, wires, path)
+
+
+def _turn_begin(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.begin_turn()
+    wire.add(*_said(scribe, text_of(payload.get("user_input"))))
+
+
+def _steer(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(scribe.record(Kind.USER_INPUT, text_of(payload.get("user_input"))))
+
+
+def _turn_end(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    if wire.end_turn():
+        wire.add(Noise("TurnEnd"))
+    else:
+        wire.add(scribe.record(Kind.RUNTIME, "TurnEnd", stop=Stop.OTHER))
+
+
+def _step_begin(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.begin_step()
+    wire.add(Noise("StepBegin"))
+
+
+def _interrupted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.break_off(scribe.record(Kind.RUNTIME, "StepInterrupted", stop=Stop.INTERRUPT))
+
+
+def _content(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(*agent_blocks(scribe, [payload]))
+
+
+def _call(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(*chat_message(scribe, {"role": "assistant", "tool_calls": [payload]}))
+
+
+def _result(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    value = payload.get("return_value") or payload.get("result")
+    value = value if isinstance(value, dict) else {"output": value}
+    call, message = payload.get("tool_call_id"), text_of(value.get("message"))
+    record = scribe.result(call if isinstance(call, str) else None, value.get("output") or message)
+    record.failed = bool(value.get("is_error"))
+    record.exit_code = exit_code_of(message)
+    wire.add(record)
+
+
+def _status(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.count(usage_of(payload.get("token_usage")))
+    wire.add(Noise("StatusUpdate"))
+
+
+def _compacted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(scribe.record(Kind.COMPACTION, ""))
+
+
+def _approval(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    """A refusal ends the turn, unless the person said what to do instead."""
+    if payload.get("response") != "reject":
+        wire.add(Noise("ApprovalResponse"))
+    elif feedback := text_of(payload.get("feedback")).strip():
+        wire.add(scribe.record(Kind.USER_INPUT, feedback))
+    else:
+        wire.break_off(scribe.record(Kind.RUNTIME, "reject", stop=Stop.CANCEL))
+
+
+def _notification(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    words = [text for name in ("title", "body") if (text := text_of(payload.get(name)))]
+    wire.add(scribe.record(Kind.SYSTEM, "\n".join(words)))
+
+
+def _plan(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(scribe.record(Kind.RUNTIME, text_of(payload.get("content"))))
+
+
+NOISE = {
+    "ApprovalRequest",
+    "CompactionBegin",
+    "HookResolved",
+    "HookTriggered",
+    "MCPLoadingBegin",
+    "MCPLoadingEnd",
+    "QuestionRequest",
+    "ToolCallRequest",
+}
+READERS: dict[str, Callable[[Scribe, dict[str, Any], Wire], None]] = {
+    "TurnBegin": _turn_begin,
+    "SteerInput": _steer,
+    "TurnEnd": _turn_end,
+    "StepBegin": _step_begin,
+    "StepInterrupted": _interrupted,
+    "ContentPart": _content,
+    "ToolCall": _call,
+    "ToolResult": _result,
+    "StatusUpdate": _status,
+    "CompactionEnd": _compacted,
+    "ApprovalResponse": _approval,
+    "ApprovalRequestResolved": _approval,
+    "Notification": _notification,
+    "PlanDisplay": _plan,
+}

@@ -1,0 +1,357 @@
+"""kimi-code: a wire of records from which it rebuilds an agent's state.
+
+A prompt is there twice, as the prompt of a turn and as a message of the context; so are the tokens of a step, at its end
+and as a record of use. A fork is a copy of the whole folder under a new name, with a mark at the end of what was copied; the
+session that it was copied from is in its `state.json`. What stands before the mark is told as a part of that session. A
+sub-agent that knows what its parent knew, as for a question by the way (/btw), begins with a copy of it. A newer version
+rewrites an old file as a whole.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Stop
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.json import beside
+from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, command_or_prompt, text_of
+from recollect.sources.formats.values import as_text, instant
+from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
+
+FINAL = {"end_turn", "max_tokens", "filtered"}  # reasons of a step's end after which the agent waits
+ENDS = {"cancelled": Stop.INTERRUPT, "aborted": Stop.INTERRUPT, "failed": Stop.CRASH, "error": Stop.CRASH}
+STATE = "state.json"
+FORKED = "forked"  # the mark at the end of what was copied
+SIDE_QUESTION = "btw"  # of the person, answered by a copy of the agent
+NOBODY = ""
+GIT_CONTEXT = re.compile(r"<git-context>.*?</git-context>\s*", re.DOTALL)
+SPAWNED = re.compile(r"^agent_id: (agent-\d+)$", re.MULTILINE)
+
+
+class Origin(Struct, frozen=True, rename="camel"):
+    kind: str = "user"
+    name: str = ""
+    variant: str = ""
+    phase: str = ""
+    trigger: str = ""
+    skill_name: str = ""
+    skill_args: str = ""
+    command_name: str = ""
+    command_args: str = ""
+
+
+class Message(Struct, frozen=True, rename="camel"):
+    role: str = ""
+    content: Any = None
+    tool_calls: Any = None
+    tool_call_id: Any = None
+    origin: Origin = Origin()
+
+
+class LoopEvent(Struct, frozen=True, rename="camel"):
+    type: str = ""
+    part: Any = None
+    name: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    call_id: str | None = None
+    args: Any = None
+    input: Any = None
+    result: Any = None
+    usage: Any = None
+    finish_reason: str | None = None
+
+
+class Row(Struct, rename="camel"):
+    type: str = ""
+    time: Any = None
+    input: Any = None
+    origin: Origin = Origin()
+    message: Message = Message()
+    event: LoopEvent = LoopEvent()
+    cwd: str | None = None
+    environment_disclosure: Any = None
+    model: str | None = None
+    model_alias: str | None = None
+    usage: Any = None
+    usage_scope: str | None = None
+    summary: Any = None
+    reason: str | None = None
+    objective: Any = None
+    result: Any = None
+    tool_name: Any = None
+    action: Any = None
+
+
+class Copied(Struct, rename="camel"):
+    """What a session's state.json says of where it came from."""
+
+    forked_from: str | None = None
+
+
+def state_of(path: Path) -> list[Path]:
+    return [path.parents[2] / STATE] if path.parent.parent.name == "agents" else []
+
+
+def wire_of(state: Path) -> Path | None:
+    return state.parent / "agents/main/wire.jsonl" if state.name == STATE else None
+
+
+def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    session, parent = session_of(path)
+    owners = _owners(path, session, lines)
+    wire = Wire(session=owners.pop(0))
+    wire.add(About(session=session, parent=parent))
+    begun = _begun(lines) if parent else 0
+    for place, line in enumerate(lines, 1):
+        if isinstance(line, Problem):
+            wire.add(line)
+        elif place < begun and isinstance(line.value, Row) and line.value.type == "context.append_message":
+            wire.add(Noise("copied from the parent"))
+        elif _is_fork(line):
+            wire.session = owners.pop(0)
+            wire.begin_turn()
+            wire.add(Noise(FORKED))
+        elif wire.session == NOBODY:
+            wire.add(Noise("copied twice"))
+        elif isinstance(line.value, Misfit):
+            wire.add(wire.scribe(place, line).unknown(line.raw.decode("utf-8", "replace")))
+        else:
+            _take(line, place, wire)
+    yield from wire.entries
+
+
+def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
+    """Whose each part of a file is: its own the last one, and the one before it the session's that it is a copy of."""
+    forks = sum(isinstance(line, Line) and _is_fork(line) for line in lines)
+    copied = next((state for place in state_of(path) if (state := beside(place, Copied))), Copied())
+    _, _, agent = session.partition("/")
+    original = "/".join(part for part in (copied.forked_from, agent) if part) if copied.forked_from else session
+    return [*[NOBODY] * (forks - 1), *[original] * min(forks, 1), session]
+
+
+def _begun(lines: list[Line | Problem]) -> int:
+    """The place of the line that a sub-agent began with. What it was told before is a copy of what its parent knew."""
+    rows = ((place, line.value) for place, line in enumerate(lines, 1) if isinstance(line, Line))
+    return next((place for place, row in rows if isinstance(row, Row) and _begins(row)), 0)
+
+
+def _begins(row: Row) -> bool:
+    origin = row.origin if row.type == "turn.prompt" else row.message.origin
+    triggered = origin.kind == "system_trigger" and origin.name in {"subagent", SIDE_QUESTION}
+    return triggered or (origin.kind == "injection" and origin.variant == SIDE_QUESTION)
+
+
+def _is_fork(line: Line) -> bool:
+    return isinstance(line.value, Row) and line.value.type == FORKED
+
+
+def _take(line: Line, place: int, wire: Wire) -> None:
+    row: Row = line.value
+    scribe = wire.scribe(place, line, instant(row.time))
+    if row.type in NOISE:
+        wire.add(Noise(row.type))
+    elif reader := READERS.get(row.type):
+        reader(scribe, row, wire)
+    else:
+        wire.add(scribe.unknown(line.raw.decode("utf-8", "replace")))
+
+
+# ---- what the file and the agent are
+
+
+def _settings(scribe: Scribe, row: Row, wire: Wire) -> None:
+    disclosed = row.environment_disclosure
+    cwd = row.cwd or (disclosed.get("cwd") if isinstance(disclosed, dict) else None)
+    wire.model = row.model_alias or wire.model
+    if isinstance(cwd, str):
+        wire.add(About(session=wire.session, cwd=cwd))
+    wire.add(Noise(row.type))
+
+
+def _request(scribe: Scribe, row: Row, wire: Wire) -> None:
+    wire.model = row.model or row.model_alias or wire.model
+    wire.add(Noise(row.type))
+
+
+# ---- what is said to the agent
+
+
+def _prompt(scribe: Scribe, row: Row, wire: Wire) -> None:
+    text = text_of(row.input)
+    wire.begin_turn()
+    wire.repeated.append(text)
+    _hear(scribe, text, row.origin, wire)
+
+
+def _steer(scribe: Scribe, row: Row, wire: Wire) -> None:
+    text = text_of(row.input)
+    wire.repeated.append(text)
+    wire.add(scribe.record(Kind.USER_INPUT if row.origin.kind == "user" else Kind.SYSTEM, text))
+
+
+def _append_message(scribe: Scribe, row: Row, wire: Wire) -> None:
+    message = row.message
+    text = text_of(message.content)
+    if message.role != "user":
+        chat = {
+            "role": message.role,
+            "content": message.content,
+            "tool_calls": message.tool_calls,
+            "tool_call_id": message.tool_call_id,
+        }
+        wire.add(*chat_message(scribe, chat))
+    elif text in wire.repeated:
+        wire.repeated.remove(text)
+        wire.add(Noise("copy of a prompt"))
+    else:
+        _hear(scribe, text, message.origin, wire)
+
+
+def _hear(scribe: Scribe, text: str, origin: Origin, wire: Wire) -> None:
+    match origin:
+        case Origin(kind="user"):
+            wire.add(*command_or_prompt(scribe, text))
+        case Origin(kind="system_trigger", name="subagent"):
+            context = GIT_CONTEXT.match(text)
+            wire.add(scribe.prompt(text[context.end() :] if context else text))
+            if context:
+                wire.add(scribe.record(Kind.SYSTEM, context[0].strip()))
+        case Origin(kind="skill_activation" | "plugin_command", trigger="user-slash"):
+            name, arguments = origin.skill_name or origin.command_name, origin.skill_args or origin.command_args
+            wire.add(scribe.record(Kind.USER_INPUT, f"/{name} {arguments}".strip(), opens=Opens.COMMAND))
+            wire.add(scribe.record(Kind.SYSTEM, text))
+        case Origin(kind="shell_command", phase="input"):
+            wire.add(scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND))
+        case Origin(kind="compaction_summary"):
+            wire.add(scribe.record(Kind.COMPACTION, text))
+        case _:
+            wire.add(scribe.record(Kind.SYSTEM, text))
+
+
+# ---- what the agent does
+
+
+def _loop_event(scribe: Scribe, row: Row, wire: Wire) -> None:
+    event = row.event
+    match event.type:
+        case "step.begin":
+            wire.begin_step()
+            wire.add(Noise("step.begin"))
+        case "content.part":
+            wire.add(*agent_blocks(scribe, [event.part]))
+        case "tool.call":
+            arguments = event.input if event.args is None else event.args
+            wire.add(scribe.call(event.name or event.tool_name, event.tool_call_id or event.call_id, arguments))
+        case "tool.result":
+            _result(scribe, event, wire)
+        case "step.end":
+            _step_end(scribe, event, wire)
+        case _:
+            wire.add(scribe.unknown({"type": row.type, "event": event.type}))
+
+
+def _result(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
+    result = event.result if isinstance(event.result, dict) else {"output": event.result}
+    record = scribe.result(event.tool_call_id or event.call_id, result.get("output"))
+    record.failed = bool(result.get("isError"))
+    record.exit_code = exit_code_of(record.text) if record.failed else None
+    wire.add(record)
+    if record.text.startswith("agent_id: "):
+        root = wire.session.partition("/")[0]
+        for spawned in SPAWNED.finditer(record.text):
+            wire.add(About(session=f"{root}/{spawned[1]}", parent=root, parent_call=record.call))
+
+
+def _step_end(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
+    wire.count(usage_of(event.usage))
+    if event.finish_reason in FINAL and not wire.end_turn():
+        wire.add(scribe.record(Kind.RUNTIME, event.finish_reason or "", stop=Stop.OTHER))
+    else:
+        wire.add(Noise("step.end"))
+
+
+def _usage(scribe: Scribe, row: Row, wire: Wire) -> None:
+    if row.usage_scope != "turn":
+        wire.usage = usage_of(row.usage)
+    wire.add(Noise(row.type))
+
+
+def _compaction(scribe: Scribe, row: Row, wire: Wire) -> None:
+    wire.add(scribe.record(Kind.COMPACTION, text_of(row.summary), usage=wire.usage))
+    wire.usage = None
+
+
+# ---- how a turn ends
+
+
+def _cancel(scribe: Scribe, row: Row, wire: Wire) -> None:
+    wire.break_off(scribe.record(Kind.RUNTIME, row.type, stop=Stop.INTERRUPT))
+
+
+def _ended(scribe: Scribe, row: Row, wire: Wire) -> None:
+    stop = ENDS.get(row.reason or "")
+    if wire.stopped or (stop is None and wire.end_turn()):
+        wire.add(Noise(row.type))
+    else:
+        ended = scribe.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
+        wire.break_off(ended)
+
+
+def _approval(scribe: Scribe, row: Row, wire: Wire) -> None:
+    decision = row.result.get("decision") if isinstance(row.result, dict) else None
+    if decision == "approved":
+        wire.add(Noise(row.type))
+    else:
+        wire.add(scribe.record(Kind.RUNTIME, f"{decision}: {as_text(row.action) or as_text(row.tool_name)}"))
+
+
+def _goal(scribe: Scribe, row: Row, wire: Wire) -> None:
+    wire.add(scribe.record(Kind.RUNTIME, text_of(row.objective)))
+
+
+NOISE = {
+    "context.clear",
+    "context.undo",
+    "full_compaction.begin",
+    "full_compaction.cancel",
+    "full_compaction.complete",
+    "goal.clear",
+    "goal.update",
+    "llm.tools_snapshot",
+    "mcp.tools_discovered",
+    "metadata",
+    "micro_compaction.apply",
+    "permission.set_mode",
+    "plan_mode.cancel",
+    "plan_mode.enter",
+    "plan_mode.exit",
+    "plugin.session_start",
+    "runtime.set_binding",
+    "swarm_mode.enter",
+    "swarm_mode.exit",
+    "token_counting.measured",
+    "token_counting.turn_recorded",
+    "tools.register_user_tool",
+    "tools.set_active_tools",
+    "tools.unregister_user_tool",
+    "tools.update_store",
+}
+READERS: dict[str, Callable[[Scribe, Row, Wire], None]] = {
+    "config.update": _settings,
+    "profile.bind": _settings,
+    "llm.request": _request,
+    "turn.prompt": _prompt,
+    "turn.steer": _steer,
+    "context.append_message": _append_message,
+    "context.append_loop_event": _loop_event,
+    "usage.record": _usage,
+    "context.apply_compaction": _compaction,
+    "turn.cancel": _cancel,
+    "turn.ended": _ended,
+    "permission.record_approval_result": _approval,
+    "goal.create": _goal,
+}

@@ -1,0 +1,91 @@
+"""What the formats of Kimi have in common: which session a file tells of, and what a turn's end says of its answer."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import AGENT_ACTS, Entry, Kind, Record, Stop, Usage
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.message import Scribe
+from recollect.sources.formats.values import count
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or one that a compaction put aside
+EXIT_CODE = re.compile(r"Command failed with exit code: (\d{1,9})\b")
+
+
+def session_of(path: Path) -> tuple[str, str | None]:
+    """The session that a file tells of, and its parent if it is a sub-agent's."""
+    folder, stem = path.parent, path.stem
+    if stem == "wire" or stem.partition("_")[0] == "context":
+        if folder.parent.name in {"agents", "subagents"}:
+            root, part = folder.parent.parent.name, folder.name
+        else:
+            root, part = folder.name, stem.partition("_")[2]
+    else:
+        named = PART.fullmatch(stem)
+        root, part = (named[1], named[2]) if named else (stem, "")
+    return (root, None) if part in {"", "main"} else (f"{root}/{part}", root)
+
+
+def exit_code_of(text: str) -> int | None:
+    found = EXIT_CODE.search(text)
+    return int(found[1]) if found else None
+
+
+def usage_of(tokens: Any) -> Usage | None:
+    """Token counts, which kimi-cli names like_this and kimi-code likeThis."""
+    if not isinstance(tokens, dict):
+        return None
+    counts = {name.replace("_", "").lower(): count(value) for name, value in tokens.items()}
+    return Usage(
+        input=counts.get("inputother", 0),
+        output=counts.get("output", 0),
+        cache_read=counts.get("inputcacheread", 0),
+        cache_write=counts.get("inputcachecreation", 0),
+    )
+
+
+class Wire(Struct, kw_only=True):
+    """One session of a wire as it is read: what was said so far, of which later lines tell the tokens and the end."""
+
+    session: str
+    model: str | None = None
+    entries: list[Entry] = []
+    repeated: list[str] = []  # prompts that will be written a second time, as messages
+    step: Record | None = None  # the agent's first record in the running step
+    answer: Record | None = None  # and its last response in the running turn
+    stopped: bool = False  # whether the running turn was broken off
+    usage: Usage | None = None  # of a model call outside of any step
+
+    def scribe(self, place: int, line: Line, at: int | None = None) -> Scribe:
+        return Scribe(session=self.session, key=f"{self.session}@{place}", at=at, line=line.number, model=self.model)
+
+    def add(self, *entries: Entry) -> None:
+        for entry in entries:
+            self.entries.append(entry)
+            if isinstance(entry, Record) and entry.kind in AGENT_ACTS:
+                self.step = self.step or entry
+                self.answer = entry if entry.kind is Kind.ASSISTANT_RESPONSE else self.answer
+
+    def begin_turn(self) -> None:
+        self.step, self.answer, self.stopped = None, None, False
+
+    def begin_step(self) -> None:
+        self.step = None
+
+    def count(self, usage: Usage | None) -> None:
+        if self.step is not None and self.step.usage is None:
+            self.step.usage = usage
+
+    def break_off(self, record: Record) -> None:
+        self.stopped = True
+        self.add(record)
+
+    def end_turn(self) -> bool:
+        """Whether the turn's end could be noted: on its answer, or before that on what broke it off."""
+        if self.answer is not None and not self.stopped:
+            self.answer.stop = Stop.ANSWER
+        return self.stopped or self.answer is not None

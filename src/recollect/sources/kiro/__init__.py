@@ -1,0 +1,356 @@
+"""Kiro, the CLI and the IDE, has had four ways to keep a session.
+
+- CLI, first engine: `conversations_v2` in ~/.local/share/kiro-cli/data.sqlite3 (or in ~/Library/Application Support).
+- CLI, second engine: ~/.kiro/sessions/cli/<id>.jsonl, a line a message; <id>.json says the title, and how each turn ended.
+- Both, third engine: ~/.kiro/sessions/<folder>/sess_<id>/messages.jsonl, a line an event, and session.json.
+- IDE, before: globalStorage/kiro.kiroagent/workspace-sessions/**.json and **.chat.
+
+Evidence: published samples of the first two; the rest by public code that reads or writes it. No real session was read.
+The second engine writes a message when it is whole; one that calls no tool ends the turn. How a turn ended otherwise, and
+its tokens (often 0), stands in the other file only.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Database, Document, Source, config_homes, data_home, home_of
+from recollect.sources.formats.values import count, instant, word
+from recollect.sources.kiro import conversation, ide
+
+ENDS = {"UserTurnEnd": Stop.ANSWER, "ToolUseRejected": Stop.CANCEL, "Error": Stop.CRASH, "Cancelled": Stop.INTERRUPT}
+MESSAGES, SESSION = "messages.jsonl", "session.json"
+EVENTS = {"user", "assistant", "tool_call", "tool_result", "usage_summary"}
+EXIT_CODE = re.compile(r"\d{1,9}$")  # of "exit status: 2"
+CUTS = {"Clear", "ResetTo"}  # what was said before is no longer sent to the model
+
+
+class TurnEnd(Struct):
+    """What is known of a turn once it is over."""
+
+    message_ids: list[str | None] | None = None
+    end_reason: str | None = None
+    end_timestamp: Any = None
+    input_token_count: Any = 0
+    output_token_count: Any = 0
+
+
+class Metadata(Struct):
+    user_turn_metadatas: list[TurnEnd] | None = None
+
+
+class State(Struct):
+    conversation_metadata: Metadata | None = None
+    rts_model_state: Any = None
+
+
+class Info(Struct):
+    """The file beside a log of the second engine."""
+
+    cwd: str | None = None
+    title: str | None = None
+    parent_session_id: str | None = None
+    session_state: State | None = None
+
+
+class Block(Struct):
+    kind: str | None = None
+    data: Any = None
+
+
+class Message(Struct):
+    message_id: str | None = None
+    content: list[Block] | None = None
+    meta: Any = None
+    summary: Any = None
+
+
+class Row(Struct):
+    kind: str | None = None
+    data: Message | None = None
+
+
+class EventInfo(Struct, rename="camel"):
+    """The file beside a log of the third engine."""
+
+    title: str | None = None
+    model_id: str | None = None
+    workspace_paths: list[str] | None = None
+
+
+class Payload(Struct, rename="camel"):
+    type: str | None = None
+    content: Any = None
+    operation_type: str | None = None
+    reasoning_model_id: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    args: Any = None
+    success: Any = None
+
+
+class Event(Struct):
+    id: str | None = None
+    timestamp: Any = None
+    payload: Payload | None = None
+
+
+# ---- where the logs lie, whose they are
+
+
+def cli_homes(env: Mapping[str, str]) -> list[Path]:
+    return [data_home(env) / "kiro-cli", *(home / "kiro-cli" for home in config_homes(env)[1:])]
+
+
+def session_homes(env: Mapping[str, str]) -> list[Path]:
+    return [home_of(env) / ".kiro/sessions"]
+
+
+def ide_homes(env: Mapping[str, str]) -> list[Path]:
+    return [home / "Kiro/User/globalStorage/kiro.kiroagent" for home in config_homes(env)]
+
+
+def is_row(row: dict[str, Any]) -> bool:
+    return "version" in row and isinstance(row.get("kind"), str) and "data" in row
+
+
+def is_event(row: dict[str, Any]) -> bool:
+    payload = row.get("payload")
+    return "type" not in row and "timestamp" in row and isinstance(payload, dict) and str(payload.get("type")) in EVENTS
+
+
+def recognises_rows(head: Head) -> bool:
+    return is_row(head.first()) or {"session_id", "session_state"} <= head.first().keys()
+
+
+def recognises_events(head: Head) -> bool:
+    return is_event(head.first()) or {"workspacePaths", "lastModifiedAt"} <= head.first().keys()
+
+
+def log_beside(path: Path) -> Path | None:
+    return path.with_suffix(".jsonl") if path.suffix == ".json" else None
+
+
+def events_beside(path: Path) -> Path | None:
+    return path.with_name(MESSAGES) if path.name == SESSION else None
+
+
+# ---- the second engine
+
+
+def read_rows(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    session = path.stem
+    info = beside(path.with_suffix(".json"), Info) or Info()
+    state = info.session_state or State()
+    yield About(
+        session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=info.cwd, parent=info.parent_session_id
+    )
+    turns: list[list[tuple[str | None, list[Record]]]] = [[]]
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        row = line.value if isinstance(line.value, Row) else Row()
+        if row.kind == "Prompt":
+            turns.append([])
+        named = row.data.message_id if row.data else None
+        turns[-1].append((named, list(_row(_scribe(session, line, named, _model(state)), row, line))))
+    _end(turns, (state.conversation_metadata or Metadata()).user_turn_metadatas or [])
+    for turn in turns:
+        for _, records in turn:
+            yield from records
+
+
+def _scribe(session: str, line: Line, named: str | None, model: str | None) -> Scribe:
+    key = f"{session}/{named}" if named else f"{session}@{line.number}"
+    return Scribe(session=session, key=key, line=line.number, model=model)
+
+
+def _model(state: State) -> str | None:
+    match state.rts_model_state:
+        case {"model_info": {"model_id": str(model)}}:
+            return model
+        case _:
+            return None
+
+
+def _row(scribe: Scribe, row: Row, line: Line) -> Iterator[Record]:
+    data = row.data or Message()
+    blocks = data.content or []
+    if isinstance(data.meta, dict):
+        scribe.at = instant(data.meta.get("timestamp"))
+    match row.kind:
+        case "Prompt":
+            yield scribe.prompt("\n\n".join(text for block in blocks if (text := _text(block))))
+        case "AssistantMessage":
+            yield from _answer(scribe, blocks)
+        case "ToolResults":
+            yield from (_result(scribe, block) for block in blocks)
+        case "Compaction":
+            yield scribe.record(Kind.COMPACTION, text_of(data.summary))
+        case str(kind) if kind in CUTS:
+            yield scribe.record(Kind.RUNTIME, kind)
+        case _:
+            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+def _text(block: Block) -> str:
+    return f"[{block.kind}]" if block.kind == "image" else text_of(block.data)
+
+
+def _answer(scribe: Scribe, blocks: list[Block]) -> Iterator[Record]:
+    calls = any(block.kind == "toolUse" for block in blocks)
+    for block in blocks:
+        data = block.data if isinstance(block.data, dict) else {}
+        match block.kind:
+            case "text":
+                if text := text_of(block.data).strip():
+                    yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=None if calls else Stop.ANSWER)
+            case "thinking" | "reasoning":
+                yield scribe.record(Kind.REASONING, text_of(block.data))
+            case "toolUse":
+                yield scribe.call(word(data.get("name")), word(data.get("toolUseId")), data.get("input"))
+            case _:
+                yield scribe.unknown({"kind": block.kind, "data": block.data})
+
+
+def _result(scribe: Scribe, block: Block) -> Record:
+    if block.kind != "toolResult" or not isinstance(block.data, dict):
+        return scribe.unknown({"kind": block.kind, "data": block.data})
+    parts = block.data.get("content")
+    data = [part.get("data") if isinstance(part, dict) else part for part in parts] if isinstance(parts, list) else [parts]
+    code = next((code for item in data if (code := EXIT_CODE.search(text_of(_part(item, "exit_status"))))), None)
+    return scribe.result(
+        word(block.data.get("toolUseId")),
+        [[_part(item, "stdout"), _part(item, "stderr")] if _part(item, "exit_status") else item for item in data],
+        failed=str(block.data.get("status")).lower() == "error",
+        exit_code=int(code[0]) if code else None,
+    )
+
+
+def _part(item: Any, name: str) -> Any:
+    """A part of what a shell command gave; None of anything else."""
+    return item.get(name) if isinstance(item, dict) else None
+
+
+def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:
+    """Say of each turn how it ended: by the ids of its messages, and where there are none, by its place."""
+    prompted = [turn for turn in turns if turn and turn[0][1] and turn[0][1][0].kind is Kind.USER_INPUT]
+    said = {named: records for turn in turns for named, records in turn if named}
+    for place, end in enumerate(ends):
+        ids = [named for named in end.message_ids or [] if named]
+        if ids and ids[-1] in said:
+            _end_turn([record for named in ids for record in said.get(named, [])], end)
+        elif not ids and place < len(prompted):
+            _end_turn([record for _, records in prompted[place] for record in records], end)
+
+
+def _end_turn(records: list[Record], end: TurnEnd) -> None:
+    for last in records[-1:]:
+        last.stop = ENDS.get(end.end_reason or "", last.stop)
+        last.at = last.at or instant(end.end_timestamp)
+    usage = Usage(input=count(end.input_token_count), output=count(end.output_token_count))
+    made = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
+    if made and usage != Usage():
+        made[-1].usage = usage
+
+
+# ---- the third engine
+
+
+def read_events(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    session = path.parent.name if path.name == MESSAGES else path.stem
+    info = beside(path.with_name(SESSION), EventInfo) or EventInfo()
+    folder = next(iter(info.workspace_paths or []), None)
+    yield About(session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=folder, model=info.model_id)
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        event = line.value if isinstance(line.value, Event) else Event()
+        scribe = _scribe(session, line, event.id, info.model_id)
+        scribe.at = instant(event.timestamp)
+        yield _event(scribe, event.payload or Payload(), line)
+
+
+def _event(scribe: Scribe, payload: Payload, line: Line) -> Record:
+    scribe.model = payload.reasoning_model_id or scribe.model
+    match payload.type:
+        case "user":
+            return scribe.prompt(text_of(payload.content))
+        case "assistant":
+            thought = (payload.operation_type or "Say").lower().startswith(("think", "reason"))
+            return scribe.record(Kind.REASONING if thought else Kind.ASSISTANT_RESPONSE, text_of(payload.content))
+        case "tool_call":
+            return scribe.call(payload.tool_name, payload.tool_call_id, payload.args)
+        case "tool_result":
+            return scribe.result(payload.tool_call_id, payload.content, failed=payload.success is False)
+        case "usage_summary":  # written when the answer to a prompt is complete
+            return scribe.record(Kind.RUNTIME, "usage summary", stop=Stop.ANSWER)
+        case _:
+            return scribe.unknown(line.raw.decode("utf-8", "replace"))
+
+
+SOURCE = Source(
+    name="kiro",
+    title="Kiro",
+    formats=(
+        Document(
+            homes=session_homes,
+            endings=(".jsonl",),
+            is_log=lambda path: path.name != MESSAGES,
+            recognises=recognises_rows,
+            load=every_line(Row),
+            read=read_rows,
+            beside=lambda path: [path.with_suffix(".json")],
+            owner=log_beside,
+        ),
+        Document(
+            homes=session_homes,
+            endings=(MESSAGES,),
+            recognises=recognises_events,
+            load=every_line(Event),
+            read=read_events,
+            beside=lambda path: [path.with_name(SESSION)],
+            owner=events_beside,
+        ),
+        Database(
+            homes=cli_homes,
+            endings=("data.sqlite3",),
+            deep=False,
+            recognises=lambda head: "conversations_v2" in head.tables,
+            sessions=conversation.sessions,
+            read=conversation.read_row,
+        ),
+        Document(
+            endings=(".json",),
+            recognises=lambda head: {"conversation_id", "history"} <= head.first().keys(),
+            load=document(conversation.Conversation),
+            read=conversation.read_file,
+        ),
+        Document(
+            homes=ide_homes,
+            endings=(".json",),
+            is_log=lambda path: "workspace-sessions" in path.parts and path.name != ide.LIST,
+            recognises=lambda head: {"sessionId", "history", "workspaceDirectory"} <= head.first().keys(),
+            load=document(ide.Session),
+            read=ide.read_session,
+        ),
+        Document(
+            homes=ide_homes,
+            endings=(".chat",),
+            recognises=lambda head: {"executionId", "chat"} <= head.first().keys(),
+            load=document(ide.Chat),
+            read=ide.read_chat,
+        ),
+    ),
+)

@@ -1,0 +1,151 @@
+"""Kiro CLI's first engine: a conversation is one JSON value, a row of its database or what `/save` wrote to a file.
+
+Rows are pairs of what the person (or a tool) said and what the agent answered. A `Response` calls no tool and ends the turn.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, ValidationError, convert
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.jsonl import EXCERPT
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.values import instant
+
+SESSIONS = """
+    SELECT conversation_id, max(updated_at), total(length(value))
+      FROM conversations_v2
+     GROUP BY conversation_id"""
+
+
+class Conversation(Struct):
+    conversation_id: str | None = None
+    history: list[Any] = []
+    latest_summary: Any = None
+    model_info: Any = None
+
+
+class User(Struct):
+    content: Any = None
+    env_context: Any = None
+    timestamp: Any = None
+
+
+class Exchange(Struct):
+    user: User | None = None
+    assistant: Any = None
+    request_metadata: Any = None
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    return db.execute(SESSIONS)
+
+
+def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    """The rows of a conversation: one for each folder where it went on, of which the last says everything."""
+    rows = select(db, "conversations_v2", ("key", "value"), "WHERE conversation_id = ? ORDER BY updated_at", (session,))
+    for row in rows[-1:]:
+        conversation = decoded(row["value"], Conversation)
+        if conversation is None:
+            yield Problem(path, 0, f"the conversation {session} is not JSON of a known shape", str(row["value"])[:EXCERPT])
+            return
+        yield About(session=session, cwd=row["key"] if isinstance(row["key"], str) else None)
+        yield from _conversation(session, conversation)
+
+
+def read_file(path: Path, conversation: Conversation) -> Iterator[Entry]:
+    yield from _conversation(conversation.conversation_id or path.stem, conversation)
+
+
+def _conversation(session: str, conversation: Conversation) -> Iterator[Entry]:
+    model = conversation.model_info.get("model_id") if isinstance(conversation.model_info, dict) else None
+    exchanges = [_exchange(raw) for raw in conversation.history]
+    if summary := _summary(conversation.latest_summary):
+        begun = next((exchange.user.timestamp for exchange in exchanges if exchange and exchange.user), None)
+        yield Scribe(session=session, key=f"{session}@summary", at=instant(begun)).record(Kind.COMPACTION, summary)
+    for place, (exchange, raw) in enumerate(zip(exchanges, conversation.history, strict=True), 1):
+        scribe = Scribe(session=session, key=f"{session}@{place}", line=place, model=text_of(model) or None)
+        if exchange is None:
+            yield scribe.unknown(raw)
+        else:
+            yield from _said(scribe, exchange)
+
+
+def _summary(summary: Any) -> str:
+    """The summary that replaced what the history no longer holds: text, or a pair of it and its request."""
+    return text_of(summary[0] if isinstance(summary, list) and summary else summary)
+
+
+def _exchange(raw: Any) -> Exchange | None:
+    if isinstance(raw, list) and len(raw) >= 2:  # as early versions wrote it
+        raw = {"user": raw[0], "assistant": raw[1]}
+    try:
+        return convert(raw, Exchange)
+    except ValidationError:
+        return None
+
+
+def _said(scribe: Scribe, exchange: Exchange) -> Iterator[Record]:
+    kind, message = _variant(exchange.assistant)
+    if named := message.get("message_id"):
+        scribe.key = f"{scribe.session}/{named}"
+    if exchange.user is not None:
+        scribe.at = instant(exchange.user.timestamp)
+        scribe.cwd = _folder(exchange.user.env_context)
+        yield from _user(scribe, exchange.user)
+    scribe.at = _finished(exchange.request_metadata) or scribe.at
+    if text := text_of(message.get("content")).strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if kind == "Response" else None)
+    uses = message.get("tool_uses")
+    for use in uses if isinstance(uses, list) else []:
+        use = use if isinstance(use, dict) else {"args": use}
+        yield scribe.call(text_of(use.get("name")) or None, text_of(use.get("id")) or None, use.get("args"))
+    if kind not in {"Response", "ToolUse", ""}:
+        yield scribe.unknown(exchange.assistant)
+    if not scribe.written:
+        yield scribe.record(Kind.RUNTIME, "")
+
+
+def _variant(value: Any) -> tuple[str, dict[str, Any]]:
+    """A Rust enum as JSON: an object of one key, which names the variant."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, content),) = value.items()
+        return kind, content if isinstance(content, dict) else {}
+    return "", {}
+
+
+def _user(scribe: Scribe, user: User) -> Iterator[Record]:
+    kind, content = _variant(user.content)
+    results = content.get("tool_use_results")
+    for result in results if isinstance(results, list) else []:
+        result = result if isinstance(result, dict) else {"content": result}
+        blocks = result.get("content")
+        output = [_variant_value(block) for block in blocks] if isinstance(blocks, list) else blocks
+        failed = str(result.get("status")).lower() == "error"
+        stop = Stop.CANCEL if kind == "CancelledToolUses" else None
+        yield scribe.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
+    if prompt := text_of(content.get("prompt")):
+        yield scribe.prompt(prompt)
+    elif user.content is not None and not isinstance(results, list):  # null: nobody spoke, the agent goes on
+        yield scribe.unknown(user.content)
+
+
+def _variant_value(block: Any) -> Any:
+    return next(iter(block.values()), "") if isinstance(block, dict) else block
+
+
+def _folder(context: Any) -> str | None:
+    match context:
+        case {"env_state": {"current_working_directory": str(folder)}}:
+            return folder
+        case _:
+            return None
+
+
+def _finished(metadata: Any) -> int | None:
+    return instant(metadata.get("stream_end_timestamp_ms")) if isinstance(metadata, dict) else None

@@ -1,0 +1,89 @@
+"""Kiro IDE's sessions: `workspace-sessions/<folder>/<id>.json`, and before that one `.chat` file for each step of an answer.
+
+The session file may hold no more of an answer than a word; then what the model wrote stands in its prompt log. What the
+agent did meanwhile is in execution logs of another make, which are not read. Only a `.chat` file has times, as a whole.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Record, TitleRank
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.values import instant
+
+LIST = "sessions.json"  # of a folder, with their titles
+SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
+OBEYED = "I will follow these instructions."  # the answer that is put in the model's mouth
+WRAP = "<kiro-ide-message>", "</kiro-ide-message>"
+
+
+class Message(Struct, frozen=True):
+    role: str | None = None
+    content: Any = None
+    id: str | None = None
+
+
+class Entered(Struct, rename="camel"):
+    message: Message = Message()
+    prompt_logs: Any = None
+
+
+class Session(Struct, rename="camel"):
+    session_id: str | None = None
+    title: str | None = None
+    workspace_directory: str | None = None
+    history: list[Entered] = []
+
+
+class Chat(Struct, rename="camel"):
+    execution_id: str | None = None
+    chat: list[Message] = []
+    metadata: dict[str, Any] = {}
+
+
+def read_session(path: Path, kept: Session) -> Iterator[Entry]:
+    session = kept.session_id or path.stem
+    yield About(session=session, title=kept.title, title_rank=TitleRank.GENERATED, cwd=kept.workspace_directory)
+    for place, entered in enumerate(kept.history, 1):
+        message = entered.message
+        key = f"{session}/{message.id}" if message.id else f"{session}@{place}"
+        scribe = Scribe(session=session, key=key, line=place)
+        yield _said(scribe, message, _completions(entered.prompt_logs) or text_of(message.content))
+
+
+def _completions(logs: Any) -> str:
+    """What the model wrote for this message."""
+    logs = logs if isinstance(logs, list) else []
+    return "\n\n".join(text for log in logs if isinstance(log, dict) and (text := text_of(log.get("completion")).strip()))
+
+
+def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
+    session = chat.execution_id or path.stem
+    model = text_of(chat.metadata.get("modelId")) or None
+    begun, ended = instant(chat.metadata.get("startTime")), instant(chat.metadata.get("endTime"))
+    for place, message in enumerate(chat.chat, 1):
+        at = ended if place == len(chat.chat) else begun
+        scribe = Scribe(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
+        yield _said(scribe, message, text_of(message.content))
+
+
+def _said(scribe: Scribe, message: Message, answer: str) -> Record:
+    text = text_of(message.content).strip()
+    match message.role:
+        case "user" | "human" if text.startswith(SYSTEM):
+            return scribe.record(Kind.SYSTEM, text)
+        case "user" | "human":
+            return scribe.prompt(text.removeprefix(WRAP[0]).removesuffix(WRAP[1]).strip())
+        case "bot" if text == OBEYED:
+            return scribe.record(Kind.SYSTEM, text)
+        case "assistant" | "bot":
+            return scribe.record(Kind.ASSISTANT_RESPONSE, answer)
+        case "tool":
+            return scribe.result(None, text)
+        case "system":
+            return scribe.record(Kind.SYSTEM, text)
+        case _:
+            return scribe.unknown({"role": message.role, "content": message.content})

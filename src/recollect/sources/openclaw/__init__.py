@@ -1,0 +1,161 @@
+"""OpenClaw keeps one log per session, ~/.openclaw/agents/<agent>/sessions/<id>.jsonl, and beside them a `sessions.json`.
+
+Evidence: its documentation and source code, and published sessions of March to August 2026, read in part.
+It is Pi's log (see `_pi_session`). A session that was reset or deleted is renamed, `<id>.jsonl.reset.<time>`, and may be
+compressed. Who is whose sub-agent is in `sessions.json` alone, by the keys of sessions, which pass from one log to the next
+when a session is reset. What a person wrote stands among much else (see `_openclaw_text`).
+Since the middle of 2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, a row each, and the
+longer ones compressed. It is known by its schema, version 24; no real one was read.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Noise, Problem, TitleRank
+from recollect.sources.formats.container import Line
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import decoded, document
+from recollect.sources.formats.source import Database, Document, Lines, Source, home_of
+from recollect.sources.formats.sqlite import select
+from recollect.sources.openclaw.text import without_envelope
+from recollect.sources.pi.family import family
+from recollect.sources.pi.session import PiMemory, begin, read
+from recollect.sources.pi.shapes import Row
+
+STORE = "sessions.json"
+FOLDERS = (".openclaw", ".clawdbot", ".moltbot")  # the agent's names, the present one first
+DATABASE = "openclaw-agent.sqlite"
+TABLES = {"transcript_events", "session_nodes"}
+LARGEST = 1 << 22  # bytes of a line that the agent compresses
+NOT_LOGS = (".trajectory.", ".checkpoint.")  # what else is kept of a session under its name
+SESSIONS = """
+    SELECT session_id, count(*), max(seq), max(transcript_events.created_at), max(label)
+      FROM transcript_events
+      LEFT JOIN session_nodes ON current_session_id = session_id
+     GROUP BY session_id"""
+
+
+class Session(Struct, rename="camel"):
+    """What the store says of one session."""
+
+    session_id: str
+    spawned_by: str | None = None
+    label: str | None = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    if env.get("OPENCLAW_STATE_DIR"):
+        return [Path(env["OPENCLAW_STATE_DIR"]) / "agents"]
+    return [home_of(env) / folder / "agents" for folder in FOLDERS]
+
+
+def is_log(path: Path) -> bool:
+    is_named = ".jsonl" in path.name and not any(part in path.name for part in NOT_LOGS)
+    return is_named and path.parent.name == "sessions"
+
+
+def is_store(path: Path) -> bool:
+    return path.name == STORE and path.parent.name == "sessions"
+
+
+def recognises(head: Head) -> bool:
+    return family(head) == "openclaw"
+
+
+def recognises_store(head: Head) -> bool:
+    told = list(head.first().values())
+    return bool(told) and all(isinstance(one, dict) and {"sessionId", "updatedAt"} <= one.keys() for one in told)
+
+
+def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
+    known = {key: session for key, raw in sessions.items() if (session := decoded(raw, Session))}
+    if not known:
+        yield Noise("empty store")
+    for session in known.values():
+        parent = known.get(session.spawned_by or "")
+        yield About(
+            session=session.session_id,
+            title=session.label,
+            title_rank=TitleRank.CUSTOM,
+            parent=parent.session_id if parent else None,
+        )
+
+
+# ---- the database
+
+
+def recognises_database(head: Head) -> bool:
+    return head.tables >= TABLES
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """None in the database of a version that still kept its sessions in files."""
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return db.execute(SESSIONS) if there >= TABLES else []
+
+
+def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    nodes = select(db, "session_nodes", ("session_key", "current_session_id", "spawned_by", "label"))
+    current = {node["session_key"]: node["current_session_id"] for node in nodes}
+    for node in nodes:
+        if node["current_session_id"] == session:
+            parent = current.get(node["spawned_by"])
+            yield About(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
+    memory = PiMemory(session=session, named=True)
+    stored = ("seq", "event_json", "event_zstd")
+    for row in select(db, "transcript_events", stored, "WHERE session_id = ? ORDER BY seq", (session,)):
+        raw = _line(row)
+        value = decoded(raw, Row)
+        if value is None:
+            yield Problem(path, row["seq"] + 1, "a line is not of a shape that is known", session)
+        else:
+            yield from read(Line(path, row["seq"], row["seq"] + 1, value, raw), memory, without_envelope)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """The entry's JSON; nothing if its compressed data is damaged."""
+    if row["event_json"] is not None:
+        return str(row["event_json"]).encode()
+    try:
+        return zstandard.ZstdDecompressor().decompress(row["event_zstd"] or b"", LARGEST)
+    except zstandard.ZstdError:
+        return b""
+
+
+SOURCE = Source(
+    name="openclaw",
+    title="OpenClaw",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl", "Z", ".zst"),
+            is_log=is_log,
+            shape=Row,
+            memory=PiMemory,
+            begin=begin,
+            read=partial(read, split=without_envelope),
+            recognises=recognises,
+        ),
+        Document(
+            homes=homes,
+            endings=(STORE,),
+            is_log=is_store,
+            recognises=recognises_store,
+            load=document(dict[str, Raw]),
+            read=read_store,
+        ),
+        Database(
+            homes=homes,
+            endings=(DATABASE,),
+            recognises=recognises_database,
+            sessions=sessions,
+            read=read_database,
+        ),
+    ),
+)

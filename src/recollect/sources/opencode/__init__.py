@@ -1,0 +1,199 @@
+"""OpenCode keeps its sessions in ~/.local/share/opencode, on every system: in a database, before 1.2 in many small files.
+
+Evidence: 40 real exports of 1.18 and one of them in six successive states; published samples of the files; the
+published schema of the database.
+The same objects are kept in three ways, under the same ids: rows of `opencode.db`; files below `storage/`
+(`session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`); and what `opencode
+export` writes. Parts change in place: a tool's answer is put where its call is.
+An assistant message is one answer of the API, in old versions several: its steps say where each begins and ends. What
+OpenCode itself puts into the user's mouth is marked `synthetic`. A sub-agent is a session with a parent, which the parent's
+`task` call names.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from recollect.model import About, Entry, Noise, TitleRank
+from recollect.sources.formats.container import Unreadable
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, content_of, decoded, document
+from recollect.sources.formats.source import Database, Document, Source, data_home
+from recollect.sources.formats.sqlite import select, select_one
+from recollect.sources.formats.values import as_text
+from recollect.sources.opencode.messages import Told, told_by
+
+UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
+IS_NAME = re.compile(r"[\w.-]{1,100}")
+LIVE_MESSAGES = 5  # of a session kept in files: those behind the last few do not change any more
+SESSIONS = """
+    SELECT id, title, time_updated,
+           (SELECT count(*) FROM message WHERE session_id = session.id),
+           (SELECT count(*) FROM part WHERE session_id = session.id),
+           -- What changes in place is of a session that was at work within the last day.
+           CASE WHEN time_updated >= (SELECT max(time_updated) FROM session) - 86400000
+                THEN (SELECT max(time_updated) FROM message WHERE session_id = session.id) END,
+           CASE WHEN time_updated >= (SELECT max(time_updated) FROM session) - 86400000
+                THEN (SELECT max(time_updated) FROM part WHERE session_id = session.id) END
+      FROM session"""
+
+
+class Info(Struct):
+    """A session; or one of its messages or parts, by the fields that only those have."""
+
+    id: str | None = None
+    parent: str | None = field(default=None, name="parentID")
+    title: str | None = None
+    directory: str | None = None
+    session: str | None = field(default=None, name="sessionID")
+
+
+class Exchange(Struct):
+    info: Raw = Raw()
+    parts: list[Raw] = []
+
+
+class Export(Struct):
+    info: Info
+    messages: list[Raw] = []
+
+
+# ---- the three ways in which a session is kept
+
+
+def read_export(path: Path, export: Export) -> Iterator[Entry]:
+    yield from _session(export.info, export.info.id or path.stem, map(_exchange, export.messages))
+
+
+def _exchange(raw: Raw) -> Told:
+    exchange = decoded(raw, Exchange)
+    if exchange is None:
+        return Told(_text(raw), [])
+    return Told(_text(exchange.info), [(None, _text(part)) for part in exchange.parts])
+
+
+def read_files(path: Path, info: Info) -> Iterator[Entry]:
+    if info.session is not None:
+        yield Noise("part of a session that is not there")
+        return
+    session = info.id or path.stem
+    yield from _session(info, session, _messages(path.parents[2], _file_name(info, path)))
+
+
+def _messages(storage: Path, session: str) -> Iterator[Told]:
+    for path, message in _each_file(storage / "message" / session):
+        name = _file_name(decoded(message, Info), path)
+        parts: list[tuple[str | None, str]] = [(part.stem, said) for part, said in _each_file(storage / "part" / name)]
+        yield Told(message, parts, path.stem)
+
+
+def _file_name(info: Info | None, path: Path) -> str:
+    """The name of the folder that holds what belongs to a file: the id in it."""
+    return info.id if info and info.id and IS_NAME.fullmatch(info.id) else path.stem
+
+
+def _each_file(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(folder.glob("*.json")):
+        try:
+            yield path, content_of(path).decode("utf-8", "replace")
+        except (OSError, Unreadable):
+            continue  # deleted meanwhile
+
+
+def live_files(session: Path) -> list[Path]:
+    """The files of a session that may still change, or be new."""
+    storage = session.parents[2]
+    messages = sorted((storage / "message" / session.stem).glob("*.json"))[-LIVE_MESSAGES:]
+    return [*messages, *(part for message in messages for part in (storage / "part" / message.stem).glob("*.json"))]
+
+
+def session_of_file(path: Path) -> Path | None:
+    """The session's file that a message or a part belongs to."""
+    info = beside(path, Info) if path.suffix == ".json" and path.parent.parent.name in {"message", "part"} else None
+    if info is None or not IS_NAME.fullmatch(info.session or ""):
+        return None
+    return next((path.parents[2] / "session").glob(f"*/{info.session}.json"), None)
+
+
+def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    return db.execute(SESSIONS)
+
+
+def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
+    parts: dict[str, list[tuple[str | None, str]]] = {}
+    for row in select(db, "part", ("id", "message_id", "data"), "WHERE session_id = ? ORDER BY id", (session,)):
+        parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), as_text(row["data"])))
+    messages = select(db, "message", ("id", "data"), "WHERE session_id = ? ORDER BY time_created, id", (session,))
+    told = (Told(as_text(row["data"]), parts.get(str(row["id"]), []), str(row["id"])) for row in messages)
+    row = select_one(db, "session", ("parent_id", "title", "directory"), session)
+    parent, title, directory = (as_text(value) or None for value in row.values())
+    yield from _session(Info(parent=parent, title=title, directory=directory), session, told)
+
+
+def _text(raw: Raw) -> str:
+    return bytes(raw).decode("utf-8", "replace")
+
+
+def _session(info: Info, session: str, messages: Iterable[Told]) -> Iterator[Entry]:
+    title = None if UNTITLED.match(info.title or "") else info.title
+    yield About(session=session, title=title, title_rank=TitleRank.GENERATED, parent=info.parent, cwd=info.directory or None)
+    for line, told in enumerate(messages, 1):
+        yield from told_by(told, session, line)
+
+
+# ---- where it lies
+
+
+def storage(env: Mapping[str, str]) -> list[Path]:
+    """Only the sessions' own files: what belongs to them is far more, and was written by old versions."""
+    return [data_home(env) / "opencode/storage/session"]
+
+
+def databases(env: Mapping[str, str]) -> list[Path]:
+    named = Path(env.get("OPENCODE_DB") or "")
+    return [data_home(env) / "opencode", *([named.parent] if named.is_absolute() else [])]
+
+
+def is_export(head: Head) -> bool:
+    info = head.first().get("info")
+    return isinstance(info, dict) and "id" in info and "directory" in info and "messages" in head.first()
+
+
+def is_file(head: Head) -> bool:
+    first = head.first()
+    session = "projectID" in first and "time" in first and "title" in first
+    message = "sessionID" in first and first.get("role") in {"user", "assistant"}
+    return session or message or {"sessionID", "messageID", "type"} <= first.keys()
+
+
+SOURCE = Source(
+    name="opencode",
+    title="OpenCode",
+    formats=(
+        Document(
+            homes=storage,
+            endings=(".json",),
+            is_log=lambda path: path.parent.parent.name == "session",
+            recognises=is_file,
+            load=document(Info),
+            read=read_files,
+            beside=live_files,
+            owner=session_of_file,
+        ),
+        Document(endings=(".json",), recognises=is_export, load=document(Export), read=read_export),
+        Database(
+            homes=databases,
+            endings=(".db",),
+            is_log=lambda path: path.name.startswith("opencode"),
+            deep=False,
+            recognises=lambda head: {"session", "message", "part"} <= head.tables,
+            sessions=sessions,
+            read=read_database,
+        ),
+    ),
+    real_sessions=40,
+)

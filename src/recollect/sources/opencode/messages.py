@@ -1,0 +1,263 @@
+"""What OpenCode's messages say: the person's with their attachments, the agent's with their steps and tools."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Record, Stop, Usage
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.values import bounded, count, instant
+
+ABORTED = "MessageAbortedError"
+REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
+UNANSWERED = {"pending", "running"}
+BOOKKEEPING = {"step-start", "snapshot", "agent"}  # an agent that is mentioned is named in the prompt as well
+
+
+class Message(Struct):
+    id: str | None = None
+    role: str = ""
+    finish: str | None = None
+    error: Any = None
+    summary: Any = None  # of an answer: whether it sums up the session; of a prompt: what came of it
+    tokens: Any = None
+    model_id: str | None = field(default=None, name="modelID")
+    time: Any = None
+
+
+class State(Struct):
+    """How far a tool is."""
+
+    status: str | None = None
+    input: Any = None
+    output: Any = None
+    error: Any = None
+    metadata: dict[str, Any] | None = None
+    time: Any = None
+
+
+class Part(Struct):
+    id: str | None = None
+    type: str = ""
+    text: Any = None
+    synthetic: Any = None
+    ignored: Any = None
+    tool: str | None = None
+    call: str | None = field(default=None, name="callID")
+    state: State | None = None
+    filename: Any = None
+    mime: Any = None
+    prompt: Any = None
+    files: Any = None
+    error: Any = None
+    tokens: Any = None
+    time: Any = None
+    json: str = field(default="", name="$json")  # all of it, as it was written
+
+
+class Told(Struct):
+    """A message with its parts, as JSON. Names are None where the JSON has them."""
+
+    message: str
+    parts: list[tuple[str | None, str]]
+    name: str | None = None
+
+
+class Place(Struct):
+    """Where a message stands, and when it was said: what its records have in common."""
+
+    session: str
+    message: str
+    line: int
+    at: int | None = None
+    model: str | None = None
+
+    def scribe(self, part: str | None = None, at: int | None = None) -> Scribe:
+        key = f"{self.session}/{part or self.message}"
+        return Scribe(session=self.session, key=key, at=at or self.at, line=self.line, model=self.model)
+
+
+def told_by(told: Told, session: str, line: int) -> Iterator[Entry]:
+    """What one message says."""
+    message = decoded(told.message, Message)
+    if message is None:
+        yield Place(session, told.name or f"@{line}", line).scribe().unknown(told.message)
+        return
+    at = _moment(message.time, "created")
+    place = Place(session, message.id or told.name or f"@{line}", line, at, message.model_id)
+    parts = [_part(name or f"{place.message}.{number}", said) for number, (name, said) in enumerate(told.parts)]
+    match message.role:
+        case "user":
+            yield from _asked(place, parts)
+        case "assistant":
+            yield from _answered(place, message, parts)
+        case _:
+            yield place.scribe().unknown(told.message)
+
+
+def _part(name: str, said: str) -> Part:
+    part = decoded(said, Part) or Part()
+    part.id, part.json = part.id or name, said
+    return part
+
+
+def _asked(place: Place, parts: list[Part]) -> Iterator[Entry]:
+    """A message of the person: the prompt with the names of the files in it, then what was added to it."""
+    words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
+    files = [_attached(part) for part in parts if part.type == "file"]
+    prompt = "\n\n".join(text for text in words if text.strip())
+    if prompt or files:
+        yield place.scribe().prompt("\n".join([*([prompt] if prompt else []), *files]))
+    for part in parts:
+        scribe = place.scribe(part.id)
+        match part.type:
+            case "text" | "subtask" | "file" if part.type == "file" or _is_prompt(part):
+                continue
+            case "text":
+                yield scribe.record(Kind.SYSTEM, text_of(part.text))
+            case "compaction":
+                yield scribe.record(Kind.RUNTIME, "compaction")
+            case kind if kind in BOOKKEEPING:
+                yield Noise(kind)
+            case _:
+                yield scribe.unknown(part.json)
+
+
+def _is_prompt(part: Part) -> bool:
+    return part.type == "subtask" or (part.type == "text" and not part.synthetic and not part.ignored)
+
+
+def _attached(part: Part) -> str:
+    return f"[{part.filename or part.mime or 'file'}]"
+
+
+def _answered(place: Place, message: Message, parts: list[Part]) -> Iterator[Entry]:
+    """A message of the agent. Tokens go to the first thing that the agent did in the step which cost them."""
+    done: list[Record] = []
+    step = 0
+    counted = False
+    for part in parts:
+        if part.type == "step-finish":
+            _charge(done[step:], part.tokens)
+            step, counted = len(done), True
+            yield Noise("step-finish")
+        elif part.type in BOOKKEEPING:
+            yield Noise(part.type)
+        else:
+            done += _acted(place, part, is_summary=message.summary is True)
+            yield from _child(place, part)
+    done += _ended(place, message, parts, done)
+    if not counted:
+        _charge(done, message.tokens)
+    yield from done
+
+
+def _acted(place: Place, part: Part, *, is_summary: bool) -> Iterator[Record]:
+    scribe = place.scribe(part.id, _moment(part.time, "start"))
+    match part.type:
+        case "text" if text := text_of(part.text).strip():
+            yield scribe.record(Kind.COMPACTION if is_summary else Kind.ASSISTANT_RESPONSE, text)
+        case "reasoning" if text := text_of(part.text).strip():
+            yield scribe.record(Kind.REASONING, text)
+        case "text" | "reasoning":
+            return  # begun, and nothing said yet
+        case "tool":
+            yield from _used(scribe, part)
+        case "patch":
+            yield scribe.record(Kind.RUNTIME, "Changed files:\n" + text_of(part.files))
+        case "file":
+            yield scribe.record(Kind.ASSISTANT_RESPONSE, _attached(part))
+        case "retry":
+            yield scribe.record(Kind.RUNTIME, _reason(part.error), failed=True)
+        case "compaction":
+            yield scribe.record(Kind.RUNTIME, "compaction")
+        case _:
+            yield scribe.unknown(part.json)
+
+
+def _used(scribe: Scribe, part: Part) -> Iterator[Record]:
+    """A tool's call, and its answer as soon as there is one."""
+    state = part.state or State(status="pending")
+    scribe.at = _moment(state.time, "start") or scribe.at
+    yield scribe.call(part.tool, part.call, state.input)
+    if state.status in UNANSWERED:
+        return
+    scribe.at = _moment(state.time, "end") or scribe.at
+    failed = state.status == "error"
+    output = text_of(state.error if failed else state.output)
+    code = (state.metadata or {}).get("exit")
+    yield scribe.result(
+        part.call,
+        output,
+        failed=failed,
+        exit_code=bounded(code) if isinstance(code, int) else None,
+        stop=Stop.CANCEL if failed and REFUSED.match(output) else None,
+    )
+
+
+def _child(place: Place, part: Part) -> Iterator[About]:
+    metadata = part.state.metadata if part.tool == "task" and part.state else None
+    child = (metadata or {}).get("sessionId")
+    if isinstance(child, str) and child:
+        yield About(session=child, parent=place.session, parent_call=part.call)
+
+
+def _ended(place: Place, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
+    """How the agent's message ended the turn, if it did: in an error, or as an answer that calls no more tools."""
+    scribe = place.scribe(at=_moment(message.time, "completed"))
+    if message.error:
+        stop = Stop.INTERRUPT if _name(message.error) == ABORTED else Stop.CRASH
+        yield scribe.record(Kind.RUNTIME, _reason(message.error), stop=stop, failed=stop is Stop.CRASH)
+        return
+    finished = message.finish or _moment(message.time, "completed")
+    if not finished or message.finish == "tool-calls" or message.summary is True or _calls_tools(parts):
+        return
+    answer = next((record for record in reversed(done) if record.kind is Kind.ASSISTANT_RESPONSE), None)
+    if answer is not None:
+        answer.stop = Stop.ANSWER
+    else:
+        yield scribe.record(Kind.RUNTIME, f"finished: {message.finish or 'without a word'}", stop=Stop.OTHER)
+
+
+def _calls_tools(parts: list[Part]) -> bool:
+    """Whether the last step did."""
+    for part in reversed(parts):
+        if part.type in {"tool", "step-start"}:
+            return part.type == "tool"
+    return False
+
+
+def _reason(error: Any) -> str:
+    data = error.get("data") if isinstance(error, dict) else None
+    return ": ".join(text for text in (_name(error), text_of(data)) if text)
+
+
+def _name(error: Any) -> str:
+    return text_of(error.get("name")) if isinstance(error, dict) else ""
+
+
+def _charge(done: list[Record], tokens: Any) -> None:
+    first = next((record for record in done if record.kind in AGENT_ACTS), done[0] if done else None)
+    if first is not None and isinstance(tokens, dict):
+        first.usage = _usage(tokens)
+
+
+def _usage(tokens: dict[str, Any]) -> Usage:
+    """Since there is a total, the output is counted without the reasoning; before, with it."""
+    cached = tokens.get("cache")
+    cache: dict[str, Any] = cached if isinstance(cached, dict) else {}
+    reasoning = count(tokens.get("reasoning"))
+    return Usage(
+        input=count(tokens.get("input")),
+        output=count(tokens.get("output")) + (reasoning if "total" in tokens else 0),
+        cache_read=count(cache.get("read")),
+        cache_write=count(cache.get("write")),
+        reasoning=reasoning,
+    )
+
+
+def _moment(time: Any, name: str) -> int | None:
+    return instant(time.get(name)) if isinstance(time, dict) else None

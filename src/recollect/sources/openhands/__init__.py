@@ -1,0 +1,293 @@
+"""OpenHands keeps one folder per conversation, ~/.openhands/conversations/<id>/ (before 1.0: ~/.openhands/sessions/<id>/).
+
+Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; published runs of 1.16; the folders as
+published.
+In such a folder every event is a small file, `events/<number>.json` or `events/event-<number>-<id>.json`. Beside them lies
+`base_state.json` with the model, the workspace and the tokens of every call, before 1.0 `metadata.json` with the title.
+A conversation that was exported is one list of its events. An evaluation has one line of JSON per task, with the events in
+`history`: in 2024 as pairs of an action and what came of it, later as a list. Times have no zone.
+What `openhands --headless --json` printed may have been saved: the events, a line each, between words for the terminal.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Problem, Stop, TitleRank, Usage
+from recollect.sources.formats.container import Line, Misfit, Unreadable
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, content_of, decoded, document, text
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.litellm import usage_of
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.values import as_text, instant
+from recollect.sources.openhands.actions import act_entries
+from recollect.sources.openhands.events import event_entries
+from recollect.sources.openhands.state import Talk
+
+STATE, FIRST, METADATA = "base_state.json", "0.json", "metadata.json"
+EVENT_FILE = re.compile(r"(?:event-)?(\d+)(?:-.*)?\.json")
+CONVERSATION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+LIMIT = "maximum iteration"
+MODEL = re.compile(r"^. Agent initialized with model: (\S+)$", re.MULTILINE)
+
+
+class Event(Struct):
+    """What every event has, of either form."""
+
+    id: Any = None
+    timestamp: Any = None
+    kind: Any = None
+
+
+class Metadata(Struct):
+    title: str | None = None
+
+
+class State(Struct):
+    agent: Any = None
+    workspace: Any = None
+    stats: Any = None
+
+
+class Row(Struct):
+    """One task of an evaluation."""
+
+    history: list[Raw] = []
+    instance_id: Any = None
+    id: Any = None
+    question_id: Any = None
+    issue: Any = None
+    metadata: Any = None
+    error: Any = None
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    root = Path(env["OPENHANDS_PERSISTENCE_DIR"]) if env.get("OPENHANDS_PERSISTENCE_DIR") else home_of(env) / ".openhands"
+    own = env.get("OPENHANDS_CONVERSATIONS_DIR")
+    return [Path(own) if own else root / "conversations", root / "sessions"]
+
+
+def _is_event(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("kind"), str):
+        return "source" in value and "timestamp" in value and "id" in value
+    is_act = isinstance(value.get("action"), str) or isinstance(value.get("observation"), str)
+    return is_act and not {"role", "type", "step_id"} & value.keys()
+
+
+def is_state(head: Head) -> bool:
+    first = head.first()
+    is_whole = isinstance(first.get("agent"), dict) and isinstance(first.get("workspace"), dict)
+    return is_whole or (len(head.values) == 1 and "kind" in first and _is_event(first))
+
+
+def is_act_file(head: Head) -> bool:
+    return len(head.values) == 1 and _is_event(head.first()) and {"id", "timestamp", "source"} <= head.first().keys()
+
+
+def is_export(head: Head) -> bool:
+    match head.values:
+        case [[first, *_]]:
+            return _is_event(first)
+    return False
+
+
+def is_evaluation(head: Head) -> bool:
+    match head.first().get("history"):
+        case [[first, *_], *_] | [first, *_]:
+            return _is_event(first)
+    return False
+
+
+def is_printed(head: Head) -> bool:
+    found = (decoded(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
+    return any(_is_event(value) and str(value.get("kind")).endswith("Event") for value in found if value)
+
+
+# ---- folders
+
+
+def event_files(log: Path) -> list[Path]:
+    """The events of a conversation in their order, by the file that stands for it."""
+    folder = log.parent if log.name == FIRST else log.parent / "events"
+    try:
+        found = [(EVENT_FILE.fullmatch(path.name), path) for path in folder.iterdir()]
+    except OSError:
+        return []
+    return [path for _, path in sorted((int(name[1]), path) for name, path in found if name)]
+
+
+def all_files(log: Path) -> list[Path]:
+    return [*event_files(log), *([log.parent.parent / METADATA] if log.name == FIRST else [])]
+
+
+def owner(name: str) -> Callable[[Path], Path | None]:
+    """Which file stands for the conversation that one of its files belongs to."""
+
+    def of(path: Path) -> Path | None:
+        folder = path.parent.parent if path.parent.name == "events" else path.parent
+        log = folder / "events" / FIRST if name == FIRST else folder / STATE
+        is_part = path.name == METADATA or (path.parent.name == "events" and EVENT_FILE.fullmatch(path.name))
+        return log if is_part and log.is_file() else None
+
+    return of
+
+
+def read_folder(path: Path, state: State) -> Iterable[Entry]:
+    session = path.parent.name
+    yield About(session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model"))
+    yield from _of_files(path, session, Talk(usages=_usages(state.stats)))
+
+
+def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
+    session = path.parent.parent.name
+    metadata = beside(path.parent.parent / METADATA, Metadata)
+    if metadata and metadata.title:
+        yield About(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
+    yield from _of_files(path, session, Talk())
+
+
+def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
+    for place, path in enumerate(event_files(log), 1):
+        try:
+            raw = content_of(path)
+        except (OSError, Unreadable):
+            continue
+        if decoded(raw, Raw) is None:
+            yield Problem(log, place, "an event is not JSON, or not all of it", path.name)
+        else:
+            yield from _entries(session, place, raw.decode("utf-8", "replace"), talk)
+
+
+# ---- files
+
+
+def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
+    named = CONVERSATION.search(path.stem)
+    session = named[0] if named else f"{path.parent.name}/{path.stem}"
+    talk = Talk()
+    for place, raw in enumerate(raws, 1):
+        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
+
+
+def read_printed(path: Path, content: str) -> Iterable[Entry]:
+    """What a run printed. It names its conversation only at the end, and so is known by its first event."""
+    events = (decoded(line, Event) for line in content.split("\n") if line.startswith("{"))
+    session = next((text_of(event.id) for event in events if event and event.id), path.stem)
+    model = MODEL.search(content)
+    yield About(session=session, model=model[1] if model else None)
+    talk = Talk()
+    for place, line in enumerate(content.split("\n"), 1):
+        if not line.startswith("{"):
+            yield Noise("words for the terminal")
+        elif decoded(line, Raw) is None:
+            yield Problem(path, place, "an event is not JSON, or not all of it", line[:100])
+        else:
+            yield from _entries(session, place, line, talk)
+
+
+def read_evaluation(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
+    names = Counter[str]()
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+            continue
+        row = Row() if isinstance(line.value, Misfit) else line.value
+        name = _name(row) or f"@{line.number}"
+        names[name] += 1
+        run = f"{path.parent.name}/{path.stem}/{name}"
+        yield from _row(run if names[name] == 1 else f"{run}#{names[name]}", row)
+
+
+def _name(row: Row) -> str:
+    """What a task is called in its run."""
+    issue = _within(row.issue, "number")
+    return next((text_of(name) for name in (row.instance_id, row.id, row.question_id, issue) if name is not None), "")
+
+
+def _row(session: str, row: Row) -> Iterator[Entry]:
+    model = _within(row.metadata, "llm_config", "model") or _within(row.metadata, "model_name")
+    title = _within(row.issue, "title") or text_of(row.instance_id)
+    yield About(session=session, model=model, title=title or None, title_rank=TitleRank.SUMMARY)
+    talk = Talk(is_evaluation=True)
+    for place, raw in enumerate(_flat(row.history), 1):
+        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
+    if error := text_of(row.error):
+        scribe = Scribe(session=session, key=f"{session}/error")
+        yield scribe.record(Kind.RUNTIME, error, stop=Stop.OTHER if LIMIT in error else Stop.CRASH, failed=True)
+
+
+def _flat(history: list[Raw]) -> Iterator[Raw]:
+    for item in history:
+        pair = decoded(item, list[Raw])
+        yield from [item] if pair is None else pair
+
+
+# ---- events
+
+
+def _entries(session: str, place: int, raw: str, talk: Talk) -> Iterator[Entry]:
+    event = decoded(raw, Event)
+    if event is None:
+        yield Scribe(session=session, key=f"{session}@{place}", line=place).unknown(raw)
+        return
+    key = f"{session}@{place}" if event.id is None else f"{session}/{text_of(event.id)}"
+    scribe = Scribe(session=session, key=key, line=place, at=instant(event.timestamp))
+    yield from (event_entries if isinstance(event.kind, str) else act_entries)(scribe, raw, talk)
+
+
+def _usages(stats: Any) -> dict[str, Usage | None]:
+    """The tokens of every answer of the provider, by its id."""
+    metrics = stats.get("usage_to_metrics") if isinstance(stats, dict) else None
+    usages: dict[str, Usage | None] = {}
+    for metric in metrics.values() if isinstance(metrics, dict) else []:
+        counted = metric.get("token_usages") if isinstance(metric, dict) else None
+        for one in counted if isinstance(counted, list) else []:
+            if isinstance(one, dict):
+                usages[as_text(one.get("response_id"))] = usage_of(one)
+    return usages
+
+
+def _within(value: Any, *names: str) -> str | None:
+    """What lies deep inside of objects, if it is text or a number."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return as_text(value) if isinstance(value, str | int) else None
+
+
+SOURCE = Source(
+    name="openhands",
+    title="OpenHands",
+    formats=(
+        Document(
+            homes=homes,
+            endings=(STATE,),
+            recognises=is_state,
+            load=document(State),
+            read=read_folder,
+            beside=all_files,
+            owner=owner(STATE),
+        ),
+        Document(
+            homes=homes,
+            endings=(FIRST,),
+            is_log=lambda path: path.name == FIRST and path.parent.name == "events",
+            recognises=is_act_file,
+            load=document(Raw),
+            read=read_older_folder,
+            beside=all_files,
+            owner=owner(FIRST),
+        ),
+        Document(endings=(".json",), recognises=is_export, load=document(list[Raw]), read=read_export),
+        Document(endings=(".jsonl",), recognises=is_evaluation, load=every_line(Row), read=read_evaluation),
+        Document(endings=(".jsonl",), recognises=is_printed, load=text, read=read_printed),
+    ),
+    real_sessions=289,
+)

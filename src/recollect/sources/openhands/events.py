@@ -1,0 +1,161 @@
+"""OpenHands from 1.0 on: an event is of a `kind`, a message, an action or an observation of the agent's SDK."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.model import Entry, Kind, Noise, Record, Stop
+from recollect.sources.formats.json import decoded
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.values import as_text
+from recollect.sources.openhands.state import Talk
+
+QUIET = {
+    "ConversationStateUpdateEvent", "CondensationRequest", "TokenEvent", "LLMCompletionLogEvent", "StreamingDeltaEvent",
+    "AskUserRequestEvent", "AskUserResponseEvent",
+}  # fmt: skip
+STOPS = {
+    "PauseEvent": Stop.INTERRUPT,
+    "InterruptEvent": Stop.INTERRUPT,
+    "ConversationErrorEvent": Stop.CRASH,
+    "ConversationIterationLimitEvent": Stop.OTHER,
+}
+ENDED = {"completed", "failed"}
+
+
+class Message(Struct):
+    content: Any = None
+    reasoning_content: Any = None
+    thinking_blocks: Any = None
+
+
+class Event(Struct):
+    kind: str = ""
+    source: Any = None
+    llm_message: Any = None
+    llm_response_id: Any = None
+    system_prompt: Any = None
+    dynamic_context: Any = None
+    extended_content: Any = None
+    thought: Any = None
+    reasoning_content: Any = None
+    thinking_blocks: Any = None
+    action: Any = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    tool_call: Any = None
+    observation: Any = None
+    rejection_reason: Any = None
+    rejection_source: Any = None
+    error: Any = None
+    detail: Any = None
+    summary: Any = None
+    title: str | None = None  # of a tool of another agent, as are the following
+    status: Any = None
+    raw_input: Any = None
+    raw_output: Any = None
+    content: Any = None
+    is_error: Any = False
+    hook_event_type: Any = None
+    hook_command: Any = None
+    success: Any = True
+    stdout: Any = None
+    stderr: Any = None
+
+
+def event_entries(scribe: Scribe, raw: str, talk: Talk) -> Iterator[Entry]:
+    event = decoded(raw, Event) or Event()
+    if isinstance(event.llm_response_id, str) and talk.is_new(event.llm_response_id):
+        scribe.usage = talk.usages.get(event.llm_response_id)
+    match event.kind:
+        case "MessageEvent":
+            yield from _message(scribe, event, talk)
+        case "ActionEvent":
+            yield from _action(scribe, event)
+        case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
+            yield _observation(scribe, event)
+        case "SystemPromptEvent":
+            yield scribe.record(Kind.SYSTEM, text_of([event.system_prompt, event.dynamic_context]))
+        case "ACPToolCallEvent":
+            yield from _other_agents(scribe, event)
+        case "Condensation" | "CondensationSummaryEvent":
+            yield scribe.record(Kind.COMPACTION, text_of(event.summary))
+        case "HookExecutionEvent":
+            told = [event.hook_event_type, event.hook_command, event.stdout, event.stderr]
+            yield scribe.record(Kind.RUNTIME, text_of(told), failed=event.success is False)
+        case kind if kind in STOPS:
+            failed = kind == "ConversationErrorEvent"
+            yield scribe.record(Kind.RUNTIME, text_of(event.detail) or kind, stop=STOPS[kind], failed=failed)
+        case kind if kind in QUIET:
+            yield Noise(kind)
+        case _:
+            yield scribe.unknown(raw)
+
+
+def _message(scribe: Scribe, event: Event, talk: Talk) -> Iterator[Record]:
+    message = decoded(as_text(event.llm_message), Message) or Message()
+    words = text_of(message.content)
+    if event.source == "user":
+        yield talk.said(scribe, words)
+        if skills := text_of(event.extended_content):
+            yield scribe.record(Kind.SYSTEM, skills)
+    elif event.source == "agent":
+        if thoughts := _thoughts(message):
+            yield scribe.record(Kind.REASONING, thoughts)
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER)
+    else:
+        yield scribe.record(Kind.SYSTEM, words)
+
+
+def _thoughts(said: Message | Event) -> str:
+    blocks = said.thinking_blocks if isinstance(said.thinking_blocks, list) else []
+    return text_of(said.reasoning_content) or text_of([block.get("thinking") for block in blocks if isinstance(block, dict)])
+
+
+def _action(scribe: Scribe, event: Event) -> Iterator[Record]:
+    """What the agent does. If it called a tool in the wrong way, there is no action, and an error follows."""
+    if thoughts := _thoughts(event):
+        yield scribe.record(Kind.REASONING, thoughts)
+    if words := text_of(event.thought).strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+    action = event.action if isinstance(event.action, dict) else {}
+    if event.tool_name == "finish" and action:
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(action.get("message")), stop=Stop.ANSWER)
+    elif event.tool_name == "think" and action:
+        yield scribe.record(Kind.REASONING, text_of(action.get("thought")))
+    else:
+        yield scribe.call(event.tool_name, event.tool_call_id, _arguments(event, action))
+
+
+def _arguments(event: Event, action: dict[str, Any]) -> Any:
+    """As the model gave them; if that was not kept, as the agent understood them."""
+    match event.tool_call:
+        case {"arguments": given} | {"function": {"arguments": given}}:
+            return given
+    return {name: value for name, value in action.items() if name != "kind"}
+
+
+def _observation(scribe: Scribe, event: Event) -> Record | Noise:
+    call, tool = event.tool_call_id, event.tool_name
+    if event.kind == "AgentErrorEvent":
+        return scribe.result(call, event.error, tool=tool, failed=True)
+    if event.kind == "UserRejectObservation":
+        stop = None if event.rejection_source == "hook" else Stop.CANCEL
+        return scribe.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
+    if tool in {"finish", "think"}:
+        return Noise(f"{tool} observed")
+    seen = event.observation if isinstance(event.observation, dict) else {}
+    code = code if isinstance(code := seen.get("exit_code"), int) and code >= 0 else None
+    failed = bool(seen.get("is_error") or seen.get("error")) or code not in (0, None)
+    return scribe.result(call, event.observation, tool=tool, exit_code=code, failed=failed)
+
+
+def _other_agents(scribe: Scribe, event: Event) -> Iterator[Entry]:
+    """A tool that another agent used on our agent's behalf. It is told again until it has ended."""
+    if event.status not in ENDED:
+        yield Noise("ACPToolCallEvent")
+        return
+    failed = bool(event.is_error) or event.status == "failed"
+    yield scribe.call(event.title, event.tool_call_id, event.raw_input)
+    yield scribe.result(event.tool_call_id, event.raw_output or event.content, tool=event.title, failed=failed)

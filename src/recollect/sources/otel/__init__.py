@@ -1,0 +1,39 @@
+"""OpenTelemetry: what any instrumented agent says of itself, where its telemetry is written to files.
+
+Evidence: the semantic conventions for generative AI (to 1.36, and as they are now), those of OpenLLMetry and OpenInference,
+and published samples; no real recording of our own.
+Files are OTLP JSON, one request per file or, in a log that grows, per line; those of one folder are read together, since a
+conversation may begin in one and go on in the next. They lie nowhere in particular, and are read when somebody names them.
+A session is a conversation (`gen_ai.conversation.id`), else a session (`session.id`), else a trace. An agent that a tool has
+started is a session of its own. Messages have no ids: each is known by what it says and how often that was said before.
+What was said is recorded only where the agent was told to; else there are calls, tools and tokens.
+"""
+
+from pathlib import Path
+
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.otel.genai_sessions import read
+from recollect.sources.otel.otlp import ENDINGS, Folder
+from recollect.sources.visualstudio_copilot import is_visual_studio
+
+
+def is_ours(path: Path, start: bytes) -> bool:
+    return not is_visual_studio(path, start)
+
+
+FILES = Folder(is_ours)
+SOURCE = Source(
+    name="otel",
+    title="OpenTelemetry GenAI",
+    formats=(
+        Document(
+            endings=ENDINGS,
+            is_log=FILES.is_log,
+            recognises=FILES.recognises,
+            load=FILES.requests,
+            read=read,
+            beside=FILES.others,
+            owner=FILES.first,
+        ),
+    ),
+)

@@ -1,0 +1,332 @@
+"""From the operations of agents to sessions: whose is which, in what order, and what of it is new.
+
+Every call of a model repeats the conversation so far, and spans around it repeat it once more. A `Transcript` holds what has
+been said in a session and takes from each operation only what it adds.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Opens, Problem, Record, Stop
+from recollect.sources.formats.message import Scribe, chat_message
+from recollect.sources.formats.values import instant
+from recollect.sources.otel.genai import (
+    CONVERSATION,
+    Role,
+    as_chat,
+    inputs,
+    is_finished,
+    model_of,
+    outputs,
+    role_of,
+    tool_of,
+    usage_of,
+)
+from recollect.sources.otel.otlp import Operation, Place, SpanKey, operations
+
+CANCELLED = ("cancel", "abort", "interrupt")  # in the name of an error: the person's doing, not a failure
+DEEPEST = 128  # operations around one that are looked at: traces of real agents nest a dozen deep
+
+Said = tuple[str, ...]  # what makes two records the same
+
+
+class Step(Struct, frozen=True):
+    """An operation and what is known of it from those around it."""
+
+    operation: Operation
+    role: Role
+    is_outer: bool  # a call of a model below it says the same
+    is_root: bool  # no agent is at work around it
+
+
+def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
+    """Every session that the operations of some files are of."""
+    found, problems = operations(places)
+    yield from problems
+    tree = Tree(found)
+    sessions: dict[str, list[Step]] = {}
+    for key, role in tree.roles.items():
+        sessions.setdefault(tree.session(key), []).append(tree.step(key, role))
+    for session, steps in sessions.items():
+        parent, call = tree.parents.get(session, (None, None))
+        yield About(session=session, parent=parent, parent_call=call)
+        yield from _in_order(session, steps)
+    yield from (Noise("other span") for _ in range(len(found) - len(tree.roles)))
+
+
+# ---- whose is which
+
+
+class Tree:
+    """The operations by what they were started from."""
+
+    def __init__(self, found: dict[SpanKey, Operation]) -> None:
+        self.operations = found
+        roles = {key: role_of(operation) for key, operation in found.items()}
+        self.roles = {key: role for key, role in roles.items() if role is not None}
+        self.parents: dict[str, tuple[str, str | None]] = {}
+        self._sessions: dict[SpanKey, str] = {}
+        self._outer = {above for key, role in self.roles.items() if role is Role.MODEL for above in self._around(key)}
+        self._named: dict[str, set[str]] = {}  # the conversations of each trace
+        for (trace, _), operation in found.items():
+            if name := _text(operation.attributes.get(CONVERSATION)):
+                self._named.setdefault(trace, set()).add(name)
+
+    def step(self, key: SpanKey, role: Role) -> Step:
+        is_root = not any(self.roles.get(above) is Role.AGENT for above in self._around(key))
+        return Step(self.operations[key], role, key in self._outer, is_root)
+
+    def session(self, key: SpanKey) -> str:
+        """The conversation that an operation names, or one around it; what runs inside a tool has one of its own."""
+        if key not in self._sessions:
+            self._sessions[key] = self._conversation(key)  # also where a damaged log has spans in a circle
+            if (started := self._started_by_tool(key)) is not None:
+                inner, tool = started
+                outer = self.session(tool)
+                own = _text(self.operations[inner].attributes.get(CONVERSATION))
+                session = own if own and own != self._conversation(tool) else f"{outer}/{tool[1]}"
+                self._sessions[key] = session
+                self.parents.setdefault(session, (outer, tool_of(self.operations[tool]).call))
+        return self._sessions[key]
+
+    def _conversation(self, key: SpanKey) -> str:
+        around = [self.operations[key], *(self.operations[above] for above in self._above(key) if above in self.operations)]
+        named = [name for one in around if (name := _text(one.attributes.get(CONVERSATION)))]
+        of_trace = self._named.get(key[0], set())
+        sessions = [name for one in around if (name := _text(one.attributes.get("session.id")))]
+        told: list[str] = [*named, *(of_trace if len(of_trace) == 1 else ()), *sessions, key[0] or key[1]]
+        return told[0]
+
+    def _started_by_tool(self, key: SpanKey) -> tuple[SpanKey, SpanKey] | None:
+        """The outermost agent or model around an operation inside the nearest tool, and that tool."""
+        inner: SpanKey | None = None
+        for one in (key, *self._above(key)):
+            role = self.roles.get(one)
+            if role is Role.TOOL and inner is not None:
+                return inner, one
+            if role is not None and role is not Role.TOOL:
+                inner = one
+        return None
+
+    def _around(self, key: SpanKey) -> list[SpanKey]:
+        """The operations around one, as far as the tool that it runs in."""
+        above = self._above(key)
+        tools = [place for place, one in enumerate(above) if self.roles.get(one) is Role.TOOL]
+        return above[: tools[0]] if tools else above
+
+    def _above(self, key: SpanKey) -> list[SpanKey]:
+        """The operations that one runs in, the nearest first."""
+        above: list[SpanKey] = []
+        while (operation := self.operations.get(key)) is not None and operation.parent:
+            key = (operation.trace, operation.parent)
+            if key in above or len(above) == DEEPEST:
+                break
+            above.append(key)
+        return above
+
+
+# ---- what is new
+
+
+class Transcript:
+    """What has been said in a session so far."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.records: list[Record] = []
+        self._said: list[Said] = []
+        self._known: Counter[Said] = Counter()
+        self._waiting: dict[str, str] = {}  # calls that no tool has been seen to run, with the tool's name
+        self._asked = ""  # the prompt as an agent was given it, until the model answers
+
+    def add(self, record: Record) -> None:
+        said = _said(record)
+        record.key = f"{self.session}/{_digest(said)}.{self._known[said]}"
+        self._note(said)
+        self.records.append(record)
+        if record.kind is Kind.TOOL_CALL and record.call:
+            self._waiting[record.call] = record.tool or ""
+        if record.kind in AGENT_ACTS:
+            self._asked = ""
+
+    def add_new(self, told: list[Record], *, is_outer: bool) -> None:
+        """Take what an operation was given, but for what is known: the conversation so far, or the end of it."""
+        place = self._place(told)
+        for record in told:
+            said = _said(record)
+            if self._is_once(record) and self._known[said]:
+                continue
+            if (found := self._find(said, place)) is not None:
+                place = found + 1
+                continue
+            if self._is_answered(record):
+                continue
+            if record.kind is Kind.USER_INPUT:
+                place = len(self._said) + 1  # what follows a new prompt is new; an answer may only have been left out before
+                if self._asked and self._asked in record.text:
+                    self._note(said)  # the same prompt, as it was wrapped up for the model
+                    continue
+            self.add(record)
+            if is_outer and record.kind is Kind.USER_INPUT:
+                self._asked = record.text
+
+    def call_of(self, tool: str | None) -> str | None:
+        """The call that a tool without one was run for."""
+        return next((call for call, name in self._waiting.items() if name == tool), None)
+
+    def awaits(self, call: str) -> bool:
+        return call in self._waiting
+
+    def ran(self, call: str) -> None:
+        self._waiting.pop(call, None)
+
+    def _place(self, told: list[Record]) -> int:
+        """From where on what is told may be a repetition.
+
+        Who sends all of the conversation repeats an answer, or begins as it began. Who sends only what is new may repeat
+        no more than the end of it: the same short prompt, said twice, is two prompts.
+        """
+        lines = [_said(record) for record in told if not self._is_once(record)]
+        begun = next((said for said in self._said if said[0] != Kind.SYSTEM), None)
+        if lines[:1] == [begun] or any(said[0] in AGENT_ACTS and self._known[said] for said in map(_said, told)):
+            return 0
+        for size in range(min(len(lines), len(self._said)), 0, -1):
+            if self._said[-size:] == lines[:size]:
+                return len(self._said) - size
+        return len(self._said)
+
+    def _find(self, said: Said, place: int) -> int | None:
+        try:
+            return self._said.index(said, place)
+        except ValueError:
+            return None
+
+    def _is_once(self, record: Record) -> bool:
+        """Whether it is never given twice: instructions, and a call by its id."""
+        return record.kind is Kind.SYSTEM or (record.kind is Kind.TOOL_CALL and bool(record.call))
+
+    def _is_answered(self, record: Record) -> bool:
+        """Whether a result is of a call that has one. Some models number their calls anew in every turn."""
+        calls = self._known[(Kind.TOOL_CALL, record.call or "")]
+        return record.kind is Kind.TOOL_RESPONSE and bool(record.call) and self._known[_said(record)] >= max(calls, 1)
+
+    def _note(self, said: Said) -> None:
+        self._said.append(said)
+        self._known[said] += 1
+
+
+def _said(record: Record) -> Said:
+    if record.call:
+        return (record.kind, record.call)
+    if record.kind is Kind.TOOL_CALL:
+        return (record.kind, record.tool or "", msgspec.json.encode(record.arguments).decode())
+    return (record.kind, record.text.strip())
+
+
+def _digest(said: Said) -> str:
+    return blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+# ---- in what order
+
+
+def _in_order(session: str, steps: list[Step]) -> list[Record]:
+    """The session as it went: an operation is given something when it starts, and has done something when it ends."""
+    moments: list[tuple[int, int, int, bool, Step]] = []
+    for number, step in enumerate(steps):
+        started, ended = step.operation.started, max(step.operation.ended, step.operation.started)
+        moments.append((started, 1, number, True, step))
+        moments.append((ended, 0 if ended > started else 1, number, False, step))
+    transcript = Transcript(session)
+    is_heard = any(inputs(step.operation) for step in steps if step.role is not Role.TOOL)
+    for _, _, _, starts, step in sorted(moments, key=lambda moment: moment[:3]):
+        if step.role is Role.TOOL:
+            _run_tool(transcript, step, starts=starts)
+        elif not starts:
+            _answer(transcript, step)
+        elif is_heard:
+            transcript.add_new(_drafts(transcript, step), is_outer=step.is_outer)
+        elif step.is_root and step.role is Role.AGENT:
+            scribe = _scribe(transcript, step.operation, step.operation.started)
+            transcript.add(
+                scribe.record(Kind.RUNTIME, step.operation.name, opens=Opens.PROMPT)
+            )  # its words are not recorded
+    return transcript.records
+
+
+def _open(transcript: Transcript, step: Step) -> None:
+    """A request of the person whose words were not recorded."""
+    scribe = _scribe(transcript, step.operation, step.operation.started)
+    transcript.add(scribe.record(Kind.RUNTIME, step.operation.name, opens=Opens.PROMPT))
+
+
+def _scribe(transcript: Transcript, operation: Operation, nanoseconds: int) -> Scribe:
+    at = instant(nanoseconds) if nanoseconds else None
+    return Scribe(session=transcript.session, key="", at=at, line=operation.line)
+
+
+def _drafts(transcript: Transcript, step: Step) -> list[Record]:
+    scribe = _scribe(transcript, step.operation, step.operation.started)
+    return [record for message in inputs(step.operation) for record in chat_message(scribe, as_chat(message))]
+
+
+def _run_tool(transcript: Transcript, step: Step, *, starts: bool) -> None:
+    operation = step.operation
+    tool = tool_of(operation)
+    call = tool.call or transcript.call_of(tool.name) or operation.span
+    if starts:
+        if not transcript.awaits(call):
+            scribe = _scribe(transcript, operation, operation.started)
+            transcript.add(scribe.call(tool.name, call, tool.arguments))
+        return
+    transcript.ran(call)
+    if tool.result is not None or operation.error:
+        scribe = _scribe(transcript, operation, operation.ended)
+        result = scribe.result(call, tool.result or operation.error, tool=tool.name, failed=operation.error is not None)
+        transcript.add_new([result], is_outer=False)
+
+
+def _answer(transcript: Transcript, step: Step) -> None:
+    operation = step.operation
+    scribe = _scribe(transcript, operation, operation.ended)
+    scribe.model = model_of(operation)
+    scribe.usage = None if step.is_outer else usage_of(operation)
+    messages = outputs(operation)
+    told = [record for message in messages for record in chat_message(scribe, as_chat(message))]
+    if step.is_outer:
+        transcript.add_new(told, is_outer=True)
+    else:
+        for record in told:
+            transcript.add(record)
+        if scribe.usage is not None:  # what was said was not recorded, only that and how much
+            transcript.add(scribe.record(Kind.RUNTIME, operation.name, model=scribe.model, usage=scribe.usage))
+    _end(transcript, step, scribe, is_finished=is_finished(operation, messages))
+
+
+def _end(transcript: Transcript, step: Step, scribe: Scribe, *, is_finished: bool) -> None:
+    """Whether the turn is over: with a complete answer, or with the agent's run, however that ended."""
+    operation, last = step.operation, transcript.records[-1] if transcript.records else None
+    if operation.error is not None:
+        transcript.add(scribe.record(Kind.RUNTIME, operation.error, failed=True, stop=_failure(step)))
+    elif last is not None and last.kind is Kind.ASSISTANT_RESPONSE:
+        if is_finished or (step.is_root and step.role is Role.AGENT):
+            last.stop = Stop.ANSWER
+    elif last is not None and step.is_root and step.role is Role.AGENT:
+        last.stop = last.stop or Stop.OTHER
+
+
+def _failure(step: Step) -> Stop | None:
+    if not step.is_root:
+        return None
+    told = (step.operation.error or "").lower()
+    return Stop.INTERRUPT if any(word in told for word in CANCELLED) else Stop.CRASH
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,44 @@
+"""Pi keeps one log per session, ~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl.
+
+Evidence: 2 real sessions of version 1 (2,022 entries, one a branch of another), its documentation, and published lines of
+version 3, those of Pi 0.87 among them. `_pi_session` reads the log. A session that is opened by a newer Pi is written anew
+in the newer version.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.source import Lines, Source, home_of
+from recollect.sources.pi.family import family
+from recollect.sources.pi.session import PiMemory, begin, read
+from recollect.sources.pi.shapes import Row
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """Oh My Pi has kept the names of the variables: what they name may be its folder."""
+    agent = Path(env["PI_CODING_AGENT_DIR"]) if env.get("PI_CODING_AGENT_DIR") else home_of(env) / ".pi/agent"
+    sessions = Path(env["PI_CODING_AGENT_SESSION_DIR"]) if env.get("PI_CODING_AGENT_SESSION_DIR") else agent / "sessions"
+    return [sessions] if ".omp" not in sessions.parts else [home_of(env) / ".pi/agent/sessions"]
+
+
+def recognises(head: Head) -> bool:
+    return family(head) == "pi"
+
+
+SOURCE = Source(
+    name="pi",
+    title="Pi",
+    formats=(
+        Lines(
+            homes=homes,
+            endings=(".jsonl",),
+            shape=Row,
+            memory=PiMemory,
+            begin=begin,
+            read=read,
+            recognises=recognises,
+        ),
+    ),
+    real_sessions=2,
+)

@@ -1,0 +1,164 @@
+"""A task of Cline, Roo Code or Kilo Code of which only `api_conversation_history.json` is left.
+
+The interface's `ui_messages.json` may be gone: people copy the history alone, and some tools write nothing else. The history
+holds the messages to and from the model. What the person typed stands in tags, among the answers of tools and the details of
+the environment. The agent speaks through tools as well: `attempt_completion` ends the turn.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.model import Entry, Kind, Noise, Record, Stop, Usage
+from recollect.sources.formats.injected import is_hook_tag, split_context
+from recollect.sources.formats.message import RESULTS, THINKING, Scribe, text_of
+from recollect.sources.formats.values import as_text, count, instant, word
+from recollect.sources.tasks.entries import Task
+from recollect.sources.tasks.history import SPOKEN, Exchange, Said, blocks_in, calls_in, headed, texts_in, without_calls
+from recollect.sources.tasks.tools import answered, of_its_server
+
+TYPED = ("task", "feedback", "answer", "user_message")  # the tags around what the person typed
+ENVIRONMENT = "environment_details"
+RESUMED = "[TASK RESUMPTION]"
+SAID = {  # the tools that speak to the person: the argument with the words
+    "attempt_completion": "result",
+    "plan_mode_respond": "response",
+    "act_mode_respond": "response",
+    "ask_followup_question": "question",
+}
+ENDS = {"attempt_completion", "plan_mode_respond"}  # the agent waits for the person after these
+
+
+def is_conversation(entries: list[dict[str, Any]]) -> bool:
+    """Whether a list begins as such a history: only these agents describe the environment in a user message."""
+    spoken = [entry for entry in entries if entry.get("role") in ("user", "assistant") and "content" in entry]
+    return bool(spoken) and any(f"<{ENVIRONMENT}>" in text_of(entry["content"]) for entry in spoken[:2])
+
+
+def read_conversation(task: Task, history: list[Said], started_at: int | None) -> Iterator[Entry]:
+    """What was said in a task. `started_at` is the time of its first message, where that has none of its own."""
+    calls: list[Exchange] = []
+    for place, said in enumerate(history):
+        scribe = Scribe(session=task.session, key=f"{task.session}/api@{place + 1}", line=place + 1)
+        scribe.at = instant(said.ts) or (started_at if place == 0 else None)
+        match said.role:
+            case _ if said.is_summary is True:
+                yield scribe.record(Kind.COMPACTION, text_of(said.content))
+            case "user":
+                yield from _user_message(task, scribe, said, calls, is_first=place == 0)
+            case "assistant":
+                scribe.model, scribe.usage = _model(task, said), _usage(said.metrics)
+                answer = history[place + 1] if place + 1 < len(history) else None
+                calls = calls_in(said, answer)
+                yield from _agent_message(task, scribe, said, calls, instant(answer.ts) if answer else None)
+            case _:
+                yield scribe.unknown({"role": said.role, "content": said.content})
+        if not scribe.written:
+            yield Noise("message without words")
+
+
+# ---- the agent
+
+
+def _agent_message(
+    task: Task, scribe: Scribe, said: Said, calls: list[Exchange], answered_at: int | None
+) -> Iterator[Record]:
+    task.waiting = False
+    for block in blocks_in(said):
+        if isinstance(block, dict) and word(block.get("type")) in THINKING:
+            yield scribe.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text")))
+    for text in texts_in(said):
+        words, thoughts = without_tag(without_calls(text), "thinking")
+        yield from (scribe.record(Kind.REASONING, thought) for thought in thoughts)
+        if words:
+            yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+    for call in calls:
+        yield from _spoken(task, scribe, call) if call.tool in SPOKEN else _called(scribe, call, answered_at)
+
+
+def _spoken(task: Task, scribe: Scribe, call: Exchange) -> Iterator[Record]:
+    ends = call.tool in ENDS
+    task.waiting = ends
+    if words := text_of(call.arguments.get(SAID[call.tool])).strip():
+        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if ends else None)
+
+
+def _called(scribe: Scribe, call: Exchange, answered_at: int | None) -> Iterator[Record]:
+    native = call.call or f"{scribe.key}.{scribe.written}"
+    yield scribe.call(*of_its_server(call.tool, call.arguments, native))
+    if call.output is not None:
+        output, _ = _without_context(text_of(call.output))
+        result = answered(scribe, native, output, is_command=call.tool == "execute_command", failed=call.failed)
+        result.at = answered_at or result.at
+        yield result
+
+
+def _model(task: Task, said: Said) -> str | None:
+    info = said.model_info if isinstance(said.model_info, dict) else {}
+    return as_text(info.get("modelId")) or task.model_at(instant(said.ts) or 0)
+
+
+def _usage(metrics: Any) -> Usage | None:
+    """Tokens from the cache are among those that went in."""
+    tokens = metrics.get("tokens") if isinstance(metrics, dict) else None
+    if not isinstance(tokens, dict):
+        return None
+    cached = count(tokens.get("cached"))
+    given = max(count(tokens.get("prompt")) - cached, 0)
+    return Usage(input=given, output=count(tokens.get("completion")), cache_read=cached)
+
+
+# ---- the person, and what was put around their words
+
+
+def _user_message(task: Task, scribe: Scribe, said: Said, calls: list[Exchange], *, is_first: bool) -> Iterator[Record]:
+    texts = [_without_context(text) for text in texts_in(said)]
+    own = [words for words, _ in texts]
+    task.waiting = task.waiting or any(text.startswith(RESUMED) for text in own)
+    answers = [text_of(block) for block in blocks_in(said) if isinstance(block, dict) and word(block.get("type")) in RESULTS]
+    typed = [words for text in [*own, *answers] for words in _typed(text)]
+    images = sum(isinstance(block, dict) and block.get("type") == "image" for block in blocks_in(said))
+    if is_first and not typed:
+        typed, own = [text for text in own if text], []
+    if typed:
+        yield _words(task, scribe, "\n\n".join([*typed, *["[image]"] * images]), is_first=is_first)
+    if not any(call.output is not None for call in calls):
+        for tool, output in headed(own):
+            yield scribe.result(None, output, tool=tool)
+    yield from (scribe.record(Kind.SYSTEM, notice) for notice in _notices(own))
+    yield from (scribe.record(Kind.SYSTEM, block) for _, blocks in texts for block in blocks)
+
+
+def _words(task: Task, scribe: Scribe, words: str, *, is_first: bool) -> Record:
+    opens, task.waiting = is_first or task.waiting, False
+    return scribe.prompt(words) if opens else scribe.record(Kind.USER_INPUT, words)
+
+
+def _typed(text: str) -> list[str]:
+    """What the person typed in a text. The whole text is theirs where a tag begins it and another one ends it."""
+    return [words for tag in TYPED for words in without_tag(text, tag)[1]] if "</" in text else []
+
+
+def _notices(texts: list[str]) -> Iterator[str]:
+    """What the program told the model: neither the person's words nor the answers of tools."""
+    answered = {output for _, output in headed(texts)}
+    for text in texts:
+        is_answer = text in answered or next(headed([text, "x"]), None) is not None
+        if text and not is_answer and not _typed(text):
+            yield text
+
+
+def _without_context(text: str) -> tuple[str, list[str]]:
+    """A text without the blocks around it, and what hooks said in those. The environment is described in every message."""
+    own, blocks = split_context(text, lambda name: name == ENVIRONMENT or is_hook_tag(name))
+    return own.strip(), [block for block in blocks if not block.startswith(f"<{ENVIRONMENT}")]
+
+
+def without_tag(text: str, tag: str) -> tuple[str, list[str]]:
+    """A text without its blocks in this tag, and what stood in those."""
+    opened, closed = f"<{tag}>", f"</{tag}>"
+    outside, inside, place = [], [], 0
+    while (start := text.find(opened, place)) >= 0 and (end := text.find(closed, start)) >= 0:
+        outside.append(text[place:start])
+        inside.append(text[start + len(opened) : end].strip())
+        place = end + len(closed)
+    return "".join([*outside, text[place:]]).strip(), [words for words in inside if words]

@@ -1,0 +1,281 @@
+"""A task of Cline, or of Roo Code and Kilo Code which grew out of it: one folder, of which `ui_messages.json` is the log.
+
+A task without it is read from the history (`_task_conversation`).
+
+`<User>/globalStorage/<extension>/tasks/<task>/` holds what the interface showed, entry by entry (`ui_messages.json`, written
+anew each time), what passed between agent and model (`api_conversation_history.json`), which models were used
+(`task_metadata.json`) and, in Roo Code and Kilo Code, the entry of the list of tasks (`history_item.json`).
+
+Evidence: the types that the three publish, and parts of eight published tasks that were looked at, not stored.
+An entry is written under the same `ts` while it streams, and the last one counts; one that was left `partial` and is
+followed by the whole is the same thing. Tokens stand in `api_req_started`, which comes before what the model answers; why a
+request was cancelled is written there afterwards. `_task_tools` tells of calls, `_task_speech` of what was said.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document, each
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Homes
+from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.tasks.conversation import is_conversation, read_conversation
+from recollect.sources.tasks.entries import Message, Placed, Task, plain, reason
+from recollect.sources.tasks.history import Said, first_words, folder_in, matched, model_in
+from recollect.sources.tasks.messages import SPEECH, prompt
+from recollect.sources.tasks.tools import ANSWERS, CALLS, answer, answers_of, call, calls_of, topic_of
+
+FOLDERS = {
+    "cline": {"saoudrizwan.claude-dev", ".cline"},
+    "roo-code": {"rooveterinaryinc.roo-cline", ".vscode-mock"},
+    "kilo-code": {"kilocode.kilo-code", ".kilocode"},
+}
+LOG, HISTORY = "ui_messages.json", "api_conversation_history.json"
+METADATA, ITEM = "task_metadata.json", "history_item.json"
+COUNTED = {"api_req_started", "api_req_finished", "deleted_api_reqs", "subagent_usage"}
+CANCELLED = {"user_cancelled": Stop.INTERRUPT, "streaming_failed": Stop.CRASH, "retries_exhausted": Stop.CRASH}
+RESUMED = {"resume_task", "resume_completed_task"}
+AFTER_A_REQUEST = {"api_req_started", "api_req_failed", "user_feedback", *RESUMED}
+ERRORS = {
+    *("error", "error_retry", "diff_error", "clineignore_error", "rooignore_error"),
+    *("command_permission_denied", "condense_context_error"),
+}
+NOTICES = {
+    *("info", "task_progress", "api_req_retried", "api_req_deleted", "auto_approval_max_req_reached", "hook_status"),
+    *("load_mcp_documentation", "generate_explanation", "mcp_notification", "report_bug", "user_edit_todos"),
+    *("shell_integration_warning", "shell_integration_warning_with_suggestion", *RESUMED),
+}
+ROOS = "# Current Workspace Directory"  # how Roo Code begins the list of files; Cline says "Working"
+CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # what Cline alone writes into an entry
+BOOKKEEPING = {
+    *("api_req_rate_limited", "api_req_retry_delayed", "browser_session_status", "checkpoint_created"),
+    *("checkpoint_saved", "conditional_rules_applied", "hook_output_stream", "mcp_server_request_started"),
+}
+
+
+class ModelUse(Struct):
+    ts: Any = None
+    model_id: Any = None
+
+
+class Metadata(Struct):
+    model_usage: list[ModelUse] = []
+
+
+class Item(Struct, rename="camel"):
+    title: str | None = None
+    workspace: str | None = None
+    parent_task_id: str | None = None
+
+
+def task_format(agent: str, homes: Homes, extension: str) -> Document:
+    """The format of one of the three agents."""
+    return Document(
+        homes=homes,
+        usual=f".config/Code/User/globalStorage/{extension}/tasks",
+        endings=(LOG, HISTORY),
+        is_log=is_log,
+        recognises=lambda head: agent_of(head) == agent,
+        load=document(list[Raw]),
+        read=read,
+        beside=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM) if name != log.name],
+        owner=lambda changed: _log_beside(changed) if changed.name in {HISTORY, METADATA, ITEM} else None,
+    )
+
+
+def is_log(path: Path) -> bool:
+    """The history is the log of a task that has no other one."""
+    return path.name == LOG or not path.with_name(LOG).exists()
+
+
+def _log_beside(path: Path) -> Path:
+    history = path.with_name(HISTORY)
+    return history if is_log(history) else path.with_name(LOG)
+
+
+def agent_of(head: Head) -> str | None:
+    """Whose task this is, if it is one: by the folder it lies in; elsewhere, by what Cline alone writes."""
+    listed = head.values[0] if head.values and isinstance(head.values[0], list) else []
+    entries = [entry for entry in listed[:40] if isinstance(entry, dict)]
+    named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
+    if is_conversation(entries):
+        return next(named, "roo-code" if ROOS in as_text(entries[:2]) else "cline")
+    if not any("ts" in entry and entry.get("type") in ("ask", "say") and entry["type"] in entry for entry in entries):
+        return None
+    is_clines = entries[0].get("say") == "task" or any(CLINES & entry.keys() for entry in entries)
+    return next(named, "cline" if is_clines else "roo-code")
+
+
+def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
+    if any(said is not None and isinstance(said.role, str) for _, said, _ in each(raws[:1], Said)):
+        yield from _read_history(path, raws)
+        return
+    entries = _last_of_each(raws)
+    task = Task(_session(path, entries))
+    history = beside(path.with_name(HISTORY), list[Said]) or []
+    yield _about(path, task.session, _folder(entries, history))
+    task.exact = matched(calls_of(entries), history)
+    task.answers = answers_of(entries)
+    task.models = _models(path, model_in(history))
+    for entry in entries:
+        yield from _entry(task, entry)
+    yield from _end_of_request(task)
+
+
+def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
+    """A task of which only the messages to and from the model are left."""
+    task = Task(path.parent.name if path.name == HISTORY else path.stem)
+    history = [said or Said(role="unknown", content=raw) for _, said, raw in each(raws, Said)]
+    yield _about(path, task.session, folder_in(first_words(history)))
+    task.models = _models(path, model_in(history))
+    yield from read_conversation(task, history, instant(task.session))  # Cline names a task by the time it began
+
+
+def _about(path: Path, session: str, folder: str | None) -> About:
+    item = beside(path.with_name(ITEM), Item) or Item()
+    return About(
+        session=session,
+        title=item.title,
+        title_rank=TitleRank.GENERATED,
+        parent=item.parent_task_id,
+        cwd=item.workspace or folder,
+    )
+
+
+def _session(path: Path, entries: list[Placed]) -> str:
+    """The folder is the task; of a file that lies anywhere else, its first time is, which is how Cline names tasks."""
+    if path.parent.parent.name == "tasks":
+        return path.parent.name
+    return next((as_text(entry.message.ts) for entry in entries if entry.message and entry.message.ts), path.parent.name)
+
+
+def _last_of_each(raws: list[Raw]) -> list[Placed]:
+    """The entries, each as it was written last."""
+    last: dict[Any, Placed] = {}
+    for place, message, raw in each(raws, Message):
+        key = (as_text(message.ts), message.name()) if message and message.ts else place
+        last[key] = Placed(last[key].place if key in last else place, message, raw)
+    entries = list(last.values())
+    return [entry for entry, after in zip_longest(entries, entries[1:]) if not _is_begun_anew(entry, after)]
+
+
+def _is_begun_anew(entry: Placed, after: Placed | None) -> bool:
+    """Whether an entry that was never finished is told whole by the next one."""
+    begun, whole = entry.message, after.message if after else None
+    if begun is None or whole is None or not begun.partial or begun.name() != whole.name():
+        return False
+    return topic_of(begun) == topic_of(whole) if begun.name() in CALLS else whole.words().startswith(begun.words())
+
+
+def _folder(entries: list[Placed], history: list[Said]) -> str | None:
+    messages = (entry.message for entry in entries if entry.message)
+    requests = (as_text(said.json().get("request")) for said in messages if said.name() == "api_req_started")
+    return folder_in(next(requests, "")) or folder_in(first_words(history))
+
+
+def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
+    """(from when on, model), for entries that do not say themselves which model they are of."""
+    used = (beside(path.with_name(METADATA), Metadata) or Metadata()).model_usage
+    models = [(instant(use.ts) or 0, use.model_id) for use in used if isinstance(use.model_id, str)]
+    return sorted(models) or ([(0, named)] if named else [])
+
+
+# ---- entries
+
+
+def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
+    message, place = entry.message, entry.place
+    if message is None or not message.name():
+        yield Scribe(session=task.session, key=f"{task.session}@{place}", line=place).unknown(entry.raw)
+        return
+    name = message.name()
+    key = f"{task.session}/{as_text(message.ts)}/{name}" if message.ts else f"{task.session}@{place}"
+    if name in AFTER_A_REQUEST:
+        yield from _end_of_request(task)
+    scribe = Scribe(session=task.session, key=key, at=instant(message.ts), line=place, usage=task.usage)
+    scribe.model = _model(task, message)
+    records = list(_read(task, scribe, message, entry))
+    cut = list(_cut(task, scribe, message))
+    yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt is of its turn
+    if not records:
+        yield Noise(name)
+    if name not in COUNTED:
+        task.usage = scribe.usage
+    task.now = scribe.at or task.now
+
+
+def _model(task: Task, message: Message) -> str | None:
+    info = message.model_info
+    if isinstance(info, dict) and isinstance(info.get("modelId"), str):
+        return str(info["modelId"])
+    return task.model_at(instant(message.ts) or 0)
+
+
+def _read(task: Task, scribe: Scribe, message: Message, entry: Placed) -> Iterator[Record]:
+    name = message.name()
+    if name == "text" and entry.place == 1:
+        yield from prompt(task, scribe, message)
+    elif name in SPEECH:
+        yield from SPEECH[name](task, scribe, message)
+    elif name in CALLS:
+        yield from call(task, entry.place, scribe, message)
+    elif name in ANSWERS:
+        yield from answer(task, scribe, message)
+    elif name in COUNTED:
+        _request(task, scribe, message)
+    elif name in ERRORS | NOTICES:
+        task.waiting = task.waiting or name in RESUMED
+        yield scribe.record(Kind.RUNTIME, reason(message.words()) or plain(name), failed=name in ERRORS)
+    elif name not in BOOKKEEPING:
+        yield scribe.unknown(entry.raw)
+
+
+def _cut(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+    """Every entry repeats which messages the model no longer gets; a new range is a compaction."""
+    cut = message.deleted
+    if isinstance(cut, list) and len(cut) == 2 and cut != task.deleted:
+        task.deleted = cut
+        cutter = Scribe(session=task.session, key=f"{scribe.key}/cut", at=instant(message.ts), line=scribe.line)
+        words = f"Messages {as_text(cut[0])} to {as_text(cut[1])} are no longer sent to the model."
+        yield cutter.record(Kind.COMPACTION, words)
+
+
+# ---- requests to the model
+
+
+def _request(task: Task, scribe: Scribe, message: Message) -> None:
+    told = message.json()
+    if usage := _usage(told):
+        task.usage = (task.usage or Usage()) + usage
+    if message.name() != "api_req_started":
+        return
+    task.waiting = task.completed = False
+    stop = CANCELLED.get(as_text(told.get("cancelReason")))
+    if stop is not None:
+        said = reason(text_of(told.get("streamingFailedMessage"))) or plain(as_text(told["cancelReason"]))
+        task.cancelled = scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+
+
+def _usage(told: dict[str, Any]) -> Usage | None:
+    """Where the protocol is OpenAI's, tokens from and to the cache are among those that went in."""
+    read, written = count(told.get("cacheReads")), count(told.get("cacheWrites"))
+    given, made = count(told.get("tokensIn")), count(told.get("tokensOut"))
+    if not (read or written or given or made):
+        return None
+    if told.get("apiProtocol") == "openai":
+        given = max(given - read - written, 0)
+    return Usage(input=given, output=made, cache_read=read, cache_write=written)
+
+
+def _end_of_request(task: Task) -> Iterator[Record]:
+    if task.cancelled is not None:
+        task.waiting = True
+        task.cancelled.at, task.cancelled.usage, task.usage = task.now, task.usage, None
+        yield task.cancelled
+        task.cancelled = None

@@ -1,0 +1,277 @@
+"""What passed between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
+
+The history is cut when it grows too long and long had no times, so it is no log; but it holds the exact input and output of
+the tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its
+answer is a `tool_result` block or text, in Cline either of them under a heading such as `[read_file for 'a.txt'] Result:`.
+Nothing names the entry of the interface that belongs to a call. They are taken for the same where both sides know as many
+calls of a tool about the same thing: then the first is the first, and the last the last. The interface shows paths from the
+agent's folder on, however the model wrote them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from recollect.sources.formats.message import text_of
+from recollect.sources.formats.tags import find_blocks, without_blocks
+from recollect.sources.formats.values import arguments_of, as_text
+
+CALLED = {  # by the model: what sort of call it is, and which argument says what it is about
+    "read_file": ("read", "path"),
+    "write_to_file": ("edit", "path"),
+    "replace_in_file": ("edit", "path"),
+    "apply_diff": ("edit", "path"),
+    "insert_content": ("edit", "path"),
+    "search_and_replace": ("edit", "path"),
+    "search_replace": ("edit", "path"),
+    "edit_file": ("edit", "path"),
+    "apply_patch": ("edit", "path"),
+    "list_files": ("list", "path"),
+    "list_code_definition_names": ("definitions", "path"),
+    "search_files": ("search", "regex"),
+    "codebase_search": ("codebase", "query"),
+    "web_fetch": ("fetch", "url"),
+    "web_search": ("websearch", "query"),
+    "execute_command": ("command", "command"),
+    "use_mcp_tool": ("mcp", "tool_name"),
+    "access_mcp_resource": ("mcp", "uri"),
+    "new_task": ("task", "message"),
+    "switch_mode": ("mode", "mode_slug"),
+    "use_subagents": ("subagents", ""),
+    "update_todo_list": ("todos", ""),
+    "use_skill": ("skill", "skill_name"),
+}
+SHOWN = {  # by the interface
+    "readFile": ("read", "path"),
+    "newFileCreated": ("edit", "path"),
+    "editedExistingFile": ("edit", "path"),
+    "fileDeleted": ("edit", "path"),
+    "appliedDiff": ("edit", "path"),
+    "insertContent": ("edit", "path"),
+    "searchAndReplace": ("edit", "path"),
+    "listFilesTopLevel": ("list", "path"),
+    "listFilesRecursive": ("list", "path"),
+    "listCodeDefinitionNames": ("definitions", "path"),
+    "searchFiles": ("search", "regex"),
+    "codebaseSearch": ("codebase", "query"),
+    "webFetch": ("fetch", "path"),
+    "webSearch": ("websearch", "path"),
+    "execute_command": ("command", "command"),
+    "use_mcp_tool": ("mcp", "toolName"),
+    "access_mcp_resource": ("mcp", "uri"),
+    "newTask": ("task", "content"),
+    "switchMode": ("mode", "mode"),
+    "use_subagents": ("subagents", ""),
+    "updateTodoList": ("todos", ""),
+    "useSkill": ("skill", "path"),
+}
+OF_FILES = {"read", "edit", "list", "definitions"}
+HEADED = {"subagents": "use_subagents"}  # tools that go by another name in a heading
+SPOKEN = {"attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"}  # no calls to the person
+WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>")
+PARAMETER = re.compile(r"<(\w+)>")
+NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
+HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
+ENVIRONMENT = "<environment_details>"
+APPENDED = re.compile(  # to an answer, by Cline
+    r"<environment_details>"
+    r"|# (?:TODO LIST|Todo List|task_progress(?: List)?) "
+    r"(?:RECOMMENDED|(?:UPDATE|CREATION) REQUIRED|\(Optional - Plan Mode\))"
+)
+PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
+
+Topic = tuple[str, str]  # the sort of call, and what it is about
+
+
+class Said(Struct, rename="camel"):
+    """One message to or from the model. Its time, its model and its tokens are written since the end of 2025."""
+
+    role: Any = None
+    content: Any = None
+    ts: Any = None
+    model_info: Any = None
+    metrics: Any = None
+    is_summary: Any = None
+
+
+class Exchange(Struct):
+    """One tool call and its answer, word for word. Without an answer, `output` is None."""
+
+    tool: str
+    arguments: dict[str, Any]
+    call: str | None = None
+    output: Any = None
+    failed: bool = False
+
+
+def shown_topic(tool: str, arguments: dict[str, Any]) -> Topic:
+    """What a call is about, as the interface shows it."""
+    return _topic(SHOWN.get(tool, (tool, "")), arguments)
+
+
+def folder_in(text: str) -> str | None:
+    """The folder that the agent works in, out of the details of its environment that go with every request."""
+    found = FOLDER.search(text)
+    return found[1] if found else None
+
+
+def model_in(history: list[Said]) -> str | None:
+    """The model, where the details of the environment name it."""
+    texts = (text for said in history if said.role == "user" for text in texts_in(said))
+    found = next((found for text in texts if (found := MODEL.search(text))), None)
+    return found[1].strip() if found else None
+
+
+def first_words(history: list[Said]) -> str:
+    return "\n".join(texts_in(history[0])) if history else ""
+
+
+def answered_in(request: str) -> str | None:
+    """The answer of the tool with which a request to the model begins."""
+    heading = HEADING.match(request)
+    return APPENDED.split(request[heading.end() :], maxsplit=1)[0].strip() if heading else None
+
+
+def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]:
+    """The exchange of each entry of the interface that certainly is one: {place of the entry: exchange}."""
+    folders = _folders(history)
+    called: dict[Topic, list[Exchange]] = {}
+    for exchange in _exchanges(history):
+        called.setdefault(_in_folder(_called_topic(exchange), folders), []).append(exchange)
+    places: dict[Topic, list[int]] = {}
+    for place, topic in shown.items():
+        places.setdefault(_in_folder(topic, folders), []).append(place)
+    return {
+        place: exchange
+        for topic, entries in places.items()
+        if len(entries) == len(called.get(topic, []))
+        for place, exchange in zip(entries, called[topic], strict=True)
+    }
+
+
+def _folders(history: list[Said]) -> list[str]:
+    """The folders that the agent worked in: a task may be taken up again in another one."""
+    texts = (text for said in history if said.role == "user" for text in texts_in(said) if ENVIRONMENT in text)
+    found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
+    return list(dict.fromkeys(found))
+
+
+def _in_folder(topic: Topic, folders: list[str]) -> Topic:
+    """A topic as the interface shows it: a file from the agent's folder on, and that folder itself by its name."""
+    sort, path = topic
+    if sort not in OF_FILES:
+        return topic
+    for folder in folders:
+        if path in {"", "."} or path.rstrip("/").lower() == folder.lower():
+            return sort, folder.rpartition("/")[2]
+        if path.lower().startswith(f"{folder.lower()}/"):
+            return sort, path[len(folder) + 1 :].rstrip("/")
+    return sort, path.rstrip("/")
+
+
+def _called_topic(exchange: Exchange) -> Topic:
+    if native := NATIVE_MCP.match(exchange.tool):
+        return "mcp", native[1]
+    return _topic(CALLED.get(exchange.tool, (exchange.tool, "")), exchange.arguments)
+
+
+def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
+    sort, argument = known
+    subject = arguments.get(argument) if argument else None
+    if sort in {"read", "edit"} and subject is None:
+        subject = _only_file(arguments)
+    text = as_text(subject).strip()
+    return sort, text.replace("\\", "/").removeprefix("./") if argument == "path" else text
+
+
+def _only_file(arguments: dict[str, Any]) -> Any:
+    """Some calls read or patch several files; one is about a file where there is but one."""
+    files = arguments.get("files")
+    patch = arguments.get("input") or arguments.get("patch")
+    if isinstance(files, list):
+        paths = [file.get("path") if isinstance(file, dict) else file for file in files]
+    elif patch:
+        paths = PATCHED.findall(as_text(patch))
+    else:
+        paths = re.findall(r"<path>(.*?)</path>", as_text(arguments.get("args")), re.DOTALL)
+    return paths[0] if len(paths) == 1 else None
+
+
+def _exchanges(history: list[Said]) -> Iterator[Exchange]:
+    for place, said in enumerate(history):
+        if said.role != "assistant":
+            continue
+        calls = calls_in(said, history[place + 1] if place + 1 < len(history) else None)
+        yield from (call for call in calls if call.tool not in SPOKEN)
+
+
+def calls_in(said: Said, answer: Said | None) -> list[Exchange]:
+    """The calls of one message, with the answers that the next message brings."""
+    calls = list(_calls(said))
+    if answer is not None:
+        _answer(calls, answer)
+    return calls
+
+
+def without_calls(text: str) -> str:
+    """What the agent said beside the calls that it wrote into the same text."""
+    return without_blocks(text, WRITTEN).strip()
+
+
+def _calls(said: Said) -> Iterator[Exchange]:
+    native = [block for block in blocks_in(said) if isinstance(block, dict) and block.get("type") == "tool_use"]
+    for block in native:
+        arguments = arguments_of(block.get("input"))
+        yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
+    for text in [] if native else texts_in(said):
+        for written in find_blocks(text, WRITTEN):
+            arguments = {block.name: block.text.strip("\n") for block in find_blocks(written.text, PARAMETER)}
+            yield Exchange(written.name, arguments)
+
+
+def _answer(calls: list[Exchange], answer: Said) -> None:
+    """Give the calls of one message their answers, which the next message brings."""
+    results = {
+        block["tool_use_id"]: block
+        for block in blocks_in(answer)
+        if isinstance(block, dict) and block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    }
+    for call in calls:
+        if call.call in results:
+            output = text_of(results[call.call].get("content"))
+            heading = HEADING.match(output)
+            call.output = output[heading.end() :] if heading and _named(heading) == call.tool else output
+            call.failed = bool(results[call.call].get("is_error"))
+    told = list(headed(texts_in(answer)))
+    if not results and [tool for tool, _ in told] == [call.tool for call in calls]:
+        for call, (_, output) in zip(calls, told, strict=True):
+            call.output = output
+
+
+def headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(tool, output) of the answers that are text; the output may be a text of its own after the heading."""
+    tool: str | None = None
+    for text in texts:
+        heading = HEADING.match(text)
+        if heading and (output := text[heading.end() :]):
+            yield _named(heading), output
+        elif tool is not None and not heading:
+            yield tool, "" if text.startswith(ENVIRONMENT) else text
+        tool = _named(heading) if heading and heading.end() == len(text) else None
+
+
+def _named(heading: re.Match[str]) -> str:
+    return HEADED.get(heading[1], heading[1])
+
+
+def blocks_in(said: Said) -> list[Any]:
+    return said.content if isinstance(said.content, list) else [said.content] if said.content else []
+
+
+def texts_in(said: Said) -> list[str]:
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in blocks_in(said))
+    return [text_of(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

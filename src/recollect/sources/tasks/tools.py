@@ -1,0 +1,156 @@
+"""Tools in a task of Cline, Roo Code or Kilo Code: what was called, and what came back.
+
+Asking for a tool and saying that it runs are the same thing. What the interface shows of a call is replaced by the exact
+words where the history of the task has them; failing that, Cline's next request begins with the answer of the last call.
+Output of a command comes in pieces, each an entry.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from recollect.model import Kind, Record, Stop
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.values import arguments_of, as_text, instant
+from recollect.sources.tasks.entries import Message, Placed, Task
+from recollect.sources.tasks.history import Topic, answered_in, shown_topic
+
+CALLS = {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "use_subagents", "new_task"}
+ANSWERS = {  # what answers a call, by the entry that is the call
+    "command_output": {"command"},
+    "mcp_server_response": {"use_mcp_server"},
+    "browser_action_result": {"browser_action", "browser_action_launch"},
+    "subagent": {"use_subagents"},
+    "subtask_result": {"tool", "new_task"},
+    "codebase_search_result": {"tool"},
+}
+RESULT_IN_CONTENT = {"listFilesTopLevel", "listFilesRecursive", "listCodeDefinitionNames", "searchFiles"}
+REFUSED = (
+    *("The user denied this operation", "The tool execution failed", "Error:\n"),
+    *('{"status":"error"', '{"status":"denied"'),
+)
+EXIT_CODE = re.compile(r"(?:Exit code:|exited with (?:exit )?code|^Command [a-z ]+\(?exit code) (\d{1,9})\b")
+
+
+def topic_of(message: Message) -> Topic:
+    """What a call is about, by which it is found again in the history."""
+    return shown_topic(*_shown_call(message))
+
+
+def calls_of(entries: Iterable[Placed]) -> dict[int, Topic]:
+    """What each call is about, by its place."""
+    found = ((entry.place, entry.message) for entry in entries)
+    return {place: topic_of(call) for place, call in found if call and call.name() in CALLS and not is_summary(call)}
+
+
+def answers_of(entries: Iterable[Placed]) -> dict[int, list[Message]]:
+    """What answers each call, by its place: everything of the right name up to the next such call."""
+    answers: dict[int, list[Message]] = {}
+    last: dict[str, int] = {}
+    unsent: list[int] = []  # calls whose answers the next request will bring
+    for entry in entries:
+        message, name = entry.message, entry.message.name() if entry.message else ""
+        if message and name in CALLS and not is_summary(message):
+            last[name] = entry.place
+            unsent.append(entry.place)
+        calls = [last[call] for call in ANSWERS.get(name, ()) if call in last]
+        if message and calls:
+            answers.setdefault(max(calls), []).append(message)
+        elif message and name == "api_req_started":
+            _answer_from_request(answers, unsent, message)
+            unsent = []
+    return answers
+
+
+def _answer_from_request(answers: dict[int, list[Message]], unsent: list[int], request: Message) -> None:
+    """Where there was one call, it is certain whose answer a request brings."""
+    if len(unsent) != 1 or unsent[0] in answers:
+        return
+    output = answered_in(as_text(request.json().get("request")))
+    if output is not None:
+        answers[unsent[0]] = [Message(ts=request.ts, type="say", say="answer", text=output)]
+
+
+def is_summary(message: Message) -> bool:
+    return message.name() == "tool" and message.json().get("tool") == "summarizeTask"
+
+
+def call(task: Task, place: int, scribe: Scribe, message: Message) -> Iterator[Record]:
+    """A call with its answer, as far as there is one. The turn stays complete after a command that shows the result."""
+    if is_summary(message):
+        yield scribe.record(Kind.COMPACTION, text_of(message.json().get("content")))
+        return
+    shows_result = task.completed and message.name() == "command"
+    task.waiting = shows_result
+    task.called.add(message.name())
+    tool, arguments = _shown_call(message)
+    exact, answers = task.exact.get(place), task.answers.get(place, [])
+    shown = "\n".join(filter(None, map(output_of, answers))) if answers else _shown_output(message)
+    if exact is not None:
+        tool, arguments = exact.tool, exact.arguments
+    native = (exact.call if exact else None) or scribe.key
+    yield scribe.call(*of_its_server(tool, arguments, native), stop=Stop.ANSWER if shows_result else None)
+    output = exact.output if exact is not None and exact.output is not None else shown
+    if output is not None:
+        scribe.at = max((at for answer in answers if (at := instant(answer.ts))), default=scribe.at)
+        failed = exact is not None and exact.failed
+        yield answered(scribe, native, output, is_command=message.name() == "command", failed=failed)
+
+
+def answered(scribe: Scribe, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
+    """The answer of a tool. What a command ended with is said in its output."""
+    code = EXIT_CODE.search(output) if is_command else None
+    exit_code = int(code[1]) if code else None
+    failed = failed or bool(exit_code) or output.startswith(REFUSED)
+    return scribe.result(call, output, failed=failed, exit_code=exit_code)
+
+
+def answer(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+    """An answer belongs to its call, which has told it already; here are those that never had one."""
+    if not ANSWERS[message.name()] & task.called:
+        yield scribe.result(None, output_of(message))
+
+
+def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
+    """The tool and its arguments, as far as the interface shows them."""
+    told = message.json()
+    match message.name():
+        case "command":
+            return "execute_command", {"command": message.words()}
+        case "browser_action_launch":
+            return "browser_action", {"action": "launch", "url": message.words()}
+        case "use_mcp_server":
+            return as_text(told.get("type")) or "use_mcp_tool", told
+        case "tool":
+            tool = as_text(told.pop("tool", None)) or "tool"
+            if tool in RESULT_IN_CONTENT:
+                told.pop("content", None)
+            return tool, told
+        case name:
+            return name, told or ({"text": message.words()} if message.words() else {})
+
+
+def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
+    """A tool of a server is named with its server and has its own arguments, as everywhere."""
+    server = arguments.get("serverName") or arguments.get("server_name")
+    name = arguments.get("toolName") or arguments.get("tool_name")
+    if tool != "use_mcp_tool" or not (server and name):
+        return tool, native, arguments
+    return f"mcp__{as_text(server)}__{as_text(name)}", native, arguments_of(arguments.get("arguments"))
+
+
+def _shown_output(message: Message) -> str | None:
+    told = message.json()
+    shown = message.name() == "tool" and as_text(told.get("tool")) in RESULT_IN_CONTENT and told.get("content")
+    return text_of(shown) if shown else None
+
+
+def output_of(message: Message) -> str:
+    told = message.json()
+    match message.name():
+        case "browser_action_result" if told:
+            return "\n".join(text_of(told[part]) for part in ("currentUrl", "logs") if told.get(part))
+        case "subagent" if isinstance(told.get("items"), list):
+            return "\n\n".join(text_of(item) for item in told["items"])
+        case _:
+            return text_of(message.text)

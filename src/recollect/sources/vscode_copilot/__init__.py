@@ -1,0 +1,255 @@
+"""VS Code keeps each chat with Copilot under <User>/workspaceStorage/<workspace>/chatSessions/, or in the global storage.
+
+Evidence: the source code of VS Code (`chatModel`, `objectMutationLog`, to mid 2026), and exported chats that others have
+published, seen by eye (Copilot Chat 0.31 to 0.44, and one of September 2026); no real session could be kept.
+At first a chat was one JSON document; since early 2026 it is a `.jsonl` of operations on it: 0 sets all of it, 1 sets what a
+path leads to, 2 cuts a list short and adds to it, 3 takes something away. What counts is the document that they leave.
+A request is one turn: the prompt, then the parts of the response. Tools appear twice, as parts (what the person saw) and in
+the rounds of the result's metadata (what the model said and got); the rounds complete the parts. Tools that a sub-agent
+used stand among its parent's parts, marked with its id. A chat that is saved while the agent works is marked as cancelled.
+A request with a `confirmation` is a click on a button, such as "Continue", and one that the system initiated tells of a
+terminal in the background: no prompts. Only a response's end has a time.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.head import Head
+from recollect.sources.formats.json import beside, document
+from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.values import UUID, count, instant, word
+from recollect.sources.formats.vscode import EDITORS, path_of, user_folders
+from recollect.sources.vscode_copilot.response import Response, listing, mapping
+
+SET_ALL, SET, PUSH, DELETE = range(4)  # kinds of operations
+COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 are under way
+
+
+class Operation(Struct):
+    kind: Any = None
+    k: Any = None
+    v: Any = None
+    i: Any = None
+
+
+class Chat(Struct, rename="camel"):
+    session_id: Any = None
+    custom_title: Any = None
+    creation_date: Any = None
+    requests: list[Any] = []
+
+
+class Request(Struct, rename="camel"):
+    request_id: str = ""
+    timestamp: Any = None
+    message: Any = None
+    response: Any = None
+    result: Any = None
+    model_id: Any = None
+    model_state: Any = None
+    is_canceled: Any = None
+    confirmation: Any = None
+    is_system_initiated: Any = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+
+
+class Workspace(Struct):
+    folder: Any = None
+    workspace: Any = None
+
+
+# ---- where
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """Only the folders with chats: a workspace's storage holds whatever its extensions put there."""
+    portable = [Path(env["VSCODE_PORTABLE"]) / "user-data/User"] if env.get("VSCODE_PORTABLE") else []
+    users = [*user_folders(env, EDITORS), *portable]
+    chats = [chats for user in users for chats in sorted(user.glob("workspaceStorage/*/chatSessions"))]
+    return chats + [user / "globalStorage/emptyWindowChatSessions" for user in users]
+
+
+def workspace_of(path: Path) -> list[Path]:
+    return [path.parent.parent / "workspace.json"]
+
+
+def is_chat(head: Head) -> bool:
+    return _is_chat(head.first())
+
+
+def is_operations(head: Head) -> bool:
+    first = head.first()
+    return first.get("kind") == SET_ALL and _is_chat(first.get("v"))
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("requests"), list) and "responderUsername" in value
+
+
+# ---- the document
+
+
+def read_operations(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
+    chat: Any = None
+    for line in lines:
+        if isinstance(line, Problem):
+            yield line
+        elif isinstance(line.value, Misfit):
+            yield Problem(path, line.number, "not an operation")
+        elif line.value.kind == SET_ALL:
+            chat = line.value.v
+        else:
+            _apply(chat, line.value)
+    known = _shaped(chat, Chat)
+    if known is not None:
+        yield from read_chat(path, known)
+
+
+def _apply(chat: Any, operation: Operation) -> None:
+    """Do to the document what was done to it. A path that leads nowhere does nothing."""
+    path = operation.k if isinstance(operation.k, list) else []
+    holder = chat
+    for step in path[:-1]:
+        holder = _at(holder, step)
+    if not path:
+        return
+    if operation.kind == SET:
+        _put(holder, path[-1], operation.v)
+    elif operation.kind == PUSH:
+        kept = listing(_at(holder, path[-1]))[: operation.i if isinstance(operation.i, int) else None]
+        _put(holder, path[-1], kept + listing(operation.v))
+    elif operation.kind == DELETE:
+        _put(holder, path[-1], None)
+
+
+def _at(holder: Any, step: Any) -> Any:
+    if isinstance(holder, dict):
+        return holder.get(step) if isinstance(step, str) else None
+    if isinstance(holder, list) and isinstance(step, int) and 0 <= step < len(holder):
+        return holder[step]
+    return None
+
+
+def _put(holder: Any, step: Any, value: Any) -> None:
+    if isinstance(holder, dict) and isinstance(step, str):
+        holder[step] = value
+    elif isinstance(holder, list) and isinstance(step, int) and 0 <= step <= len(holder):
+        holder[step : step + 1] = [value]
+
+
+def _shaped(value: Any, shape: Any) -> Any:
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        return None
+
+
+# ---- the chat
+
+
+def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
+    session = _session_of(path, chat)
+    if session is None:
+        return
+    title = chat.custom_title if isinstance(chat.custom_title, str) else None
+    yield About(session=session, title=title, title_rank=TitleRank.GENERATED, cwd=_folder(path))
+    for place, value in enumerate(chat.requests, 1):
+        request = _shaped(value, Request)
+        scribe = Scribe(session=session, key=f"{session}@{place}", line=place)
+        if request is None:
+            yield scribe.unknown(value)
+            continue
+        if request.request_id:
+            unique = UUID.search(request.request_id)
+            scribe.key = request.request_id if unique else f"{session}/{request.request_id}"
+        yield from _request(scribe, request)
+
+
+def _session_of(path: Path, chat: Chat) -> str | None:
+    """An exported chat does not say whose it is: it is known by its first request."""
+    if isinstance(chat.session_id, str) and chat.session_id:
+        return chat.session_id
+    if UUID.fullmatch(path.stem):
+        return path.stem
+    first = _shaped(chat.requests[0], Request) if chat.requests else None
+    return first.request_id or None if first is not None else None
+
+
+def _folder(path: Path) -> str | None:
+    told = [beside(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
+    known = next((workspace for workspace in told if workspace is not None), Workspace())
+    if folder := path_of(known.folder):
+        return folder
+    several = path_of(known.workspace)  # the file that lists the folders
+    return several.rpartition("/")[0] or None if several else None
+
+
+def _request(scribe: Scribe, request: Request) -> Iterator[Entry]:
+    result = mapping(request.result)
+    metadata = mapping(result.get("metadata"))
+    scribe.at = instant(request.timestamp)
+    scribe.model = word(metadata.get("resolvedModel")) or word(request.model_id)
+    yield _opening(scribe, request)
+    scribe.usage = _usage(request, result, metadata)
+    parts = request.response if isinstance(request.response, list) else []
+    records = list(Response(scribe, metadata).read(parts))
+    state = mapping(request.model_state).get("value")
+    error = mapping(result.get("errorDetails"))
+    ended = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
+    answers = [record for record in records if isinstance(record, Record) and record.session == scribe.session]
+    spoken = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
+    scribe.at = instant(mapping(request.model_state).get("completedAt")) or scribe.at
+    for record in (spoken or answers)[-1:]:
+        record.stop = Stop.ANSWER if ended else None
+        record.at = scribe.at if record is answers[-1] else record.at
+    yield from records
+    if summary := text_of(mapping(metadata.get("summary")).get("text")):
+        yield scribe.record(Kind.COMPACTION, summary)
+    if request.is_canceled or state == CANCELLED:
+        yield scribe.record(Kind.RUNTIME, text_of(error.get("message")) or "Canceled", stop=Stop.INTERRUPT)
+    elif error or state == FAILED:
+        yield scribe.record(Kind.RUNTIME, text_of(error.get("message")) or "Failed", stop=Stop.CRASH, failed=True)
+
+
+def _opening(scribe: Scribe, request: Request) -> Record:
+    asked = _asked(request.message)
+    if request.is_system_initiated:
+        return scribe.record(Kind.SYSTEM, asked)
+    return scribe.record(Kind.USER_INPUT, asked) if request.confirmation else scribe.prompt(asked)
+
+
+def _asked(message: Any) -> str:
+    if isinstance(message, dict) and not message.get("text"):
+        return "".join(text_of(part) for part in listing(message.get("parts")))
+    return text_of(message)
+
+
+def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
+    told = mapping(result.get("usage"))
+    taken = count(metadata.get("promptTokens")) or count(told.get("promptTokens")) or count(request.prompt_tokens)
+    given = count(metadata.get("outputTokens")) or count(told.get("completionTokens")) or count(request.completion_tokens)
+    return Usage(input=taken, output=given) if taken or given else None
+
+
+def _document(ending: str, **more: Any) -> Document:
+    usual = ".config/Code/User/workspaceStorage/*/chatSessions"
+    return Document(homes=homes, usual=usual, endings=(ending,), beside=workspace_of, **more)
+
+
+SOURCE = Source(
+    name="vscode-copilot",
+    title="VS Code Copilot Chat",
+    formats=(
+        _document(".json", recognises=is_chat, load=document(Chat), read=read_chat),
+        _document(".jsonl", recognises=is_operations, load=every_line(Operation), read=read_operations),
+    ),
+)

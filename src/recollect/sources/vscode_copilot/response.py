@@ -1,0 +1,251 @@
+"""One response in VS Code's chat: its parts, and the rounds of tool calls that complete them.
+
+A part has its call's id without the `__vscode-…` at the end of it; before 2026 it had an id of its own. There, the nth part
+of a tool is the nth call of that tool, if there are as many of one as of the other.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.model import About, Entry, Kind, Noise, Record, Stop
+from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.values import word
+
+DENIED = 0  # how a tool was confirmed
+DEEPEST = 40  # levels of a tool's output
+EDIT_FENCE = re.compile(r"\s*`{3,}\s*")  # stands around the parts of an edit, and means nothing without them
+CAPITAL = re.compile(r"(?=[A-Z])")
+MODEL_NAMES = {  # what the model calls a tool, where that is not its id in small letters
+    "copilot_editNotebook": "edit_notebook_file",
+    "copilot_fetchWebPage": "fetch_webpage",
+    "copilot_findFiles": "file_search",
+    "copilot_findTestFiles": "test_search",
+    "copilot_findTextInFiles": "grep_search",
+    "copilot_getNotebookSummary": "copilot_getNotebookSummary",
+    "copilot_getSearchResults": "get_search_view_results",
+    "copilot_getVSCodeAPI": "get_vscode_api",
+    "copilot_insertEdit": "insert_edit_into_file",
+    "copilot_listDirectory": "list_dir",
+    "copilot_multiReplaceString": "multi_replace_string_in_file",
+    "copilot_replaceString": "replace_string_in_file",
+    "copilot_searchCodebase": "semantic_search",
+}
+TOOLS = {"toolInvocationSerialized", "toolInvocation"}
+TEXT_PARTS = {None, "markdownContent", "markdownVuln", "inlineReference"}
+TOLD = {"warning", "confirmation", "elicitationSerialized", "elicitation", "questionCarousel", "hook"}
+CONTROLS = {
+    "autoModeResolution",
+    "clearToPreviousToolInvocation",
+    "codeblockUri",
+    "command",
+    "disabledClaudeHooks",
+    "extensions",
+    "mcpServersStarting",
+    "move",
+    "multiDiffData",
+    "notebookEditGroup",
+    "prepareToolInvocation",
+    "progressMessage",
+    "progressTask",
+    "progressTaskSerialized",
+    "pullRequest",
+    "textEditGroup",
+    "treeData",
+    "undoStop",
+    "workspaceEdit",
+}
+
+
+class Response:
+    """The parts of one response, written down."""
+
+    def __init__(self, scribe: Scribe, metadata: dict[str, Any]) -> None:
+        self.scribe = scribe
+        self.outputs = {_plain(call): output for call, output in mapping(metadata.get("toolCallResults")).items()}
+        self.calls = {
+            _plain(call["id"]): call
+            for turn in listing(metadata.get("toolCallRounds"))
+            for call in listing(mapping(turn).get("toolCalls"))
+            if isinstance(call, dict) and isinstance(call.get("id"), str)
+        }
+        self.agents: dict[str, Scribe] = {}
+        self.answers: dict[str, str] = {}  # of sub-agents: they come last, though the part that has them comes first
+
+    def read(self, parts: list[Any]) -> Iterator[Entry]:
+        self._pair([part for part in parts if isinstance(part, dict) and part.get("kind") in TOOLS])
+        said: list[str] = []
+        for part in parts:
+            if isinstance(part, dict) and EDIT_FENCE.fullmatch(text_of(part.get("value"))):
+                continue
+            kind = str(part["kind"]) if isinstance(part, dict) and part.get("kind") is not None else None
+            if kind in TEXT_PARTS and isinstance(part, dict | str):
+                said.append(_words(part))
+                continue
+            yield from self._say(said)
+            said = []
+            yield from self._part(kind, part)
+        yield from self._say(said)
+        for agent, answer in self.answers.items():
+            yield self.agents[agent].record(Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
+
+    def _pair(self, tools: list[dict[str, Any]]) -> None:
+        """Find the calls of those parts that do not name them."""
+        own = {_plain(part.get("toolCallId")): part for part in tools if not part.get("subAgentInvocationId")}
+        shown, asked = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for call in own:
+            if call and call not in self.calls:
+                shown[_name_for_models(own[call].get("toolId"))].append(call)
+        for call, told in self.calls.items():
+            if call not in own:
+                asked[str(told.get("name"))].append(call)
+        for name, unnamed in shown.items():
+            if len(unnamed) == len(asked[name]):
+                for call, known in zip(unnamed, asked[name], strict=True):
+                    self.calls[call], self.outputs[call] = self.calls[known], self.outputs.get(known)
+
+    def _say(self, said: list[str]) -> Iterator[Record]:
+        if words := "".join(said).strip():
+            yield self.scribe.record(Kind.ASSISTANT_RESPONSE, words)
+
+    def _part(self, kind: str | None, part: Any) -> Iterator[Entry]:
+        if not isinstance(part, dict):
+            yield self.scribe.unknown(part)
+        elif kind == "thinking":
+            if thought := text_of(part.get("value")).strip():
+                yield self.scribe.record(Kind.REASONING, thought)
+        elif kind in TOOLS:
+            yield from self._tool(part)
+        elif kind in TOLD:
+            told = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
+            yield self.scribe.record(Kind.RUNTIME, "\n".join(words for words in told if words))
+        elif kind in CONTROLS:
+            yield Noise(kind or "")
+        else:
+            yield self.scribe.unknown(part)
+
+    def _tool(self, part: dict[str, Any]) -> Iterator[Entry]:
+        scribe = self.scribe
+        call, name = word(part.get("toolCallId")), word(part.get("toolId"))
+        data, details = mapping(part.get("toolSpecificData")), mapping(part.get("resultDetails"))
+        if agent := word(part.get("subAgentInvocationId")):
+            if agent not in self.agents:
+                yield self._agent(agent)
+            scribe = self.agents[agent]
+        known = self.calls.get(_plain(call), {})
+        shown = details.get("input") or _given(data) or {"message": text_of(part.get("invocationMessage"))}
+        given = known.get("arguments") or shown
+        yield scribe.call(word(known.get("name")) or name, call, given)
+        if data.get("kind") == "subagent" and call:
+            yield from self._delegated(call, data)
+        code = mapping(data.get("terminalCommandState")).get("exitCode")
+        output = _output(self.outputs.get(_plain(call))) or _shown(part, data, details)
+        yield scribe.result(
+            call,
+            output,
+            failed=bool(details.get("isError")) or _is_denied(part.get("isConfirmed")),
+            exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+        )
+
+    def _agent(self, agent: str) -> About:
+        session = f"{self.scribe.session}/{agent}"
+        self.agents[agent] = Scribe(session=session, key=session, at=self.scribe.at, line=self.scribe.line)
+        return About(session=session, parent=self.scribe.session, parent_call=agent)
+
+    def _delegated(self, agent: str, data: dict[str, Any]) -> Iterator[Entry]:
+        """What a sub-agent was asked, and what it answered in the end."""
+        if agent not in self.agents:
+            yield self._agent(agent)
+        if task := text_of(data.get("prompt")).strip():
+            yield self.agents[agent].prompt(task)
+        if answer := text_of(data.get("result")).strip():
+            self.answers[agent] = answer
+
+
+def _plain(call: Any) -> str:
+    return call.partition("__vscode")[0] if isinstance(call, str) else ""
+
+
+def _name_for_models(tool: Any) -> str:
+    name = str(tool)
+    small = CAPITAL.sub("_", name.removeprefix("copilot_")).lower() if name.startswith("copilot_") else name
+    return MODEL_NAMES.get(name, small)
+
+
+def _words(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if part.get("kind") == "inlineReference":
+        return text_of(part.get("name")) or _file_name(part.get("inlineReference"))
+    return text_of(part.get("value") if "value" in part else part.get("content"))
+
+
+def _file_name(reference: Any) -> str:
+    place = mapping(reference)
+    path = place.get("path") or mapping(place.get("uri")).get("path") or place.get("name")
+    return str(path).rpartition("/")[2] if path else ""
+
+
+def _given(data: dict[str, Any]) -> Any:
+    """The arguments of a tool, from what its part shows of them."""
+    match data.get("kind"):
+        case "terminal":
+            return {"command": text_of(mapping(data.get("commandLine")).get("original")) or text_of(data.get("command"))}
+        case "input":
+            return data.get("rawInput")
+        case "subagent":
+            return {name: data[name] for name in ("agentName", "description", "prompt") if name in data}
+        case "todoList":
+            return {"todoList": data.get("todoList")}
+        case _:
+            return None
+
+
+def _shown(part: dict[str, Any], data: dict[str, Any], details: dict[str, Any]) -> str:
+    printed = mapping(data.get("terminalCommandOutput")).get("text") or data.get("result")
+    given = [_embedded(item) for item in listing(details.get("output"))] or details.get("output")
+    return text_of(given) or text_of(printed) or text_of(part.get("pastTenseMessage"))
+
+
+def _embedded(item: Any) -> Any:
+    """What a tool of a server gave: the bytes of pictures are named, not quoted."""
+    return f"[{item.get('mimeType') or 'data'}]" if isinstance(item, dict) and item.get("isText") is False else item
+
+
+def _output(result: Any) -> str:
+    """The text of a tool's result: plain parts, or trees of elements."""
+    match result:
+        case {"content": list(parts)}:
+            return "\n".join(text for part in parts if (text := _output(part)))
+        case {"value": str(words)}:
+            return words
+        case {"value": {"node": node}}:
+            return _leaves(node).removeprefix("\n")
+        case _:
+            return ""
+
+
+def _leaves(node: Any, depth: int = 0) -> str:
+    """The text in the leaves of a tree. Each leaf says if it begins a line."""
+    if depth > DEEPEST:
+        return "[nested too deep]"
+    match node:
+        case {"text": str(words)}:
+            return f"\n{words}" if node.get("lineBreakBefore") else words
+        case {"children": list(children)}:
+            return "".join(_leaves(child, depth + 1) for child in children)
+        case _:
+            return ""
+
+
+def _is_denied(confirmed: Any) -> bool:
+    return confirmed is False or (isinstance(confirmed, dict) and confirmed.get("type") == DENIED)
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

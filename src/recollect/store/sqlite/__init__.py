@@ -1,0 +1,1 @@
+"""The archive in SQLite: connection, schema, reader and writer."""

@@ -1,0 +1,354 @@
+"""The SQLite file under an archive: opening it, bringing its schema up to date, naming what is wrong with it."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
+from recollect.index.faults import folder_fault, is_full
+from recollect.store.sqlite.lockless import FileState, attach_without_lock, needs_no_lock, open_without_lock, state_of
+
+BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
+RETRY_S = 0.01
+PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
+CHECKPOINT_PAGES = 4_096  # of the write-ahead log, 64 MB: each checkpoint waits for the disk
+CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
+DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
+MENDED = {
+    "archive": "`recollect doctor --repair` rebuilds it from the logs.",
+    "memory": "Put a copy of it in its place, or move it away to begin a new one.",
+    "live": "Put a copy of it in its place, or move it away to begin a new one.",
+}
+HEADER = b"SQLite format 3\0"  # how every database begins that has something in it
+
+
+class OutOfDate(StoreFault):
+    """There is no archive yet, or it waits for its schema to be brought up to date."""
+
+
+class UnknownSchema(StoreFault):
+    """A database whose tables are not those of its version: one of a very early version, or a damaged one."""
+
+
+class NewerSchema(StoreFault):
+    """A database that a newer version wrote. Nothing of it may be touched."""
+
+
+@cache
+def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
+    """The numbered scripts that make a database of this version, in order."""
+    folder = files("recollect.store") / schema
+    scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
+
+
+class Connected(NamedTuple):
+    """A connection; and the state of the files, where it takes no lock and so has to be opened again when they change."""
+
+    db: sqlite3.Connection
+    without_lock: FileState | None = None
+
+
+def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int = CACHE_KB) -> sqlite3.Connection:
+    """A connection to a database that is up to date; a writable one makes it so first."""
+    return _connected(path, writable=writable, schema=schema, cache_kb=cache_kb).db
+
+
+def _connected(path: Path, *, writable: bool, schema: str, cache_kb: int) -> Connected:
+    try:
+        connected = _create_or_open(path) if writable else _open(path)
+        db = connected.db
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA cache_size = -{cache_kb}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        _check_tables(db, path, schema)
+        if writable:
+            migrate(db, schema_steps(schema))
+        _check_version(db, path, schema_steps(schema)[-1][0])
+        if not writable:
+            db.execute("PRAGMA query_only = ON")
+    except sqlite3.Error as reason:
+        raise fault(reason, path) from reason
+    except OSError as reason:
+        raise folder_fault(path.stem, path, reason) from reason
+    return connected
+
+
+def connect_empty(schema: str) -> Connected:
+    """An empty database that cannot be written: what a folder says that has none, and in which none can be made."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(db, schema_steps(schema))
+    db.execute("PRAGMA query_only = ON")
+    return Connected(db)
+
+
+def _create_or_open(path: Path) -> Connected:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _private(path)
+    if not os.access(path, os.W_OK):
+        raise ReadOnlyFolder(path.parent)
+    db = _connect(path, "rwc")
+    db.execute(f"PRAGMA page_size = {PAGE}")
+    _write_ahead(db)
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    return Connected(db)
+
+
+def _open(path: Path) -> Connected:
+    before = state_of(path)
+    db = _connect(path, "rw")
+    try:
+        db.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as reason:
+        db.close()
+        if not needs_no_lock(reason, path):
+            raise
+        return Connected(open_without_lock(path), before)
+    return Connected(db)
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_MS / 1000,
+        check_same_thread=False,
+    )
+
+
+def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
+    """Let a connection read another database as well, under a name of its own."""
+    try:
+        try:
+            db.execute(f"ATTACH ? AS {name}", (f"{path.absolute().as_uri()}?mode=rw",))
+        except sqlite3.OperationalError as reason:
+            if not needs_no_lock(reason, path):
+                raise
+            attach_without_lock(db, path, name)
+    except sqlite3.Error as reason:
+        raise fault(reason, path) from reason
+
+
+def _private(path: Path) -> None:
+    """Make a new file nobody else's to read. One that is there is not touched: closing it would drop locks on it."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. Where several open a new file at once, SQLite refuses instead of waiting."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as reason:
+            if "locked" not in str(reason) or time.monotonic() > until:
+                raise
+            time.sleep(RETRY_S)
+
+
+def file_at(path: Path) -> tuple[int, int] | None:
+    """Which file this is, by what its name cannot tell; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file still begins as SQLite's do. A connection to it may go on for long without noticing."""
+    file = file_at(path)
+    try:
+        return file is not None and os.pread(_kept_open(path, file), len(HEADER), 0) == HEADER
+    except OSError:
+        return False
+
+
+@cache
+def _kept_open(path: Path, file: tuple[int, int]) -> int:
+    """A descriptor for as long as the process lives: closing one would drop the locks that SQLite has on the file."""
+    return os.open(path, os.O_RDONLY)
+
+
+def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
+    """Run the steps that this archive has not seen. Each is atomic: it is wholly there or not at all."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    for number, script in steps:
+        if number <= version:
+            continue
+        try:
+            db.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
+        except sqlite3.Error:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version < number:  # else another process took this step while we waited for its turn
+                raise
+
+
+def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
+    """Refuse a database that a newer version wrote, and one whose tables are not those of its version."""
+    db.execute("BEGIN")  # version and tables of one moment: another process may be migrating
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    found = _columns(db)
+    db.execute("COMMIT")
+    newest = schema_steps(schema)[-1][0]
+    if version > newest:
+        raise NewerSchema(
+            f"The {path.stem} {path} was written by a newer Recollect (schema {version}, this one knows {newest})."
+            " Upgrade Recollect to use it; nothing was changed."
+        )
+    expected = _expected_columns(schema, version)
+    odd = sorted(table for table in expected if found.get(table) != expected[table])
+    if not version:  # every version has numbered its schema, so there may be nothing of that name yet
+        odd = sorted(found.keys() & _expected_columns(schema, newest).keys())
+    if odd:
+        raise UnknownSchema(
+            f"The {path.stem} {path} has a damaged or unknown schema (schema {version}, table {odd[0]!r}): see"
+            f" `recollect doctor`. {MENDED.get(path.stem, '')}".rstrip()
+        )
+
+
+def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
+    """The names of all columns, by table. What SQLite makes for itself is left out: its versions differ."""
+    tables: dict[str, set[str]] = {}
+    for table, column in db.execute("""
+        SELECT list.name, info.name
+          FROM pragma_table_list AS list, pragma_table_info(list.name) AS info
+         WHERE list.schema = 'main' AND list.type IN ('table', 'virtual')
+           AND list.name NOT LIKE 'sqlite%'"""):
+        tables.setdefault(table, set()).add(column)
+    return tables
+
+
+@cache
+def _expected_columns(schema: str, version: int) -> dict[str, set[str]]:
+    """What a sound database of this version has."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(db, [step for step in schema_steps(schema) if step[0] <= version])
+        return _columns(db)
+    finally:
+        db.close()
+
+
+def _check_version(db: sqlite3.Connection, path: Path, newest: int) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version < newest:
+        raise OutOfDate(
+            f"The {path.stem} {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
+        )
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """All or nothing, also when the process is killed inside."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield
+        db.execute("COMMIT")
+    except sqlite3.Error as reason:
+        roll_back(db)
+        raise fault(reason, path) from reason
+    except BaseException:
+        roll_back(db)
+        raise
+
+
+def roll_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+
+
+def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> list[Any]:
+    """All that a question finds."""
+    try:
+        return db.execute(sql, values).fetchall()
+    except sqlite3.DatabaseError as reason:
+        raise fault(reason, path) from reason
+
+
+class Database:
+    """One connection for one thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writable: bool = False,
+        schema: str = "schema",
+        cache_kb: int = CACHE_KB,
+        is_absent: bool = False,
+    ) -> None:
+        """`is_absent`: there is no such file and none can be made; it reads as an empty one."""
+        self.path = path
+        if is_absent:
+            self.db, self._without_lock = connect_empty(schema)
+        else:
+            self.db, self._without_lock = _connected(path, writable=writable, schema=schema, cache_kb=cache_kb)
+
+    def is_outdated(self) -> bool:
+        """Whether somebody has written to a database that is read without a lock: it has to be opened again."""
+        return self._without_lock is not None and self._without_lock != state_of(self.path)
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read of such a database while its pages were being replaced."""
+        if self._without_lock is not None and self._without_lock[0] != state_of(self.path)[0]:
+            raise StoreFault(f"The {self.path.stem} {self.path} was written while it was read. Ask again.")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop_when(self, late: Callable[[], bool] | None) -> None:
+        """Ask now and then whether it is late, and stop the question when it is."""
+        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
+
+    def _rows(self, sql: str, values: Any = ()) -> list[Any]:
+        return fetch(self.db, self.path, sql, values)
+
+    def _one(self, sql: str, values: Any = ()) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.db, self.path)
+
+    def meta(self, name: str) -> str | None:
+        row = self._one("SELECT value FROM meta WHERE name = ?", (name,))
+        return row[0] if row else None
+
+    def put_meta(self, name: str, value: str) -> None:
+        self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
+    """What a person can do about an error of SQLite's."""
+    text = str(reason)
+    if "interrupted" in text:
+        return DeadlineExceeded("the request took longer than its deadline")
+    if "full" in text or ("I/O error" in text and is_full(path.parent)):
+        return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
+    if "malformed" in text or "not a database" in text:
+        return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())
+    if "no such table" in text or "no such column" in text:
+        return UnknownSchema(f"The {path.stem} {path} has a damaged schema ({text}). {MENDED.get(path.stem, '')}".rstrip())
+    if "readonly" in text or ("unable to open" in text and path.exists() and not os.access(path.parent, os.W_OK)):
+        return ReadOnlyFolder(path.parent)
+    if "unable to open" in text:
+        return OutOfDate(f"The {path.stem} {path} cannot be opened: {text}.")
+    return StoreFault(f"The {path.stem} {path} refused: {text}.")

@@ -1,0 +1,97 @@
+"""Logs of agents that ran turns of our live sessions: which of their turns the live session has already.
+
+The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from recollect.model import AGENT_START_S, KIND_CODE, LIVE, Kind, Stop
+from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.event_cells import OWN, EventCells
+
+CLOCK_MS = 1_000  # some agents write whole seconds
+READY_MS = round(AGENT_START_S * 1_000)
+CELLS = ", ".join(EventCells._fields)
+SPOKEN = f"({KIND_CODE[Kind.USER_INPUT]}, {KIND_CODE[Kind.ASSISTANT_RESPONSE]})"
+
+
+class DuplicateTurns(Database):
+    """The part of the writer that ties the logs of agents to live sessions."""
+
+    def put_acp_sessions(self, session: bytes, native_ids: Sequence[str]) -> None:
+        """Keep what agents call a live session."""
+        rows = [(native_id, session) for native_id in native_ids]
+        self.db.executemany("INSERT OR REPLACE INTO acp_session VALUES (?, ?)", rows)
+
+    def live_turn_starts(self, native_id: str) -> list[int]:
+        """When the turns began that an agent ran for us in this session of its own, as far as we have them whole."""
+        rows = self.db.execute(
+            """
+            SELECT turn.started_at
+              FROM acp_session
+              JOIN session ON session.id = acp_session.session
+              JOIN turn ON turn.session = session.key
+             WHERE acp_session.native_id = ? AND turn.stop <> ?""",
+            (native_id, Stop.CRASH),
+        )
+        return [started for (started,) in rows]
+
+    def mark_duplicate_turns(self, native_ids: Iterable[str]) -> bool:
+        """Mark the turns of logs that a live session has since got; whether there were any. They get new keys."""
+        changed = False
+        for native_id in native_ids:
+            for key, session in self._logs_of(native_id):
+                duplicates = self._unmarked_duplicates(key, self.live_turn_starts(native_id))
+                for ordinal in duplicates:
+                    self._mark_turn(key, ordinal)
+                self.note_duplicate(session)
+                changed = changed or bool(duplicates)
+        return changed
+
+    def _logs_of(self, native_id: str) -> list[tuple[int, bytes]]:
+        question = "SELECT key, id FROM session WHERE native_id = ? AND source <> ?"
+        return self.db.execute(question, (native_id, LIVE)).fetchall()
+
+    def _unmarked_duplicates(self, key: int, starts: Sequence[int]) -> list[int]:
+        rows = self.db.execute(
+            """
+            SELECT DISTINCT turn.ordinal, turn.started_at
+              FROM turn JOIN event ON event.session = turn.session AND event.turn = turn.ordinal
+             WHERE turn.session = ? AND event.flags & ? = 0""",
+            (key, OWN),
+        )
+        return [ordinal for ordinal, started in rows if is_duplicate(started, starts)]
+
+    def _mark_turn(self, key: int, ordinal: int) -> None:
+        """An event is never changed: it is removed and comes back under a new key, so that every index follows."""
+        where = "session = ? AND turn = ?"
+        rows = self.db.execute(f"SELECT {CELLS} FROM event WHERE {where} ORDER BY seq", (key, ordinal)).fetchall()
+        self.db.execute(f"INSERT OR IGNORE INTO gone SELECT key FROM event WHERE {where}", (key, ordinal))
+        self.db.execute(f"DELETE FROM event WHERE {where}", (key, ordinal))
+        cells = (EventCells._make(row) for row in rows)
+        marks = ", ".join("?" * len(EventCells._fields))
+        self.db.executemany(
+            f"INSERT INTO event ({CELLS}) VALUES ({marks})", [row._replace(flags=row.flags | OWN) for row in cells]
+        )
+
+    def note_duplicate(self, session: bytes) -> None:
+        """Say of a log whether a live session has all that was said in it."""
+        self.db.execute(
+            f"""
+            UPDATE session
+               SET duplicate_of = (
+                    SELECT acp_session.session
+                      FROM acp_session
+                     WHERE acp_session.native_id = session.native_id
+                       AND EXISTS (SELECT 1 FROM event WHERE event.session = session.key AND event.kind IN {SPOKEN})
+                       AND NOT EXISTS (SELECT 1 FROM event
+                                        WHERE event.session = session.key AND event.kind IN {SPOKEN}
+                                          AND event.flags & :own = 0))
+             WHERE id = :session AND source <> :live""",
+            {"session": session, "own": OWN, "live": LIVE},
+        )
+
+
+def is_duplicate(started_at: int, live_starts: Iterable[int]) -> bool:
+    """Whether a turn of a log began when an agent was given one of these turns of ours."""
+    return any(start - CLOCK_MS <= started_at <= start + READY_MS for start in live_starts)

@@ -1,0 +1,71 @@
+"""What an archive holds, how much of the logs has been read, and whether its file is sound."""
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from recollect.shown_time import estimate_field
+from recollect.store.sqlite.folders import WorkingFolders
+
+
+class Inventory(WorkingFolders):
+    """The part of a reader that `status`, `sources` and `doctor` ask."""
+
+    def counts(self) -> dict[str, Any]:
+        """What there is, per source."""
+        rows = self._rows(
+            """
+            SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at),
+                   max(CASE WHEN estimated THEN updated_at END)
+              FROM session WHERE event_count > 0
+             GROUP BY source ORDER BY source"""
+        )
+        names = ("source", "sessions", "turns", "events", "first", "last")
+        return {
+            row[0]: {**dict(zip(names, row, strict=True)), **estimate_field(newest_estimated == row[-1])}
+            for *row, newest_estimated in rows
+        }
+
+    def coverage(self) -> dict[str, dict[str, Any]]:
+        """How much of each source's logs has been read, and what became of the lines."""
+        found: dict[str, dict[str, Any]] = {}
+        for source, size, offset, lines, tally in self._rows("SELECT source, size, offset, line, tally FROM cursor"):
+            sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
+            sums["files"] += 1
+            sums["bytes"] += size
+            sums["read"] += min(offset, size)  # of a compressed log, what was read is more than the file
+            sums["lines"] += lines
+            for kind, count in msgspec.json.decode(tally).items():
+                sums["tally"][kind] = sums["tally"].get(kind, 0) + count
+        return found
+
+    def size_read(self, path: str) -> int | None:
+        """The size of a log when it was last read."""
+        row = self._one("SELECT size FROM cursor WHERE path = ?", (path,))
+        return row[0] if row else None
+
+    def problems(self) -> list[tuple[str, str, int, str, int, str]]:
+        """(source, reason, how many, a path, its line, an excerpt) per kind of problem."""
+        return self._rows(
+            """
+            SELECT source, reason, count(*), min(path), line, excerpt
+              FROM problem
+             GROUP BY source, reason
+             ORDER BY count(*) DESC, source, reason"""
+        )
+
+    def redactions(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for (counts,) in self._rows("SELECT redactions FROM session WHERE redactions <> '{}'"):
+            for rule, count in msgspec.json.decode(counts).items():
+                sums[rule] = sums.get(rule, 0) + count
+        return sums
+
+    def is_sound(self) -> str | None:
+        """None, or what SQLite finds wrong with the file."""
+        try:
+            (answer,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.DatabaseError as reason:
+            return str(reason)
+        return None if answer == "ok" else str(answer)

@@ -1,0 +1,183 @@
+"""Rows of the archive as readers give them out."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from recollect.index.kinds import USAGE
+from recollect.model import KIND_CODE, KINDS, Kind, Mode, Usage
+from recollect.store.sqlite.body import arguments_of, head, unpacked
+from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
+
+ESCAPED = re.compile(r'["\\\x00-\x1f]')  # what JSON writes otherwise than it is
+
+
+class SessionRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    source: str
+    native_id: str
+    path: str
+    title: str
+    started_at: int
+    updated_at: int
+    completed: bool
+    turn_count: int
+    event_count: int
+    mode: Mode
+    cwd: str | None
+    branch: str | None
+    project: str | None
+    model: str | None
+    usage: str
+    redactions: str
+    estimated: bool
+
+
+class TurnRow(Struct, kw_only=True):
+    session: int
+    ordinal: int
+    started_at: int
+    updated_at: int
+    event_count: int
+    prompt: int | None
+    answer: int | None
+    terminal: int | None
+    stop: str | None
+    last: int
+    tools: list[str]
+    kinds: list[Kind]
+    usage: str
+    estimated: bool
+
+    def place(self, seq: int) -> int:
+        """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
+        return seq - (self.last - self.event_count)
+
+
+class EventPlace(Struct, frozen=True):
+    """Where an event stands, without what it says."""
+
+    key: int
+    id: bytes
+    turn: int
+    seq: int
+    kind: int
+    is_terminal: bool
+
+
+class EventRow(Struct, kw_only=True):
+    key: int
+    id: bytes
+    session: int
+    turn: int
+    seq: int
+    kind: Kind
+    at: int
+    line: int
+    failed: bool
+    own: bool
+    estimated: bool
+    tool: str | None
+    model: str | None
+    answers: int | None
+    exit_code: int | None
+    usage: str | None
+    body: str | bytes
+
+    def text(self) -> str:
+        """The whole text; of a tool call, its arguments as JSON."""
+        return unpacked(self.body)
+
+    def head(self, most: int) -> tuple[str, bool]:
+        return head(self.body, most)
+
+    def arguments(self) -> dict[str, Any]:
+        return arguments_of(self.body)
+
+    def whole(self) -> str:
+        return whole(self.kind, self.tool, self.body)
+
+    def has_failed(self) -> bool:
+        """Of a tool's response: whether the tool says so itself, or ended with a code that does."""
+        return self.failed or bool(self.exit_code)
+
+    def code(self) -> int:
+        """Its kind as the index of pieces knows it: a count of tokens is a kind of its own."""
+        return KIND_CODE[self.kind] + USAGE * (self.kind is Kind.RUNTIME and self.usage is not None)
+
+    def tokens(self) -> Usage | None:
+        return msgspec.json.decode(self.usage, type=Usage) if self.usage else None
+
+
+def whole(kind: Kind, tool: str | None, body: str | bytes) -> str:
+    """Everything that was said or passed: of a tool call its name, its arguments, and as they were what JSON escapes."""
+    text = unpacked(body)
+    if kind is not Kind.TOOL_CALL:
+        return text
+    escaped = _escaped(msgspec.json.decode(text)) if "\\" in text else ()
+    return "\n".join((f"{tool or 'tool'} {text}", *escaped))
+
+
+def _escaped(value: Any) -> Iterator[str]:
+    """The texts inside a value that its JSON does not show as they are."""
+    if isinstance(value, str):
+        if ESCAPED.search(value):
+            yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _escaped(name)
+            yield from _escaped(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _escaped(inner)
+
+
+SESSION = "session." + ", session.".join(SessionRow.__struct_fields__)
+TURN = """session, ordinal, started_at, updated_at, event_count, prompt, answer, terminal, stop, last, tools, kinds, usage,
+          estimated"""
+EVENT = """event.key, event.id, event.session, event.turn, event.seq, event.kind, event.at, event.line, event.flags,
+           tool.text, model.text, event.answers, event.exit_code, event.usage, event.body"""
+EVENT_FROM = "event LEFT JOIN word AS tool ON tool.key = event.tool LEFT JOIN word AS model ON model.key = event.model"
+
+
+def session_of(row: Any) -> SessionRow:
+    return SessionRow(**dict(zip(SessionRow.__struct_fields__, row, strict=True)))
+
+
+def turn_of(row: Any) -> TurnRow:
+    *fields, tools, kinds, usage, estimated = row
+    names = TurnRow.__struct_fields__[:-4]
+    return TurnRow(
+        **dict(zip(names, fields, strict=True)),
+        tools=msgspec.json.decode(tools),
+        kinds=msgspec.json.decode(kinds, type=list[Kind]),
+        usage=usage,
+        estimated=bool(estimated),
+    )
+
+
+def event_of(row: Any) -> EventRow:
+    key, event, session, turn, seq, kind, at, line, flags, tool, model, answers, exit_code, usage, body = row
+    return EventRow(
+        key=key,
+        id=event,
+        session=session,
+        turn=turn,
+        seq=seq,
+        kind=KINDS[kind],
+        at=at,
+        line=line,
+        failed=bool(flags & FAILED),
+        own=bool(flags & OWN),
+        estimated=bool(flags & ESTIMATED),
+        tool=tool,
+        model=model,
+        answers=answers,
+        exit_code=exit_code,
+        usage=usage,
+        body=body,
+    )

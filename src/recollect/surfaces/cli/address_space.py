@@ -1,0 +1,52 @@
+"""The address space of a process, where `ulimit -v` limits it.
+
+The libraries behind search end the whole process when an allocation fails. So a command that would not fit is refused
+before they are loaded.
+"""
+
+import resource
+from pathlib import Path
+
+from recollect.errors import StoreFault
+
+MB = 1 << 20
+READING = 80 * MB  # 60 were measured for `list` and its like, in a small realm
+SEARCHING = 256 * MB  # 223 for `search`: the text index, the vectors and the model
+WRITING = 352 * MB  # 239 for `sync`, 270 for `run`, and 96 that the writer of the text index may fill
+NEEDS = {
+    **dict.fromkeys(("list", "open", "trace", "journey", "session", "realm", "config", "sources", "status"), READING),
+    **dict.fromkeys(("sync", "watch", "distil", "rebuild", "doctor", "extract", "run", "serve"), WRITING),
+}
+MAPPED = ("text-*", "pieces-*", "vectors-*")  # folders of a realm whose files are mapped as a whole
+
+
+def check_address_space(command: str, home: Path) -> None:
+    """Refuse a command that needs more than `ulimit -v` allows; else have the allocator reserve as little as it can."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed == resource.RLIM_INFINITY:
+        return
+    needed = NEEDS.get(command, SEARCHING) + _largest_index(home / "realms")
+    if needed > allowed:
+        raise StoreFault(
+            f"`ulimit -v` allows {allowed // MB} MB of memory, and `recollect {command}` needs {-(-needed // MB)} MB."
+            " Raise the limit with `ulimit -v`."
+        )
+    from recollect.surfaces.transport.allocator import use_one_arena  # heavy, and hardly anybody limits a process so
+
+    use_one_arena()
+
+
+def _largest_index(realms: Path) -> int:
+    """The bytes of all indexes in the realm that has most of them."""
+    return max((_index_bytes(realm) for realm in realms.glob("*")), default=0)
+
+
+def _index_bytes(realm: Path) -> int:
+    return sum(_bytes(path) for pattern in MAPPED for path in realm.glob(f"{pattern}/*"))
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # a merge has removed it
+        return 0

@@ -1,0 +1,39 @@
+"""recollect ask"""
+
+import os
+
+import click
+import msgspec
+
+from recollect.operations import Clock
+from recollect.operations.memory import notes
+from recollect.operations.memory.ask import answer
+from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
+from recollect.surfaces.cli.render import print_json, say
+
+
+@click.command("ask")
+@click.argument("question", type=TEXT, nargs=-1, required=True)
+@click.option("--project", type=TEXT, help="Only sessions of this project.")
+@click.option("--extract", is_flag=True, help="Answer with what was found, also where a model is configured.")
+@json_option
+@realm_options
+def command(question: tuple[str, ...], project: str | None, extract: bool, as_json: bool, **realm: object) -> None:
+    """Answer a question from past sessions, with sources: searches, opens details and reads by itself.
+
+    \b
+    recollect ask "why did we move to JWT?"
+    recollect ask how was the flaky upload test fixed --project webapp
+
+    Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
+    """
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
+    clock = Clock.now(has_deadline=as_json)
+    given = answer(opened, " ".join(question), clock, os.environ, project, by_model=not extract)
+    given.warnings += notes(opened)
+    for warning in given.warnings:
+        say(f"! {warning}", err=True)
+    if as_json:
+        print_json(msgspec.json.encode(given).decode())
+    else:
+        say(given.answer)

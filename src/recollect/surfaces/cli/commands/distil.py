@@ -1,0 +1,55 @@
+"""recollect distil"""
+
+import os
+import sys
+
+import click
+
+from recollect.distil import Progress, distil
+from recollect.store.memory import FAULT, LEVEL, Memory
+from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
+
+NICE = 10  # how much we let others go before us
+
+
+@click.command("distil")
+@click.option("--again", is_flag=True, help="Make all observations anew.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing, and let other programs go first.")
+@realm_options
+def command(again: bool, quiet: bool, **realm: object) -> None:
+    """Make observations and vectors of all that was read. `sync`, `watch` and `mcp` do this by themselves.
+
+    \b
+    recollect distil
+    recollect distil --again
+    """
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    if quiet:
+        os.nice(NICE)
+    if again:
+        memory = Memory(opened.folder, writable=True)
+        memory.look_again()
+        memory.put_meta(LEVEL, "")
+        memory.close()
+    with opened.reading():  # makes the archive where there is none
+        pass
+    done = distil(opened.folder, opened.settings, os.environ, lambda: False, None if quiet else _show)
+    if quiet:
+        return
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", err=True, nl=False)
+    if not opened.folder.exists():
+        click.echo(f"The state folder {opened.folder} was deleted meanwhile.", err=True)
+        return
+    if not done:
+        click.echo("Another process is distilling this realm already.")
+        return
+    with opened.remembering() as memory:
+        click.echo(f"{memory.count():,} observations.")
+        if fault := memory.meta(FAULT):
+            click.echo(f"! Without vectors: {fault}", err=True)
+
+
+def _show(progress: Progress) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{progress.what}: {progress.done:,} of {progress.total:,}", err=True, nl=False)

@@ -1,0 +1,156 @@
+"""recollect extract"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from recollect.errors import Busy
+from recollect.extract import EXTRACTING, Limits, Odd, Plan, Report, extract, plan
+from recollect.language import Unanswered, model_name, open_model
+from recollect.live import LiveRealm
+from recollect.store import OutOfDate
+from recollect.store.lock import exclusive
+from recollect.store.memory import Memory
+from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
+from recollect.surfaces.cli.render import print_json, say
+
+NAMED = 10  # turns that are named one by one
+
+
+@click.command("extract")
+@click.option("--dry-run", is_flag=True, help="Say what there is to read and what it would cost. Asks nobody.")
+@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Tokens, in and out, that this run may cost.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="TURNS", help="Read no more turns than this.")
+@click.option("--again", is_flag=True, help="Read also what this model has read before.")
+@json_option
+@realm_options
+def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, as_json: bool, **realm: object) -> None:
+    """Let a model read finished turns, the newest first, and keep what it observes.
+
+    Which model, and how much it may cost, stands under [extraction] in settings.toml: an OpenAI-compatible service or a
+    command of your own. Every turn is read once. Nothing is ever read by a model unless you ask for it.
+
+    \b
+    recollect extract --dry-run            # how many turns, how many tokens
+    recollect extract --limit 5            # try it on five turns
+    recollect extract --budget 50000
+    """
+    opened = realm_to_read(**realm) if dry_run else chosen_realm(**realm)  # type: ignore[arg-type]
+    settings = opened.settings.extraction
+    limits = Limits(budget=settings.budget if budget is None else budget, turns=limit, again=again)
+    if dry_run:
+        _deliver(_planned(opened, model_name(settings), limits, quiet=as_json), as_json, _plan_in_words)
+        return
+    report = Report(model=model_name(settings), budget=limits.budget)
+    try:
+        _extract(opened, limits, report, quiet=as_json)
+    except Unanswered as error:
+        if report.turns and not as_json:
+            say(_report_in_words(report), err=True)
+        error.details["report"] = _for_programs(report)
+        raise
+    _deliver(report, as_json, _report_in_words)
+
+
+def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Plan:
+    try:
+        with closing(Memory(realm.folder)) as memory:
+            read = memory.extracted(name)
+    except OutOfDate:  # nothing was ever remembered
+        read = {}
+    with realm.reading() as reader, _progress(quiet) as show:
+        return plan(reader, read, name, limits, lambda found: show(found.turns, found.fits_tokens, found.budget, 0))
+
+
+def _extract(realm: LiveRealm, limits: Limits, report: Report, *, quiet: bool) -> None:
+    model = open_model(realm.settings.extraction, os.environ)
+
+    def tell(done: Report) -> None:
+        show(done.turns, done.tokens_in + done.tokens_out, done.budget, done.observations)
+
+    try:
+        with (
+            exclusive(realm.folder, EXTRACTING),
+            closing(Memory(realm.folder, writable=True)) as memory,
+            realm.reading() as reader,
+            _progress(quiet) as show,
+        ):
+            extract(reader, memory, model, limits, report, tell)
+    except Busy as busy:
+        raise Busy("Another Recollect is having turns read by a model; two would pay for the same turns twice.") from busy
+
+
+# ---- what is shown
+
+
+def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
+    if as_json:
+        print_json(msgspec.json.encode(_for_programs(found)).decode())
+    else:
+        say(in_words(found))
+
+
+def _for_programs(found: Plan | Report) -> dict[str, Any]:
+    values = msgspec.structs.asdict(found)
+    if isinstance(found, Report):
+        values["nonsense"] = [{"turn": _turn(odd), "reason": odd.reason} for odd in found.nonsense]
+    return values
+
+
+def _turn(odd: Odd) -> str:
+    """An id that `recollect open` takes."""
+    return f"turn:{odd.session.hex()}-{odd.turn}"
+
+
+def _plan_in_words(found: Plan) -> str:
+    if not found.turns:
+        return f"Nothing to read for {found.model}: it has read every finished turn."
+    return (
+        f"{found.turns:,} turns to read for {found.model}: about {found.tokens_in:,} tokens in, "
+        f"at most {found.tokens_out:,} out. {found.trivial:,} more are too slight to be read.\n"
+        f"The budget of {found.budget:,} tokens is enough for at least {found.fits:,} of them, the newest "
+        f"({found.fits_tokens:,} tokens). Nothing was asked."
+    )
+
+
+def _report_in_words(report: Report) -> str:
+    told = [
+        f"{report.model} read {report.turns:,} turns: {report.observations:,} observations, {report.tokens_in:,} tokens in, "
+        f"{report.tokens_out:,} out (budget {report.budget:,})."
+    ]
+    if report.refused:
+        told.append(f"{report.refused:,} observations were refused: without evidence, malformed, or too many at once.")
+    if report.nonsense:
+        told.append(f"{len(report.nonsense):,} answers held no observations; `--again` asks once more:")
+        told += [f"  {_turn(odd)}: {odd.reason}" for odd in report.nonsense[:NAMED]]
+        told += ["  …"] if len(report.nonsense) > NAMED else []
+    match report.ended:
+        case "budget":
+            told.append("The next turn does not fit the budget: `recollect extract` goes on from here.")
+        case "all read":
+            told.append("Every finished turn has been read.")
+    return "\n".join(told)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]]:
+    """On a terminal: turns, observations, and how much of the budget they took."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda turns, tokens, budget, observations: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    words = TextColumn(
+        "{task.fields[turns]:,} turns, {task.fields[observations]:,} observations, {task.completed:,.0f} tokens"
+    )
+    with Progress(TextColumn("Reading"), BarColumn(), words, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("extract", total=None, turns=0, observations=0)
+        yield lambda turns, tokens, budget, observations: bar.update(
+            task, completed=tokens, total=budget, turns=turns, observations=observations
+        )

@@ -1,0 +1,210 @@
+"""recollect journey"""
+
+from typing import Any
+
+import click
+import msgspec
+
+from recollect.surfaces.cli import render_journey as draw
+from recollect.surfaces.cli.output import ask, session_uuid
+from recollect.surfaces.cli.realm_options import json_option, realm_options
+from recollect.surfaces.cli.times import iso, milliseconds_of
+
+
+@click.group("journey")
+def command() -> None:
+    """One person's sessions and documents over time: begin a journey, add to it, search it.
+
+    \b
+    recollect journey create --user 5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10
+    recollect journey link JOURNEY SESSION
+    recollect journey history JOURNEY flaky upload
+    """
+
+
+@command.command("create")
+@click.option(
+    "--user", "--user-id", "user_id", metavar="UUID", help="Whose journey: a person has one. Default: a new one for nobody."
+)
+@json_option
+@realm_options
+def create(user_id: str | None, as_json: bool, **realm: Any) -> None:
+    """Get a person's journey, or begin one.
+
+    \b
+    recollect journey create
+    recollect journey create --user 5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10
+    """
+    ask("get_or_create_journey", {"user_id": user_id}, draw.journey, as_json=as_json, realm=realm)
+
+
+@command.command("link")
+@click.argument("journey")
+@click.argument("session")
+@click.option("--summary", help="What to show and find it by. Default: made from the session.")
+@click.option("--diagnosis", help="What was diagnosed in it. Default: as observed.")
+@click.option("--no-diagnosis", is_flag=True, help="Nothing was diagnosed in it.")
+@json_option
+@realm_options
+def link(
+    journey: str, session: str, summary: str | None, diagnosis: str | None, no_diagnosis: bool, as_json: bool, **realm: Any
+) -> None:
+    """Put a session into a journey; it leaves the one it is in.
+
+    \b
+    recollect journey link JOURNEY session:9ab2…
+    recollect journey link JOURNEY SESSION --summary "Moved uploads to S3" --diagnosis "The bucket was full"
+    """
+    if diagnosis is not None and no_diagnosis:
+        raise click.UsageError("--diagnosis and --no-diagnosis exclude each other.")
+    arguments = {
+        "journey_id": journey,
+        "session_id": session_uuid(session),
+        "summary": summary,
+        "diagnosis": False if no_diagnosis else diagnosis,
+    }
+    ask("link_session_to_journey", arguments, draw.link, as_json=as_json, realm=realm)
+
+
+@command.command("history")
+@click.argument("journey")
+@click.argument("query", nargs=-1)
+@click.option(
+    "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions begun then or later: 2026-04-30, 12h, 7d."
+)
+@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions begun then or earlier.")
+@click.option("-n", "--limit", type=int, help="How many, 1 to 100. Default 10.")
+@click.option("--documents", "--include-documents", "documents", is_flag=True, help="List the documents too.")
+@json_option
+@realm_options
+def history(
+    journey: str,
+    query: tuple[str, ...],
+    from_date: str | None,
+    to_date: str | None,
+    limit: int | None,
+    documents: bool,
+    as_json: bool,
+    **realm: Any,
+) -> None:
+    """Search the sessions of a journey by their summaries; without a query, the newest.
+
+    \b
+    recollect journey history JOURNEY
+    recollect journey history JOURNEY flaky upload --from 30d --documents
+    """
+    arguments = {
+        "journey_id": journey,
+        "query": " ".join(query) or None,
+        "from_date": _moment(from_date, "--from"),
+        "to_date": _moment(to_date, "--to"),
+        "limit": limit,
+        "include_documents": documents or None,
+    }
+    ask("query_journey_history", arguments, draw.history, as_json=as_json, realm=realm)
+
+
+def _moment(when: str | None, option: str) -> str | None:
+    at = milliseconds_of(when, option)
+    return None if at is None else iso(at)
+
+
+@command.command("timeline")
+@click.argument("journey")
+@click.option("-n", "--limit", type=int, help="How many, 1 to 1000. Default 50.")
+@json_option
+@realm_options
+def timeline(journey: str, limit: int | None, as_json: bool, **realm: Any) -> None:
+    """Sessions and documents of a journey, oldest first.
+
+    \b
+    recollect journey timeline JOURNEY
+    """
+    arguments = {"journey_id": journey, "limit": limit}
+    ask("journey_timeline", arguments, draw.timeline, as_json=as_json, realm=realm)
+
+
+@command.command("add")
+@click.argument("journey")
+@click.option(
+    "--type",
+    "--document-type",
+    "document_type",
+    metavar="TYPE",
+    default="note",
+    show_default=True,
+    help="woop_plan, file_upload, artifact or note.",
+)
+@click.option("--title", help="What it is called.")
+@click.option("--content", help="Its text, or a path; a path is kept, never opened.")
+@click.option("--metadata", metavar="JSON", help="An object with whatever else belongs to it.")
+@json_option
+@realm_options
+def add(
+    journey: str,
+    document_type: str,
+    title: str | None,
+    content: str | None,
+    metadata: str | None,
+    as_json: bool,
+    **realm: Any,
+) -> None:
+    """Add a document to a journey.
+
+    \b
+    recollect journey add JOURNEY --title "What we agreed" --content "Ship on Friday"
+    recollect journey add JOURNEY --type artifact --content build/report.pdf --metadata '{"pages": 12}'
+    """
+    arguments = {
+        "journey_id": journey,
+        "document_type": document_type,
+        "title": title,
+        "content": content,
+        "metadata": _object(metadata),
+    }
+    ask("add_document_to_journey", arguments, draw.added, as_json=as_json, realm=realm)
+
+
+def _object(text: str | None) -> Any:
+    try:
+        return msgspec.json.decode(text) if text is not None else None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise click.BadParameter("is no JSON; try '{\"pages\": 12}'.", param_hint="--metadata") from None
+
+
+@command.command("documents")
+@click.argument("journey")
+@click.argument("document", required=False)
+@json_option
+@realm_options
+def documents(journey: str, document: str | None, as_json: bool, **realm: Any) -> None:
+    """The documents of a journey, newest first; or one of them, whole.
+
+    \b
+    recollect journey documents JOURNEY
+    recollect journey documents JOURNEY DOCUMENT
+    """
+    arguments = {"journey_id": journey, "document_id": document}
+    if document is None:
+        ask("list_documents", arguments, draw.documents, as_json=as_json, realm=realm)
+    else:
+        ask("get_document", arguments, draw.document, as_json=as_json, realm=realm)
+
+
+@command.command("delete")
+@click.argument("journey")
+@click.argument("document", required=False)
+@json_option
+@realm_options
+def delete(journey: str, document: str | None, as_json: bool, **realm: Any) -> None:
+    """Delete a document; or a journey with all its documents. Sessions stay, in no journey.
+
+    \b
+    recollect journey delete JOURNEY DOCUMENT
+    recollect journey delete JOURNEY
+    """
+    arguments = {"journey_id": journey, "document_id": document}
+    if document is None:
+        ask("delete_journey", arguments, draw.deleted, as_json=as_json, realm=realm)
+    else:
+        ask("delete_document", arguments, draw.document_deleted, as_json=as_json, realm=realm)

@@ -1,0 +1,170 @@
+"""recollect session"""
+
+import json
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from recollect.display import one_line
+from recollect.surfaces.cli.output import ask, located
+from recollect.surfaces.cli.realm_options import json_option, labels_of, realm_options, realm_to_read
+from recollect.surfaces.cli.render import console, say, time_of
+
+SHORT = 160  # characters of a call, a result or a thought
+LOCATOR = click.argument("session_id", metavar="SESSION")
+
+
+@click.group("session")
+def command() -> None:
+    """Sessions that are run here: list them, read them, interrupt and archive them.
+
+    A SESSION is its id, realm:id, the beginning of its id, or `last`.
+
+    \b
+    recollect session list
+    recollect session history last
+    recollect session archive 01a1eb05
+    """
+
+
+@command.command("list")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions with this label.")
+@click.option("--imported", is_flag=True, help="Also sessions read from agents' logs.")
+@click.option("--offset", type=int, help="Leave out the first so many.")
+@click.option("--limit", type=int, help="Show at most so many. Default: 100.")
+@json_option
+@realm_options
+def listed(
+    labels: tuple[str, ...], imported: bool, offset: int | None, limit: int | None, as_json: bool, **realm: Any
+) -> None:
+    """The sessions of the realm, the last used first.
+
+    \b
+    recollect session list --label task=review
+    """
+    arguments = {"labels": labels_of(labels) or None, "imported": imported or None, "offset": offset, "limit": limit}
+    ask("meerkat_list", arguments, _draw_list, as_json=as_json, realm=realm)
+
+
+@command.command("show")
+@LOCATOR
+@json_option
+@realm_options
+def show(session_id: str, as_json: bool, **realm: Any) -> None:
+    """What a session is: its state, its labels, what it used.
+
+    \b
+    recollect session show last
+    """
+    _ask("meerkat_read", session_id, {}, _draw_one, as_json=as_json, **realm)
+
+
+@command.command("history")
+@LOCATOR
+@click.option("--offset", type=int, help="Leave out the first so many messages.")
+@click.option("--limit", type=int, help="Show at most so many. Default: 100.")
+@json_option
+@realm_options
+def history(session_id: str, offset: int | None, limit: int | None, as_json: bool, **realm: Any) -> None:
+    """The messages of a session, oldest first.
+
+    \b
+    recollect session history last --limit 20
+    """
+    _ask("meerkat_history", session_id, {"offset": offset, "limit": limit}, _draw_history, as_json=as_json, **realm)
+
+
+@command.command("interrupt")
+@LOCATOR
+@json_option
+@realm_options
+def interrupt(session_id: str, as_json: bool, **realm: Any) -> None:
+    """Cancel the turn that is running, whichever process runs it.
+
+    \b
+    recollect session interrupt last
+    """
+    _ask("meerkat_interrupt", session_id, {}, _draw_interrupted, as_json=as_json, **realm)
+
+
+@command.command("archive")
+@LOCATOR
+@json_option
+@realm_options
+def archive(session_id: str, as_json: bool, **realm: Any) -> None:
+    """End a session for good. It is hidden from the list; its history stays.
+
+    \b
+    recollect session archive last
+    """
+    _ask("meerkat_archive", session_id, {}, _draw_archived, as_json=as_json, **realm)
+
+
+def _ask(operation: str, session: str, more: dict[str, Any], show: Any, *, as_json: bool, **realm: Any) -> None:
+    opened = realm_to_read(**realm)  # a session that is there is in a realm that is, too
+    try:
+        key = located(opened, session, as_json=as_json)
+        ask(operation, {"session_id": key, **more}, show, as_json=as_json, realm=opened)
+    finally:
+        opened.close()
+
+
+def _draw_list(answer: dict[str, Any]) -> None:
+    out = console()
+    for row in answer["sessions"]:
+        labels = escape(" ".join(f"{key}={value}" for key, value in row["labels"].items()))
+        told = f"{time_of(row, 'updated_at')}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
+        active = "  [green]running[/]" if row["is_active"] else ""
+        out.print(f"[bold]{row['session_id']}[/]  [dim]{told}[/]{active}  {labels}", highlight=False)
+    if not answer["sessions"]:
+        out.print('No session yet; `recollect run "…"` begins one.')
+
+
+def _draw_one(row: dict[str, Any]) -> None:
+    out = console()
+    for name, value in row.items():
+        shown = " ".join(f"{key}={inner}" for key, inner in value.items()) if isinstance(value, dict) else value
+        out.print(f"[dim]{name:>17}[/]  {escape(str(shown))}", highlight=False, soft_wrap=True)
+
+
+def _draw_history(answer: dict[str, Any]) -> None:
+    out = console()
+    for message in answer["messages"]:
+        out.print(f"[bold]{message['role']}[/]  [dim]{message['created_at']}[/]", highlight=False)
+        say("\n".join(_parts(message)) + "\n")
+    if answer["has_more"]:
+        rest = answer["offset"] + len(answer["messages"])
+        out.print(f"[dim]{answer['message_count'] - rest} more: --offset {rest}[/]")
+
+
+def _parts(message: dict[str, Any]) -> list[str]:
+    """What is said, whole; what is done, a line each."""
+    if blocks := message.get("blocks"):
+        return [_block(block) for block in blocks]
+    if results := message.get("results"):
+        return [_result(result) for result in results]
+    return [message["content"].rstrip()]
+
+
+def _block(block: dict[str, Any]) -> str:
+    if block.get("type") == "tool_use":
+        given = json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
+        return "-> " + one_line(f"{block.get('name', 'tool')} {given}", SHORT)
+    text: str = block.get("text", "")
+    return text.rstrip() if block.get("type") == "text" else one_line(f"(thinks) {text}", SHORT)
+
+
+def _result(result: dict[str, Any]) -> str:
+    code = result.get("exit_code")
+    ends = [f"exit code {code}"] if code is not None else ["failed"] if result.get("is_error") else []
+    ended = "".join(f"({end}) " for end in ends)
+    return "<- " + one_line(ended + (result.get("content", "").strip() or "(nothing)"), SHORT)
+
+
+def _draw_interrupted(answer: dict[str, Any]) -> None:
+    click.echo("Interrupted." if answer["interrupted"] else "No turn was running.")
+
+
+def _draw_archived(answer: dict[str, Any]) -> None:
+    click.echo(f"Archived. `recollect session history {answer['session_id']}` still reads it.")

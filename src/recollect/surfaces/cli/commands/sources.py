@@ -1,0 +1,94 @@
+"""recollect sources"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from recollect.ingest.discover import Log, discover
+from recollect.ingest.projects import logs_in_projects, project_folders
+from recollect.settings import Settings
+from recollect.shown_time import FIELD, estimate_field
+from recollect.sources import Source, all_sources
+from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
+from recollect.surfaces.cli.render import console, print_json, tilde, time_of
+
+BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
+
+
+@click.command("sources")
+@json_option
+@realm_options
+def command(as_json: bool, **realm: object) -> None:
+    """Which agents can be read, which are installed here, where their logs are, and how much of them is indexed.
+
+    Logs that lie in projects (<project>/…) are found in every folder that any agent worked in, in its repository, and below
+    the folders that `project_folders` in settings.toml names.
+
+    \b
+    recollect sources
+    recollect sources --json | jq '.[] | select(.installed)'
+    """
+    opened = realm_to_read(**realm)  # type: ignore[arg-type]
+    with opened.reading() as reader:
+        counts = reader.counts()
+        projects = project_folders(reader.folders(), all_sources(), opened.settings)
+    rows = [_row(source, counts.get(source.name, {}), projects, opened.settings) for source in all_sources()]
+    if as_json:
+        print_json(msgspec.json.encode(rows).decode())
+        return
+    _draw(rows)
+
+
+def _row(source: Source, counts: dict[str, Any], projects: Sequence[Path], settings: Settings) -> dict[str, Any]:
+    homes = source.homes(os.environ)
+    found = [log.path for log in discover([source], os.environ, settings, projects) if isinstance(log, Log)]
+    holding = [project for project in projects if any(logs_in_projects(source, [project]))]
+    return {
+        "source": source.name,
+        "title": source.title,
+        "installed": any(home.is_dir() for home in homes) or bool(found),
+        "homes": [str(home) for home in homes],
+        "places": source.places(os.environ),
+        "containers": source.containers,
+        "logs": len(found),
+        "projects": [str(project) for project in holding],
+        "sessions": counts.get("sessions", 0),
+        "updated_at": counts.get("last"),
+        **estimate_field(FIELD in counts),
+        "verified": source.real_sessions > 0,
+        "real_sessions": source.real_sessions,
+    }
+
+
+def _draw(rows: list[dict[str, Any]]) -> None:
+    """What is here first; then all else that could be."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("agent", "here", "logs", "sessions", "newest", "verified on", "where"):
+        table.add_column(name, justify="right" if name in {"logs", "sessions"} else "left")
+    for row in sorted(rows, key=lambda row: not (row["installed"] or row["sessions"])):
+        there = row["installed"] or row["sessions"]
+        table.add_row(
+            row["source"],
+            "yes" if row["installed"] else "no",
+            f"{row['logs']:,}",
+            f"{row['sessions']:,}",
+            time_of(row, "updated_at"),
+            f"{row['real_sessions']:,} real sessions" if row["verified"] else "unverified",
+            _where(row),
+            style=None if there else "dim",
+        )
+    console().print(table)
+
+
+def _where(row: dict[str, Any]) -> str:
+    """The places that exist; of what is not here, the first one where it would be."""
+    there = [home for home in row["homes"] if Path(home).is_dir()]
+    if count := len(row["projects"]):
+        there.append(f"{row['places'][-1]} in {count} project{'s' if count != 1 else ''}")
+    return ", ".join(tilde(place) for place in there or row["places"][:1]) or BY_NAME

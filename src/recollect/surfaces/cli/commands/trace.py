@@ -1,0 +1,112 @@
+"""recollect trace"""
+
+from typing import Any
+
+import click
+
+from recollect.operations.trace.session_details import Level
+from recollect.operations.trace.views import EVENT_TYPES
+from recollect.surfaces.cli import render_trace as draw
+from recollect.surfaces.cli.output import ask, session_uuid
+from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options
+
+
+@click.group("trace")
+def command() -> None:
+    """Find an exact string in every event, read events whole, and see the course of a session step by step.
+
+    \b
+    recollect trace search serName            also inside words
+    recollect trace session 9ab2              what was asked, how much was done
+    recollect trace session 9ab2 --level steps
+    recollect trace analyze 9ab2              what failed, went in circles, took long
+    """
+
+
+@command.command("search")
+@click.argument("query", type=TEXT, nargs=-1, required=True)
+@click.option("-n", "--limit", type=int, help="How many matches, 1 to 50. Default 10.")
+@click.option("--cursor", help="Continue where the page with this cursor ended.")
+@click.option("--provider", help="Only this agent's sessions, as `recollect sources` names it.")
+@click.option("-t", "--type", "--event-type", "event_type", help=f"Only events of this type: {', '.join(EVENT_TYPES)}.")
+@click.option("--session", "--session-id", "session_id", metavar="ID", help="Only this session: its id, or how that begins.")
+@json_option
+@realm_options
+def search(
+    query: tuple[str, ...],
+    limit: int | None,
+    cursor: str | None,
+    provider: str | None,
+    event_type: str | None,
+    session_id: str | None,
+    as_json: bool,
+    **realm: Any,
+) -> None:
+    """Every event that contains a string, in any case, the newest session first.
+
+    \b
+    recollect trace search _FAIL
+    recollect trace search "connection refused" -t tool_result --provider codex
+    """
+    wanted = " ".join(query)
+    arguments = {
+        "query": wanted,
+        "limit": limit,
+        "cursor": cursor,
+        "provider": provider,
+        "event_type": event_type,
+        "session_id": session_uuid(session_id),
+    }
+    ask("search_event_previews", arguments, lambda answer: draw.matches(answer, wanted), as_json=as_json, realm=realm)
+
+
+@command.command("event")
+@click.argument("session_id", metavar="SESSION")
+@click.argument("event_index", metavar="INDEX", type=int)
+@json_option
+@realm_options
+def event(session_id: str, event_index: int, as_json: bool, **realm: Any) -> None:
+    """One event, whole.
+
+    \b
+    recollect trace event 9ab2 17
+    """
+    arguments = {"session_id": session_uuid(session_id), "event_index": event_index}
+    ask("get_event_details", arguments, draw.event, as_json=as_json, realm=realm)
+
+
+@command.command("session")
+@click.argument("session_id", metavar="SESSION")
+@click.option("--level", "--detail-level", "detail_level", help=f"How deep: {', '.join(Level)}. Default summary.")
+@click.option(
+    "--reasoning", "--include-reasoning", "reasoning", is_flag=True, help="With --level turns: what the agent thought, too."
+)
+@json_option
+@realm_options
+def session(session_id: str, detail_level: str | None, reasoning: bool, as_json: bool, **realm: Any) -> None:
+    """The course of a session, at four depths.
+
+    \b
+    recollect trace session 9ab2
+    recollect trace session 9ab2 --level turns --reasoning
+    recollect trace session 9ab2 --level full --json > session.json
+    """
+    arguments = {
+        "session_id": session_uuid(session_id),
+        "detail_level": detail_level,
+        "include_reasoning": True if reasoning else None,
+    }
+    ask("get_session_details", arguments, draw.session, as_json=as_json, realm=realm)
+
+
+@command.command("analyze")
+@click.argument("session_id", metavar="SESSION")
+@json_option
+@realm_options
+def analyze(session_id: str, as_json: bool, **realm: Any) -> None:
+    """What failed in a session, went in circles, or took long.
+
+    \b
+    recollect trace analyze 9ab2
+    """
+    ask("analyze_session", {"session_id": session_uuid(session_id)}, draw.analysis, as_json=as_json, realm=realm)

@@ -1,0 +1,109 @@
+"""recollect watch"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+
+from recollect.errors import StoreFault
+from recollect.ingest import Report
+from recollect.sources import all_sources
+from recollect.store.watcher_lock import WatchPlace
+from recollect.surfaces.cli.commands.sync import sentence
+from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
+from recollect.surfaces.cli.render import say
+from recollect.surfaces.cli.watcher import Progress
+from recollect.watch import Observer, watch
+
+LOOK_S = 0.2  # seconds between two looks at whether the place is ours: signals are handled in between
+
+
+@click.command("watch")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@click.option("--while-open", is_flag=True, hidden=True, help="Stop when standard input closes: with whoever started us.")
+@realm_options
+def command(quiet: bool, while_open: bool, **realm: object) -> None:
+    """Sync now, and again within a fraction of a second whenever an agent writes. Stop with Ctrl-C.
+
+    \b
+    recollect watch
+    """
+    opened = chosen_realm(**realm)  # type: ignore[arg-type]
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    if while_open:  # the server that started us holds the watcher's place
+        threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
+        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _ToServer())
+        return
+    with _in_place(opened.folder, stop):
+        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _ToPerson(quiet=quiet))
+
+
+def _stop_at_end_of_input(stop: threading.Event) -> None:
+    sys.stdin.buffer.read()
+    stop.set()
+
+
+@contextmanager
+def _in_place(realm: Path, stop: threading.Event) -> Iterator[None]:
+    """Hold the watcher's place. A thread waits for it: a signal must be able to end the waiting."""
+    taken: list[WatchPlace | StoreFault] = []
+    thread = threading.Thread(target=lambda: taken.append(_placed(realm)), daemon=True)
+    thread.start()
+    while not stop.is_set() and thread.is_alive():
+        thread.join(LOOK_S)
+    if taken and isinstance(taken[0], StoreFault):
+        raise taken[0]
+    yield  # the end of the process gives the place back
+
+
+def _placed(realm: Path) -> WatchPlace | StoreFault:
+    try:
+        return WatchPlace(realm)
+    except StoreFault as fault:
+        return fault
+
+
+class _ToPerson(Observer):
+    """Says what was read, in a terminal."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def synced(self, report: Report) -> None:
+        if not self._quiet and (report.files_read or report.unreadable):
+            click.echo(sentence(report))
+
+    def failed(self, fault: StoreFault) -> None:
+        say(f"! {fault}", err=True)
+
+    distil_failed = failed
+
+
+class _ToServer(Observer):
+    """Tells the server that started us whether we read, one line of JSON for every change."""
+
+    def __init__(self) -> None:
+        self._said: Progress | None = None
+
+    def reading(self) -> None:
+        self._say(Progress())
+
+    def synced(self, report: Report) -> None:
+        self._say(Progress())
+
+    def failed(self, fault: StoreFault) -> None:
+        self._say(Progress(stopped=str(fault)))
+
+    def _say(self, progress: Progress) -> None:
+        if progress != self._said:
+            self._said = progress
+            sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
+            sys.stdout.buffer.flush()

@@ -1,0 +1,126 @@
+"""What people see of a trace: matches, an event, the course of a session, what went wrong in it."""
+
+import re
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from recollect.surfaces.cli.render import console, plain, time_of
+
+TYPE_STYLES = {
+    "user": "bold green",
+    "message": "cyan",
+    "reasoning": "dim",
+    "tool_call": "yellow",
+    "tool_result": "magenta",
+    "token_usage": "dim",
+    "notification": "dim",
+}
+STATUS_STYLES = {"failed": "red", "partial": "yellow", "in_progress": "yellow", "done": "green", "success": "green"}
+DEEPER = {"summary": "turns", "turns": "steps", "steps": "full"}
+Shown = dict[str, Any]
+
+
+def matches(answer: Shown, query: str) -> None:
+    out = console()
+    for match in answer["data"]["matches"]:
+        out.print(_head(match))
+        text = Text("   " + _one_line(match["preview"]))
+        text.highlight_regex(re.compile(re.escape(_one_line(query)), re.IGNORECASE), "bold yellow")
+        out.print(text)
+    if not answer["data"]["matches"]:
+        out.print(f"No event contains {query!r}.", markup=False)
+        return
+    out.print("[dim]In full: recollect trace event SESSION INDEX[/]")
+    if answer["pagination"]["has_more"]:
+        out.print(f"[dim]More: --cursor {answer['pagination']['next_cursor']}[/]", soft_wrap=True)
+
+
+def event(answer: Shown) -> None:
+    out = console()
+    found = answer["data"]
+    out.print(_head(found))
+    payload = dict(found["payload"])
+    text = payload.pop("text", None) or payload.pop("output", None)
+    for name, value in payload.items():
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        out.print(Text(f"{name}: {plain(shown)}", "dim"), soft_wrap=True)
+    if text:
+        out.print(Text(plain(text)), soft_wrap=True)
+
+
+def session(answer: Shown) -> None:
+    out = console()
+    found = answer["data"]
+    stats = found["stats"]
+    counts = f"{stats['total_turns']} turns, {stats['total_steps']} steps, {stats['total_tool_calls']} tool calls"
+    failed = f", {stats['failed_tool_calls']} failed" if stats["failed_tool_calls"] else ""
+    about = f"  {found['provider']}, {counts}{failed}, {time_of(found, 'end_time')}"
+    out.print(Text.assemble((plain(found["title"]), "bold"), (about, "dim")))
+    out.print(f"[blue]{found['session_id']}[/]")
+    for turn in found["turns"]:
+        _turn(out, turn)
+    if deeper := DEEPER.get(found["detail_level"]):
+        out.print(f"[dim]Deeper: recollect trace session {found['session_id']} --level {deeper}[/]", soft_wrap=True)
+
+
+def _turn(out: Console, turn: Shown) -> None:
+    outcome = turn.get("outcome", "")
+    head = (f"{turn['turn_index']:>3} ", "dim"), (_one_line(turn["user_message"]), "bold green")
+    out.print(Text.assemble(*head, (f"  {turn['step_count']} steps ", "dim"), (outcome, STATUS_STYLES.get(outcome, ""))))
+    for step in turn.get("steps", ()):
+        _step(out, step)
+    if turn.get("steps_left_out"):
+        out.print(f"      [dim]{turn['steps_left_out']} steps are left out[/]")
+
+
+def _step(out: Console, step: Shown) -> None:
+    if "summary" in step:
+        failed = (f"  {step['failed_tools']} failed" if step["failed_tools"] else "", "red")
+        out.print(Text.assemble((f"    {step['step_index']:>2} ", "dim"), _one_line(step["summary"]), failed))
+        thought = step.get("reasoning")
+    else:
+        status = (step["status"], STATUS_STYLES[step["status"]])
+        out.print(Text.assemble((f"    {step['step_index']:>2} ", "dim"), status))
+        thought = step["reasoning"]
+    if thought:
+        out.print(Text(_indented(thought), "dim"), soft_wrap=True)
+    if step.get("message"):
+        out.print(Text(_indented(step["message"])), soft_wrap=True)
+    for tool in step.get("tools", ()):
+        arguments = msgspec.json.encode(tool["arguments"] or {}).decode()
+        out.print(Text(f"       {plain(tool['name'])} {plain(arguments)}", "yellow"), soft_wrap=True)
+        if tool["output"]:
+            out.print(Text(_indented(tool["output"]), STATUS_STYLES["failed"] if tool["status"] == "failed" else "dim"))
+
+
+def analysis(answer: Shown) -> None:
+    out = console()
+    found = answer["data"]
+    out.print(f"Score [bold]{found['score']}[/] of 100  [blue]{found['session_id']}[/]")
+    for insight in found["insights"]:
+        kind = (f"{insight['kind']:<11}", STATUS_STYLES["failed" if insight["kind"] == "failure" else "partial"])
+        out.print(Text.assemble((f"turn {insight['turn_index']:>3}  ", "dim"), kind, plain(insight["message"])))
+    if not found["insights"]:
+        out.print("Nothing failed, went in circles or took long.")
+    else:
+        out.print(f"[dim]In full: recollect trace session {found['session_id']} --level steps[/]", soft_wrap=True)
+
+
+def _head(found: Shown) -> Text:
+    return Text.assemble(
+        (found["session_id"], "blue"),
+        (f" {found['event_index']} ", "bold"),
+        (found["event_type"], TYPE_STYLES[found["event_type"]]),
+        (f"  {time_of(found, 'timestamp')}", "dim"),
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(plain(text).split())
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"       {line}" for line in plain(text).splitlines())

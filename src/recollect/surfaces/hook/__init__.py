@@ -1,0 +1,1 @@
+"""`recollect hook`: what agents with hooks call."""

@@ -1,0 +1,226 @@
+"""REST: an operation by the path of one of its doors. Arguments have the same names in the path, the query and the body."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from recollect.errors import BadRequest
+from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
+from recollect.surfaces.http.body import Unreadable, json_of
+from recollect.surfaces.http.dispatcher import Desk, Overloaded, sse_named
+from recollect.surfaces.http.guard import LOCAL
+from recollect.surfaces.http.responses import JSON, SSE, answer, refused, status
+from recollect.surfaces.mcp.server import tool_result
+from recollect.surfaces.transport.json import decoded, encoded
+
+VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
+STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
+WHOLE = re.compile(r"-?[0-9]{1,4000}")  # as long as Python reads it
+NAME = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # in a query; `labels[team]` is one entry of an object
+WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def routes(desk: Desk) -> list[Route]:
+    """A path is one route, so that who comes with another method is told of all that it has."""
+    paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(desk)}}
+    for operation in OPERATIONS.values():
+        for door in operation.doors:
+            if door.http:
+                method, path = door.http.split(" ")
+                paths.setdefault(path, {})[method] = _door(desk, operation, door)
+    tools = {f"{VERSION}/tools/{tool.name}": _tool(desk, tool) for tool in offer_of(tuple(TOOLSETS)).operations.values()}
+    return [
+        *(_route(prefix + path, methods) for prefix in ("", VERSION) for path, methods in paths.items()),
+        *(_route(path, {"POST": tool}) for path, tool in tools.items()),
+    ]
+
+
+def _route(path: str, methods: dict[str, Endpoint]) -> Route:
+    async def enter(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        try:
+            return await methods[method](request)
+        except Unreadable as wrong:
+            return refused(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
+        except Overloaded:
+            return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
+
+    return Route(path, enter, methods=[*methods])
+
+
+def _door(desk: Desk, operation: Operation, door: Door) -> Endpoint:
+    async def enter(request: Request) -> Response:
+        clock = _clock(request)
+        arguments: Any
+        try:
+            arguments = door.arguments(await _given(request, operation, door))
+        except BadRequest as wrong:
+            arguments = wrong  # the operation says it in its family's form
+        if operation.is_long and SSE in request.headers.get("accept", ""):
+            return await _turn(desk, operation, arguments, clock)
+        return answer(await desk.ask(operation, arguments, clock))
+
+    return enter
+
+
+def _tool(desk: Desk, operation: Operation) -> Endpoint:
+    """A tool, with the very answer that it has by MCP."""
+
+    async def call(request: Request) -> Response:
+        clock = _clock(request)
+        try:
+            arguments = await _body(request)
+        except BadRequest as wrong:
+            arguments = wrong
+        reply = await desk.ask(operation, arguments, clock)
+        return Response(encoded(tool_result(reply)), status(reply), media_type=JSON)
+
+    return call
+
+
+def _clock(request: Request) -> Clock:
+    return Clock(Clock.now().received, is_local=request.scope[LOCAL])
+
+
+# ---- events
+
+
+def _events(desk: Desk) -> Endpoint:
+    async def stream(request: Request) -> Response:
+        """The turns of a session as they run in this server, one event after the other, until it is archived."""
+        last = request.headers.get("last-event-id", "")
+        found = await desk.listening(request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None)
+        if isinstance(found, Reply):
+            return answer(found)
+        if request.method == "HEAD":  # which wants no events, and would wait for the end of them
+            found.close()
+            return Response(media_type=SSE)
+        return _stream(found.lines())
+
+    return stream
+
+
+async def _turn(desk: Desk, operation: Operation, arguments: Any, clock: Clock) -> Response:
+    """A turn whose events are the answer, and then `result` or `error`. What cannot even begin has a status of its own."""
+    reading = desk.telling()
+    told = msgspec.structs.replace(clock, tell=reading.listener.feed)
+    running = asyncio.ensure_future(desk.ask(operation, arguments, told))
+    running.add_done_callback(lambda _: reading.listener.end())
+    if not await reading.begun():
+        reading.close()
+        return answer(await running)
+
+    async def lines() -> AsyncIterator[bytes]:
+        async for events in reading.lines():
+            yield events
+        reply = await running
+        yield sse_named("result" if status(reply) == 200 else "error", reply.structured or reply.text.encode())
+
+    return _stream(lines())
+
+
+def _stream(lines: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(lines, media_type=SSE, headers=STREAMED)
+
+
+# ---- arguments
+
+
+async def _given(request: Request, operation: Operation, door: Door) -> dict[str, Any]:
+    """What a request says, wherever it says it. The same thing twice must be the same."""
+    properties = operation.input_schema["properties"]
+    given = _queried(properties, request.query_params.multi_items())
+    if request.method in WITH_BODY:
+        body = await _body(request)
+        if body is not None and not isinstance(body, dict):
+            raise BadRequest("the body must be a JSON object")
+        _merge(given, body or {})
+    _merge(given, request.path_params)
+    for header, name in door.headers.items():
+        if name not in given and header in request.headers:
+            given[name] = request.headers[header]
+    return given
+
+
+async def _body(request: Request) -> Any:
+    """The body. One that is no JSON is the operation's to refuse; one that was not taken never reaches it."""
+    try:
+        return await json_of(request)
+    except Unreadable as wrong:
+        if wrong.status != 400:
+            raise
+        raise BadRequest(str(wrong)) from None
+
+
+def _merge(given: dict[str, Any], more: dict[str, Any]) -> None:
+    for name, value in more.items():
+        if name in given and given[name] != value:
+            raise BadRequest(f"{name} is given twice, and not alike", field=name)
+        given[name] = value
+
+
+def _queried(properties: dict[str, Any], query: list[tuple[str, str]]) -> dict[str, Any]:
+    """The values of a query by the types that the schema has for them; what does not fit stays text, to be refused."""
+    given: dict[str, Any] = {}
+    for whole, text in query:
+        found = NAME.fullmatch(whole)
+        name, key = found.groups() if found is not None else (whole, None)
+        kinds = _kinds(properties.get(name, {}))
+        if "object" in kinds:
+            given.setdefault(name, {}).update(_entry(key, text))
+        elif "array" in kinds and key in (None, ""):
+            given.setdefault(name, []).extend(_items(text))
+        elif found is None or key is not None or name in given:
+            raise BadRequest(f"{whole} cannot be given so", field=name)
+        else:
+            given[name] = _value(kinds, text)
+    return given
+
+
+def _kinds(schema: dict[str, Any]) -> set[str]:
+    kinds = schema.get("type", [])
+    inner = [kind for one in schema.get("anyOf", ()) for kind in _kinds(one)]
+    return {kinds} if isinstance(kinds, str) else {*kinds, *inner}
+
+
+def _value(kinds: set[str], text: str) -> Any:
+    if "integer" in kinds and WHOLE.fullmatch(text):
+        return int(text)
+    if "boolean" in kinds and text in ("true", "false"):
+        return text == "true"
+    return text
+
+
+def _entry(key: str | None, text: str) -> dict[str, Any]:
+    """An entry of an object: `labels[team]=core`, `labels=team=core`, or all of it as JSON."""
+    if key is not None:
+        return {key: text}
+    if text.startswith("{"):
+        found = _json(text)
+        if isinstance(found, dict):
+            return found
+    name, is_one, value = text.partition("=")
+    if not is_one:
+        raise BadRequest(f"{text!r} is neither KEY=VALUE nor a JSON object")
+    return {name: value}
+
+
+def _items(text: str) -> list[Any]:
+    found = _json(text) if text.startswith("[") else [text]
+    return found if isinstance(found, list) else [text]
+
+
+def _json(text: str) -> Any:
+    try:
+        return decoded(text.encode())
+    except (ValueError, RecursionError):
+        return None

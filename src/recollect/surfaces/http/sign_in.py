@@ -1,0 +1,107 @@
+"""Signing in to the server: programs bring its token, browsers a cookie.
+
+A browser gets the cookie from a link that works once, or from the token typed into the sign-in page. The cookie is derived
+from the token, so it outlives a restart of the server and ends with the token.
+"""
+
+import hmac
+import secrets
+from hashlib import sha256
+from importlib.resources import files
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from recollect.surfaces.http.body import Unreadable, content_of
+from recollect.surfaces.http.responses import JSON, refused
+
+PATH = "/login"
+LINKS = "/login-links"
+STYLE = "/login.css"
+MOST_LINKS = 64  # that wait for their one use; the oldest ends first
+LONGEST_FORM = 16 << 10  # bytes: anybody may send one
+COOKIE_S = 30 * 24 * 3600
+WRONG_LINK = "This link was used before, or is from another start of the server."
+WRONG_TOKEN = "That is not the token of this server."
+
+
+class SignIn:
+    """What admits a caller: the token, the cookie, and links that have not been used."""
+
+    def __init__(self, token: str, port: int) -> None:
+        self._token = token.encode()
+        self._cookie = f"recollect-{port}"  # a browser sends a cookie to every port of a host
+        self._cookie_value = hmac.new(self._token, b"browser", sha256).hexdigest()
+        self._unused: dict[str, bool] = {}  # codes of links, oldest first
+
+    def admits(self, headers: Headers) -> bool:
+        """Whether a request brings the token or the cookie."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        return (scheme.lower() == "bearer" and self._is_token(given.strip())) or self._has_cookie(headers)
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
+
+    def _has_cookie(self, headers: Headers) -> bool:
+        given = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._cookie_value.encode())
+
+    # ---- links
+
+    def link(self, url: str) -> str:
+        """An address that signs a browser in, once."""
+        code = secrets.token_urlsafe(32)
+        self._unused[code] = True
+        while len(self._unused) > MOST_LINKS:
+            del self._unused[next(iter(self._unused))]
+        return f"{url}{PATH}?code={code}"
+
+    # ---- pages
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(PATH, self._open, methods=["GET"]),
+            Route(PATH, self._submit, methods=["POST"]),
+            Route(LINKS, self._new_link, methods=["POST"]),
+            Route(STYLE, _style, methods=["GET"]),
+        ]
+
+    async def _open(self, request: Request) -> Response:
+        code = request.query_params.get("code")
+        if code is None or request.method == "HEAD":  # a program that looks at links does not use them up
+            return sign_in_page(200)
+        return self._signed_in() if self._unused.pop(code, False) else sign_in_page(403, WRONG_LINK)
+
+    async def _submit(self, request: Request) -> Response:
+        try:
+            form = parse_qs((await content_of(request, most=LONGEST_FORM)).decode("utf-8", "replace"))
+        except Unreadable as wrong:
+            return refused(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
+        given = form.get("token", [""])
+        return self._signed_in() if self._is_token(given[0].strip()) else sign_in_page(403, WRONG_TOKEN)
+
+    def _signed_in(self) -> Response:
+        response = RedirectResponse("/", 303)
+        response.set_cookie(self._cookie, self._cookie_value, COOKIE_S, httponly=True, samesite="lax")
+        return response
+
+    async def _new_link(self, request: Request) -> Response:
+        link = self.link(f"{request.url.scheme}://{request.headers['host']}")
+        return Response(msgspec.json.encode({"url": link}), media_type=JSON)
+
+
+def _read(name: str) -> str:
+    return (files("recollect.surfaces.http") / "pages" / name).read_text("utf-8")
+
+
+def sign_in_page(status: int, problem: str = "") -> Response:
+    """The page that asks for the token, with what went wrong before."""
+    return HTMLResponse(_read("login.html").replace("<!-- problem -->", problem), status, {"cache-control": "no-store"})
+
+
+async def _style(request: Request) -> Response:
+    return Response(_read("login.css"), media_type="text/css", headers={"cache-control": "no-cache"})

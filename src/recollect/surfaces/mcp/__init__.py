@@ -1,0 +1,1 @@
+"""MCP, the Model Context Protocol: the protocol, its stdio transport, and sampling."""

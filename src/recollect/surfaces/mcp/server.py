@@ -1,0 +1,283 @@
+"""MCP, the Model Context Protocol: what a client may say and what it is answered, whatever carries the messages.
+
+Two eras are served. Up to 2025-11-25 a client opens with `initialize`; from 2026-07-28 on there is no handshake, every
+request carries its revision in `_meta`, and results say that they are complete. An error of an operation is an answer,
+with `isError` as its family has it; a JSON-RPC error is only for what is no proper request.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from recollect import __version__
+from recollect.display import escape_json, neutralise, one_line
+from recollect.live import LiveRealm
+from recollect.operations import Clock, Offer, Operation, Reply, asker_of
+from recollect.operations.prompts import Prompt
+
+if TYPE_CHECKING:
+    from recollect.surfaces.mcp.sampling import Sampling
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = ("2026-07-28",)
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
+BREATH_S = 0.1  # seconds between two notices of progress: an agent may say a thousand words in one
+SHORT = 80  # characters of such a notice
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+UNSUPPORTED_VERSION = -32022
+PROGRESS = "notifications/progress"
+
+SERVER = {"name": "recollect", "title": "Recollect", "version": __version__}
+CAPABILITIES = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
+Message = dict[str, Any]
+Send = Callable[[Message], None]
+Job = Callable[[], None]
+
+
+class RpcError(Exception):
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def answer(self, identity: str | int | float | None = None) -> Message:
+        """The message that says so, to the request of this id; to what had none that could be read, without."""
+        data = {"data": self.data} if self.data is not None else {}
+        return {"jsonrpc": "2.0", "id": identity, "error": {"code": self.code, "message": str(self), **data}}
+
+
+class Call(Struct):
+    """A request under way."""
+
+    id: str | int
+    cancelled: threading.Event
+    clock: Clock
+
+
+class McpServer:
+    """Answers messages. `send` may be called from several threads; it neither waits for who reads nor raises."""
+
+    def __init__(self, realm: LiveRealm, offer: Offer, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
+        """`running`: the calls of this client that are under way, where messages of one client come by several servers."""
+        self.realm = realm
+        self.offer = offer
+        self.send = send
+        self.folder: str | None = None  # where the client's agent works, where that is known
+        self.sampling: Sampling | None = None  # set where the client can be asked something as well
+        self.on_initialize: Callable[[], None] = lambda: None  # called before `initialize` is answered
+        self._running: dict[str | int, Call] = {} if running is None else running
+
+    def is_busy(self) -> bool:
+        return bool(self._running)
+
+    def cancel_all(self) -> None:
+        """Nobody waits for an answer any more."""
+        for call in list(self._running.values()):
+            call.cancelled.set()
+
+    def receive(self, message: Any, clock: Clock, run: Callable[[Job, bool], bool]) -> None:
+        """Take one message. Tool calls go to `run`, which may use another thread and is told whether they may take as long
+        as an agent does; False says that it takes no more. Everything else is answered at once."""
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
+            return
+        method, identity = message.get("method"), message.get("id")
+        if "id" not in message:
+            self._notified(method, message.get("params"))
+        elif not isinstance(identity, str | int) or isinstance(identity, bool):
+            self._refuse(None, RpcError(INVALID_REQUEST, "id must be a string or a number"))
+        elif not isinstance(method, str):
+            if "result" not in message and "error" not in message:
+                self._refuse(identity, RpcError(INVALID_REQUEST, "method must be a string"))
+            elif self.sampling is not None:
+                self.sampling.answered(message)
+        else:
+            call = Call(identity, threading.Event(), clock)
+            self._running[identity] = call
+            params = message.get("params")
+            if method == "tools/call":
+                if not run(lambda: self._answer(call, method, params), self._is_long(params)):
+                    self._running.pop(identity, None)
+                    self._refuse(identity, RpcError(INTERNAL, "this server takes no more requests now"))
+            else:
+                self._answer(call, method, params)
+
+    def _is_long(self, params: Any) -> bool:
+        name = params.get("name") if isinstance(params, dict) else None
+        operation = self.offer.operations.get(name) if isinstance(name, str) else None
+        return operation is not None and operation.is_long
+
+    def _notified(self, method: Any, params: Any) -> None:
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            identity = params.get("requestId")
+            call = self._running.get(identity) if isinstance(identity, str | int) else None
+            if call is not None:
+                call.cancelled.set()
+        elif method == "notifications/initialized" and self.sampling is not None:
+            self.sampling.begin()
+
+    def _answer(self, call: Call, method: str, params: Any) -> None:
+        try:
+            if params is not None and not isinstance(params, dict):
+                raise RpcError(INVALID_PARAMS, "params must be an object")
+            result = self._result(call, method, params or {})
+        except RpcError as error:
+            self._running.pop(call.id, None)
+            self._refuse(call.id, error)
+            return
+        except BaseException:  # whatever it is, even what is no Exception: a caller must never wait for ever
+            self._running.pop(call.id, None)
+            self._refuse(call.id, RpcError(INTERNAL, f"{method} failed; `recollect doctor` may know why"))
+            raise
+        self._running.pop(call.id, None)
+        if not call.cancelled.is_set():
+            self.send({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+    def _refuse(self, identity: str | int | None, error: RpcError) -> None:
+        self.send(error.answer(identity))
+
+    # ---- methods
+
+    def _result(self, call: Call, method: str, params: Message) -> Message:
+        meta = params.get("_meta")
+        meta = meta if isinstance(meta, dict) else {}
+        stateless = VERSION_KEY in meta
+        if stateless and meta[VERSION_KEY] not in STATELESS:
+            supported = {"supported": [*STATELESS], "requested": meta[VERSION_KEY]}
+            raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
+        if stateless and not isinstance(meta.get(CAPABILITIES_KEY), dict):
+            raise RpcError(INVALID_PARAMS, f"params._meta must have {CAPABILITIES_KEY}")
+        match method:
+            case "initialize" if not stateless:
+                return self._initialize(params)
+            case "ping" if not stateless:
+                result: Message = {}
+            case "tools/list":
+                result = {"tools": [tool_of(operation) for operation in self.offer.operations.values()]}
+                if stateless:
+                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+            case "tools/call":
+                result = self._call_tool(call, params, meta)
+            case "prompts/list":
+                result = {"prompts": [_prompt(prompt) for prompt in self.offer.prompts.values()]}
+                if stateless:
+                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+            case "prompts/get":
+                result = self._get_prompt(params)
+            case "server/discover":
+                versions = [*STATELESS, *reversed(HANDSHAKE)]
+                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": self.offer.guide}
+                result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+                stateless = True
+            case _:
+                raise RpcError(NO_METHOD, f"Method not found: {method}")
+        return {**result, "resultType": "complete", "_meta": {SERVER_KEY: SERVER}} if stateless else result
+
+    def _initialize(self, params: Message) -> Message:
+        self.on_initialize()
+        wanted = params.get("protocolVersion")
+        if self.sampling is not None:
+            self.sampling.initialize(params)
+        return {
+            "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": self.offer.guide,
+        }
+
+    def _call_tool(self, call: Call, params: Message, meta: Message) -> Message:
+        name = params.get("name")
+        operation = self.offer.operations.get(name) if isinstance(name, str) else None
+        if operation is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
+        progress = Progress(meta.get("progressToken"), self.send)
+        progress.say(0, f"{operation.title}…")
+
+        def cancelled() -> bool:  # a server that ends still answers what is quick
+            return call.cancelled.is_set() or (operation.is_long and call.clock.cancelled())
+
+        asker = asker_of(meta, self.folder)
+        clock = replace(call.clock, cancelled=cancelled, tell=progress.tell, is_mcp=True, asker=asker)
+        reply = operation.run(self.realm, params.get("arguments"), clock)
+        progress.say(1, "done")
+        return tool_result(reply)
+
+    def _get_prompt(self, params: Message) -> Message:
+        name, given = params.get("name"), params.get("arguments") or {}
+        prompt = self.offer.prompts.get(name) if isinstance(name, str) else None
+        if prompt is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
+        if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):
+            raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
+        said = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(given))}}
+        return {"description": prompt.description, "messages": [said]}
+
+
+class Progress:
+    """How far a call is, for a client that wants to know: a share of 1 that only grows, and a few words."""
+
+    def __init__(self, token: Any, send: Send) -> None:
+        self._token = token
+        self._send = send
+        self._events = 0
+        self._again_at = 0.0
+
+    def say(self, done: float, message: str) -> None:
+        if isinstance(self._token, str | int):
+            params = {"progressToken": self._token, "progress": done, "total": 1, "message": message}
+            self._send({"jsonrpc": "2.0", "method": PROGRESS, "params": params})
+
+    def tell(self, event: Message) -> None:
+        """An event of the turn that the call runs. How many there will be nobody knows, so each is worth less."""
+        if time.monotonic() < self._again_at:
+            return
+        self._again_at = time.monotonic() + BREATH_S
+        self._events += 1
+        self.say(self._events / (self._events + 1), _short(event))
+
+
+def _short(event: Message) -> str:
+    """An event in a few words."""
+    match event:
+        case {"type": "text_delta" | "reasoning_delta", "delta": str(text)} if text.strip():
+            return one_line(text)[:SHORT]
+        case {"type": "tool_call", "name": str(name)}:
+            return one_line(name)[:SHORT]
+    return str(event["type"]).replace("_", " ")
+
+
+def tool_result(reply: Reply) -> Message:
+    """What a client gets. The text is for a model, and may be shown in a terminal: it is neutral, the structure is exact."""
+    text = neutralise(reply.text) if reply.structured is None else escape_json(reply.text)
+    result: Message = {"content": [{"type": "text", "text": text}], "isError": reply.is_error}
+    return result if reply.structured is None else {**result, "structuredContent": Raw(reply.structured)}
+
+
+def tool_of(operation: Operation) -> Message:
+    shape = {"outputSchema": operation.output_schema} if operation.output_schema else {}
+    return {
+        "name": operation.name,
+        "title": operation.title,
+        "description": operation.description,
+        "inputSchema": operation.input_schema,
+        **shape,
+        "annotations": {
+            "readOnlyHint": not operation.writes,
+            "destructiveHint": operation.runs_programs or operation.is_destructive,
+            **({"idempotentHint": True} if operation.writes and operation.repeatable else {}),
+            "openWorldHint": operation.runs_programs,
+        },
+    }
+
+
+def _prompt(prompt: Prompt) -> Message:
+    arguments = [{"name": name, "description": told, "required": True} for name, told in prompt.arguments.items()]
+    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}

@@ -1,0 +1,280 @@
+"""JSON-RPC 2.0: what a program may say and what it is answered, whatever carries the messages.
+
+Methods are the `doors` of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the very
+result that MCP has. Events of a turn come as `session/event` to the connection that asked for the turn, all before its
+answer. Batches are refused: whose events they are would be anybody's guess.
+"""
+
+import hmac
+import logging
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Raw, Struct
+
+from recollect import __version__
+from recollect.errors import BadRequest
+from recollect.live import LiveRealm
+from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
+from recollect.surfaces.mcp.server import (
+    INTERNAL,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    NO_METHOD,
+    PARSE_ERROR,
+    Message,
+    RpcError,
+    tool_of,
+    tool_result,
+)
+from recollect.surfaces.transport.error_codes import FAILED, numbers
+from recollect.surfaces.transport.json import decoded
+from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG
+from recollect.surfaces.transport.thread_pool import Job, Work
+from recollect.surfaces.transport.write_queue import Outbox, line_of
+
+OWN = ("initialize", "ping", "tools/list", "tools/call")
+NO_TOKEN = "Send `initialize` first, with the server's token as `token`. `recollect token` prints it."
+BAD_PARAMS = {"code": "INVALID_PARAMS"}
+
+Id = str | int | float | None
+
+log = logging.getLogger(__name__)
+
+
+class Method(Struct, frozen=True):
+    """An operation by the name of one of its doors."""
+
+    operation: Operation
+    door: Door
+
+
+@cache
+def methods() -> dict[str, Method]:
+    return {door.rpc: Method(operation, door) for operation in OPERATIONS.values() for door in operation.doors if door.rpc}
+
+
+class Request(Struct, frozen=True):
+    """A message that asks for something; one without an id wants no answer."""
+
+    method: str
+    params: Any
+    id: Id
+    is_notification: bool
+
+
+class RpcConnection:
+    """Answers what comes by one connection. Nothing that it is given makes it raise."""
+
+    def __init__(self, realm: LiveRealm, work: Work, outbox: Outbox, token: str | None = None) -> None:
+        self._realm = realm
+        self._work = work
+        self._outbox = outbox
+        self._token = token  # that `initialize` must bring before anything else is answered
+        self._under_way = 0  # requests that are not answered yet
+        self._changed = threading.Condition()
+
+    def is_admitted(self) -> bool:
+        """Whether the caller has brought the token, or need not."""
+        return self._token is None
+
+    def receive(self, line: bytes | None) -> None:
+        """Take one line, or None for one that was too long. What takes time is done elsewhere."""
+        self._outbox.wait_for_room()
+        clock = Clock.now()
+        if line is not None and not line.strip():
+            return
+        try:
+            self._take_up(_request(line), clock)
+        except NotARequest as refused:
+            self._refuse(refused.id, refused.error)
+
+    def receive_strictly(self, line: bytes) -> None:
+        """The same, but raises `NotARequest` for a line that is not a JSON-RPC 2.0 object."""
+        self._outbox.wait_for_room()
+        clock = Clock.now()
+        try:
+            self._take_up(_request(line), clock)
+        except NotARequest as refused:
+            if not refused.is_message:
+                raise
+            self._refuse(refused.id, refused.error)
+
+    def _take_up(self, request: Request, clock: Clock) -> None:
+        try:
+            self._begin(request, clock)
+        except RpcError as error:
+            if not request.is_notification:
+                self._refuse(request.id, error)
+
+    def settle(self, is_read: Callable[[], bool]) -> None:
+        """Wait until everything has been answered, or nobody reads answers any more."""
+        with self._changed:
+            while self._under_way and is_read():
+                self._changed.wait(HEED_S)
+
+    def _begin(self, request: Request, clock: Clock) -> None:
+        if self._token is not None:
+            self._admit(request)
+        given = request.params
+        if given is None:
+            given = {}
+        if not isinstance(given, dict):
+            raise RpcError(INVALID_PARAMS, "params must be an object", BAD_PARAMS)
+        if request.method in ("initialize", "ping", "tools/list"):
+            self._answer(request, self._told(request.method))
+            return
+        is_tool = request.method == "tools/call"
+        operation, arguments = _called(given) if is_tool else _entered(request.method, given)
+
+        def run() -> None:
+            try:
+                reply = operation.run(self._realm, arguments, self._clock(operation, clock))
+                self._answer(request, tool_result(reply) if is_tool else _result(reply))
+            except RpcError as error:
+                self._fail(request, error)
+            except BaseException:  # whatever it is, even what is no Exception: a caller must never wait for ever
+                self._fail(request, RpcError(INTERNAL, f"{request.method} failed; `recollect doctor` may know why"))
+                raise
+
+        if not self._take(run, is_long=operation.is_long):
+            raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
+
+    def _admit(self, request: Request) -> None:
+        """The first request must be `initialize`, with the token."""
+        token = request.params.get("token") if isinstance(request.params, dict) else None
+        is_right = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
+        if request.method != "initialize" or not is_right:
+            raise RpcError(INVALID_REQUEST, NO_TOKEN)
+        self._token = None
+
+    def _token_bytes(self) -> bytes:
+        return (self._token or "").encode()
+
+    def _take(self, run: Job, *, is_long: bool) -> bool:
+        def counted() -> None:
+            try:
+                run()
+            finally:
+                self._count(-1)
+
+        self._count(1)
+        if self._work.take(counted, is_long=is_long):
+            return True
+        self._count(-1)
+        return False
+
+    def _count(self, more: int) -> None:
+        with self._changed:
+            self._under_way += more
+            self._changed.notify_all()
+
+    def _clock(self, operation: Operation, received: Clock) -> Clock:
+        """What is quick is answered even when the server is about to end; a turn is interrupted then."""
+        if not operation.is_long:
+            return received
+        return Clock(received.received, cancelled=self._work.is_unwanted, tell=self._outbox.tell)
+
+    def _told(self, method: str) -> Message:
+        """What is said of the server itself."""
+        match method:
+            case "initialize":
+                where = {"realm_id": self._realm.name, "instance_id": self._realm.instance, "backend": self._realm.backend}
+                return {"name": "recollect", "version": __version__, **where, "methods": sorted([*OWN, *methods()])}
+            case "tools/list":
+                return {"tools": [tool_of(operation) for operation in _tools().values()]}
+            case _:
+                return {}
+
+    # ---- answers
+
+    def _answer(self, request: Request, result: Any) -> None:
+        if not request.is_notification:
+            self._outbox.answer(line_of({"jsonrpc": "2.0", "id": request.id, "result": result}))
+
+    def _fail(self, request: Request, error: RpcError) -> None:
+        if not request.is_notification:
+            self._refuse(request.id, error)
+
+    def _refuse(self, identity: Id, error: RpcError) -> None:
+        self._outbox.answer(line_of(error.answer(identity)))
+
+
+# ---- from a line to a request
+
+
+class NotARequest(Exception):
+    """A line that cannot be answered as a request. It has the line's id, where the line has one."""
+
+    def __init__(self, code: int, message: str, identity: Id = None, *, is_message: bool = False) -> None:
+        super().__init__(message)
+        self.error = RpcError(code, message)
+        self.id = identity
+        self.is_message = is_message  # the line is a JSON-RPC 2.0 object all the same
+
+
+def _request(line: bytes | None) -> Request:
+    if line is None:
+        raise NotARequest(INVALID_REQUEST, TOO_LONG)
+    try:
+        message = decoded(line)
+    except (ValueError, RecursionError):
+        raise NotARequest(PARSE_ERROR, "not JSON in UTF-8") from None
+    if isinstance(message, list):
+        raise NotARequest(INVALID_REQUEST, "batches are not served: send one message a line")
+    if not isinstance(message, dict):
+        raise NotARequest(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
+    identity, method, is_message = message.get("id"), message.get("method"), message.get("jsonrpc") == "2.0"
+    if "id" in message and (not isinstance(identity, str | int | float) or isinstance(identity, bool)):
+        raise NotARequest(INVALID_REQUEST, "id must be a string or a number", is_message=is_message)
+    if not is_message:
+        raise NotARequest(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
+    if not isinstance(method, str):
+        raise NotARequest(INVALID_REQUEST, "method must be a string", identity, is_message=True)
+    return Request(method, message.get("params"), identity, "id" not in message)
+
+
+# ---- from a request to an operation, and back
+
+
+def _entered(method: str, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+    found = methods().get(method)
+    if found is None:
+        raise RpcError(NO_METHOD, f"Method not found: {method}")
+    try:
+        return found.operation, found.door.arguments(given)
+    except BadRequest as refused:
+        raise RpcError(INVALID_PARAMS, str(refused), BAD_PARAMS) from None
+
+
+@cache
+def _tools() -> dict[str, Operation]:
+    return offer_of(tuple(TOOLSETS)).operations
+
+
+def _called(given: dict[str, Any]) -> tuple[Operation, Any]:
+    name = given.get("name")
+    operation = _tools().get(name) if isinstance(name, str) else None
+    if operation is None:
+        raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", BAD_PARAMS)
+    return operation, given.get("arguments")
+
+
+def _result(reply: Reply) -> Any:
+    if reply.is_error or reply.kind is not None:
+        _raise(reply)
+    return Raw(reply.structured) if reply.structured is not None else {"text": reply.text}
+
+
+def _raise(reply: Reply) -> NoReturn:
+    """An error in its family's words: bare, or in a frame, or a text."""
+    try:
+        body = msgspec.json.decode(reply.structured or reply.text)
+    except msgspec.DecodeError:
+        body = {"message": reply.text}
+    body = body.get("error", body)
+    data = {name: body[name] for name in ("code", "details") if name in body}
+    raise RpcError((numbers(reply) or FAILED).rpc, body["message"], data or None)

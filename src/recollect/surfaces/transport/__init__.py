@@ -1,0 +1,1 @@
+"""What every surface shares: threads, lines, queues, JSON and error codes."""
