@@ -28,7 +28,7 @@ from recollect.distil import Distiller
 from recollect.index.text import Scope
 from recollect.ingest import sync
 from recollect.live import LiveRealm
-from recollect.model import TOLD_CODES, event_id
+from recollect.model import DEFAULT_KIND_CODES, event_id
 from recollect.search import Mode, parse, search
 from recollect.search.ranking import RANKING, Ranking
 from recollect.settings import Settings
@@ -156,7 +156,7 @@ def ask(where: LiveRealm, question: str, mode: Mode, ranking: Ranking) -> list[s
     with where.reading() as reader:
         index = where.text_index(reader)
         assert index is not None
-        asked, meaning, scope = parse(question), where.meaning("events"), Scope(TOLD_CODES)
+        asked, meaning, scope = parse(question), where.meaning("events"), Scope(DEFAULT_KIND_CODES)
         found, _ = search(reader, index, meaning, asked, scope, DEPTH, lambda: None, mode, ranking)
     return [f"event:{hit.event.id.hex()}" for hit in found]
 

@@ -16,7 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.settings import read_settings
 
 SEARCH = OPERATIONS["search_sessions"]
@@ -28,7 +28,7 @@ async def listed(context: Any, params: PaginatedRequestParams | None) -> ListToo
 
 
 async def called(context: Any, params: CallToolRequestParams) -> CallToolResult:
-    reply = await asyncio.to_thread(SEARCH.run, realm, params.arguments, Clock.now())
+    reply = await asyncio.to_thread(SEARCH.run, realm, params.arguments, RequestContext.now())
     content = json.loads(reply.structured or b"{}")
     return CallToolResult(content=[TextContent(text=reply.text)], structured_content=content, is_error=reply.is_error)
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recollect.operations import OPERATIONS, Door, Operation
+from recollect.operations import OPERATIONS, Operation, Route
 
 PATH = Path(__file__).resolve().parent.parent / "sdk" / "typescript" / "src" / "operations.ts"
 HEADER = """\
@@ -139,16 +139,16 @@ def _table(name: str, words: str, rows: dict[str, str]) -> str:
     return "\n".join([_comment(words), f"export interface {name} {{", *lines, "}\n"])
 
 
-def _routes(doors: list[tuple[Operation, Door]]) -> str:
-    rows = [f"{INDENT}{json.dumps(door.rpc)}: {json.dumps(door.http)}," for _, door in doors]
+def _routes(routes: list[tuple[Operation, Route]]) -> str:
+    rows = [f"{INDENT}{json.dumps(route.rpc)}: {json.dumps(route.http)}," for _, route in routes]
     comment = "/** Where each method is found over HTTP; a name in braces is an argument. */"
     return "\n".join([comment, "export const ROUTES: Readonly<Record<Method, string>> = {", *rows, "};\n"])
 
 
 def made() -> str:
     operations = list(OPERATIONS.values())
-    doors = [(one, door) for one in operations for door in one.doors if door.rpc]
-    methods = {door.rpc: _pair(one, tuple(door.implies)) for one, door in doors}
+    routes = [(one, route) for one in operations for route in one.routes if route.rpc]
+    methods = {route.rpc: _pair(one, tuple(route.implied_arguments)) for one, route in routes}
     tools = {one.name: _pair(one) for one in operations if one.is_tool}
     parts = [
         HEADER,
@@ -157,7 +157,7 @@ def made() -> str:
         "/** The name of a JSON-RPC method. */\nexport type Method = keyof Methods;\n",
         _table("Tools", "Tools: what each takes, and its structured answer.", tools),
         "/** The name of a tool. */\nexport type ToolName = keyof Tools;\n",
-        _routes(doors),
+        _routes(routes),
     ]
     return "\n".join(parts)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import AgentFault, RecollectError
-from recollect.live.runners import Assignment, Output, Runner, Said
-from recollect.live.sessions import LiveSessions, New
-from recollect.live.turn_runner import Order, Ran
+from recollect.live.runners import AnswerText, Assignment, Output, Runner
+from recollect.live.sessions import LiveSessions, NewSession
+from recollect.live.turn_runner import TurnRequest, TurnResult
 from recollect.realms.manifest import Backend
 from tests.conftest import Person
 from tests.rpc_server import Talk
@@ -26,12 +26,14 @@ def opened(folder: Path, backend: Backend, instance: str) -> LiveSessions:
     return LiveSessions(folder, backend, instance, redact=True, on_commit=lambda: None)
 
 
-def new(**labels: str) -> New:
-    return New(labels=labels, runner="test", command=None, folder="/", generation=0)
+def new(**labels: str) -> NewSession:
+    return NewSession(labels=labels, runner="test", command=None, folder="/", generation=0)
 
 
-def order(prompt: str, runner: Any, tell: Any = None) -> Order:
-    return Order(prompt=prompt, runner=runner, name="test", command=None, keeps=None, options={}, generation=0, tell=tell)
+def order(prompt: str, runner: Any, tell: Any = None) -> TurnRequest:
+    return TurnRequest(
+        prompt=prompt, runner=runner, name="test", command=None, keeps=None, options={}, generation=0, tell=tell
+    )
 
 
 def saying(*outputs: Output) -> Runner:
@@ -50,7 +52,7 @@ class Guided:
         self.sessions = sessions
         self.prompt = prompt
         self.events: list[dict[str, Any]] = []
-        self.ran: Ran | None = None
+        self.ran: TurnResult | None = None
         self.error: RecollectError | None = None
         self._words: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
         self._begun, self._heard = threading.Event(), threading.Semaphore(0)
@@ -72,7 +74,7 @@ class Guided:
             while (word := self._words.get()) is not None:
                 if isinstance(word, Exception):
                     raise word
-                yield Said(word)
+                yield AnswerText(word)
 
     def _tell(self, event: dict[str, Any]) -> None:
         self.events.append(event)
@@ -83,7 +85,7 @@ class Guided:
         self._words.put(text)
         assert self._heard.acquire(timeout=PATIENCE_S), "the word was not told"
 
-    def finish(self) -> Ran:
+    def finish(self) -> TurnResult:
         self._words.put(None)
         self.over()
         assert self.ran is not None, self.error

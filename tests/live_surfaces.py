@@ -192,8 +192,8 @@ SURFACES = {
 
 def method_of(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The JSON-RPC method."""
-    door = next(door for door in OPERATIONS[name].doors if door.implies.items() <= arguments.items())
-    return door.rpc, {key: value for key, value in arguments.items() if key not in door.implies}
+    route = next(route for route in OPERATIONS[name].routes if route.implied_arguments.items() <= arguments.items())
+    return route.rpc, {key: value for key, value in arguments.items() if key not in route.implied_arguments}
 
 
 def requested(talk: Talk, name: str, arguments: dict[str, Any]) -> Any:
@@ -209,9 +209,9 @@ def requested(talk: Talk, name: str, arguments: dict[str, Any]) -> Any:
 
 def request_of(name: str, arguments: dict[str, Any]) -> tuple[str, str, Any]:
     """The REST request."""
-    door = next(door for door in OPERATIONS[name].doors if door.implies.items() <= arguments.items())
-    method, path = door.http.split(" ")
-    rest = {key: value for key, value in arguments.items() if key not in door.implies}
+    route = next(route for route in OPERATIONS[name].routes if route.implied_arguments.items() <= arguments.items())
+    method, path = route.http.split(" ")
+    rest = {key: value for key, value in arguments.items() if key not in route.implied_arguments}
     for key in list(rest):
         if f"{{{key}}}" in path:
             path = path.replace(f"{{{key}}}", quote(str(rest.pop(key)), safe=""))

@@ -13,17 +13,17 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import (
-    AGENT_ACTS,
-    About,
+    AGENT_KINDS,
     Event,
     Kind,
-    Mode,
-    Opens,
     Record,
     Session,
+    SessionMetadata,
+    SessionMode,
     Stop,
     TitleRank,
     Turn,
+    TurnStart,
     Usage,
     session_id,
 )
@@ -101,11 +101,11 @@ class Folded(Struct):
     withdrawn: list[bytes]  # ids of events that an earlier batch stored and this one makes again
 
 
-def fold(state: State, records: list[Record | About], fallback_at: int) -> Folded:
+def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int) -> Folded:
     """Take a batch into the session's state. `fallback_at` is the time of records where none has one."""
     made = Folded([], [], [])
     for record in records:
-        if isinstance(record, About):
+        if isinstance(record, SessionMetadata):
             learn(state, record)
         else:
             _take(state, record, made, fallback_at)
@@ -114,7 +114,7 @@ def fold(state: State, records: list[Record | About], fallback_at: int) -> Folde
     return made
 
 
-def learn(state: State, about: About) -> None:
+def learn(state: State, about: SessionMetadata) -> None:
     """What is said of a session: the last word counts, a title of lower rank never does."""
     title = label(about.title or "", TITLE)
     if title and not is_placeholder(title) and about.title_rank >= state.title_rank:
@@ -126,9 +126,9 @@ def learn(state: State, about: About) -> None:
     state.model = _name(about.model) or state.model
 
 
-def known_of(state: State) -> About:
+def known_of(state: State) -> SessionMetadata:
     """What is known of a session, rather than said in it."""
-    return About(
+    return SessionMetadata(
         session=state.native_id,
         title=state.title,
         title_rank=state.title_rank,
@@ -147,12 +147,12 @@ def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
         record.estimated = state.estimated or not state.clocked
     else:
         state.clocked = True
-    if record.opens is Opens.PROMPT:
+    if record.opens is TurnStart.PROMPT:
         state.command = []
         _open_turn(state, record, made)
-    elif record.opens is Opens.COMMAND:
+    elif record.opens is TurnStart.COMMAND:
         state.command, state.before = [record], _copy(state.turn)
-    elif record.opens is Opens.ECHO:
+    elif record.opens is TurnStart.ECHO:
         state.command = []
     elif state.command:
         _resolve_command(state, record, made)
@@ -165,14 +165,14 @@ def _name(told: str | None) -> str | None:
 
 def _resolve_command(state: State, record: Record, made: Folded) -> None:
     """A slash command that the agent answers was a prompt: what followed it moves to a turn of its own."""
-    if record.kind not in AGENT_ACTS:
+    if record.kind not in AGENT_KINDS:
         state.command.append(record)
         if len(state.command) > TENTATIVE:
             state.command = []
         return
     held, state.command = state.command, []
     _withdraw(state, held, made)
-    held[0].opens = Opens.PROMPT
+    held[0].opens = TurnStart.PROMPT
     _open_turn(state, held[0], made)
     for again in held:
         _append(state, again, made)
@@ -229,7 +229,7 @@ def _event(state: State, record: Record) -> Event:
     turn = state.turn
     assert turn is not None and record.at is not None
     tool, own, answers = record.tool, record.own, None
-    is_local_command = record.opens is Opens.COMMAND and record.text.startswith("/")  # a shell line is the person's own
+    is_local_command = record.opens is TurnStart.COMMAND and record.text.startswith("/")  # a shell line is the person's own
     if record.kind is Kind.TOOL_CALL:
         own = is_own(record.tool, record.arguments)
         if record.call:
@@ -301,7 +301,7 @@ def _count_tool(state: State, turn: Turn, tool: str, *, own: bool) -> None:
 def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None:
     if turn.prompt is None:
         turn.prompt = event.seq
-    if record.opens is not Opens.PROMPT:
+    if record.opens is not TurnStart.PROMPT:
         return
     if state.title_rank >= TitleRank.PROMPT:
         return
@@ -317,7 +317,7 @@ def _stop(turn: Turn, event: Event, record: Record) -> None:
     if event.kind is Kind.ASSISTANT_RESPONSE:
         turn.answer = event.seq
     if record.stop is None:
-        if event.kind in AGENT_ACTS:
+        if event.kind in AGENT_KINDS:
             turn.terminal = turn.stop = None
         return
     if record.stop in {Stop.ANSWER, Stop.EXIT}:
@@ -357,12 +357,12 @@ def session_of(state: State, source: str, path: str, source_title: str) -> Sessi
     )
 
 
-def _mode(state: State) -> Mode:
+def _mode(state: State) -> SessionMode:
     if state.web:
-        return Mode.WEB_SEARCH
+        return SessionMode.WEB_SEARCH
     if state.own:
-        return Mode.MCP_INTERNAL
-    return Mode.TOOL_CALLING if state.tool else Mode.CHAT
+        return SessionMode.MCP_INTERNAL
+    return SessionMode.TOOL_CALLING if state.tool else SessionMode.CHAT
 
 
 def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:

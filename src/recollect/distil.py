@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from recollect.embed import Embedder, Unavailable, open_embedder
-from recollect.errors import Busy, StoreFault
-from recollect.index import pieces
-from recollect.index.engine import Unusable, sound
+from recollect.errors import StoreBusy, StoreFault
+from recollect.index import ngrams
+from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
-from recollect.model import KIND_CODE, KINDS, TOLD_CODES, Event, Kind, Observation
+from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, Event, Kind, Observation
 from recollect.observe import RULES, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
@@ -37,7 +37,7 @@ OUTPUT = (6_000, 4_000)  # characters, first and last, that rules see of a tool'
 SPEECH = (24_000, 8_000)  # and of what was said
 SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
 AROUND = 6_000  # characters of all of them together
-LAG = 5_000  # events that the index of pieces may be behind: looking through them takes some 30 milliseconds
+LAG = 5_000  # events that the index of ngrams may be behind: looking through them takes some 30 milliseconds
 PIECES_TEXTS = 500  # per step
 COMMIT_TEXTS = 20_000  # texts between two commits of that index: what stopping a pass costs at most
 VERSION, SEEN = "rules", "seen"  # in the memory's meta: by which rules, and up to which event all was looked at
@@ -89,8 +89,8 @@ def _state(archive: str, memory: Memory, settings: Settings) -> str:
 
 
 def _lags(realm: Path, reader: Reader) -> bool:
-    """Whether so much came since the index of pieces was last written that it is worth writing."""
-    return reader.last_key() - pieces.seen(realm, reader.meta("identity") or "") >= LAG
+    """Whether so much came since the index of ngrams was last written that it is worth writing."""
+    return reader.last_key() - ngrams.seen(realm, reader.meta("identity") or "") >= LAG
 
 
 class Distiller:
@@ -135,33 +135,33 @@ class Distiller:
         yield from self._observe(touched)
         if lags or emptied:
             try:
-                with sound():
+                with engine_panics_as_errors():
                     yield from self._cut(emptied)
-            except Unusable:  # damaged files; the next pass begins anew
-                pieces.PIECES.remove(self.realm)
+            except IndexUnusable:  # damaged files; the next pass begins anew
+                ngrams.NGRAMS.remove(self.realm)
         state = _state(archive, self.memory, self.settings)  # what is recorded from here on counts as new
         if (yield from self._embed(touched)):
             self.memory.put_meta(LEVEL, state)
 
-    # ---- pieces
+    # ---- ngrams
 
     def _still_found(self, touched: Mapping[bytes, SessionRow]) -> list[int]:
-        """Sessions that the index of pieces knows although nothing of them may be found any more."""
+        """Sessions that the index of ngrams knows although nothing of them may be found any more."""
         gone = [session.key for session in touched.values() if not session.event_count]
         try:
-            index = pieces.PieceIndex(self.realm, self.reader.meta("identity") or "") if gone else None
-        except Unusable:
+            index = ngrams.NgramIndex(self.realm, self.reader.meta("identity") or "") if gone else None
+        except IndexUnusable:
             return []
         return [session for session in gone if index is not None and index.holds(session)]
 
     def _cut(self, emptied: Sequence[int]) -> Iterator[Progress]:
-        """Bring the index of pieces level. What was added since its last commit is lost if this is stopped."""
-        writer = pieces.PieceWriter(self.realm, self.reader.meta("identity") or "")
+        """Bring the index of ngrams level. What was added since its last commit is lost if this is stopped."""
+        writer = ngrams.NgramWriter(self.realm, self.reader.meta("identity") or "")
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
             for rows in self.reader.entries_above(writer.seen, len(KINDS), PIECES_TEXTS):
-                yield Progress("pieces", rows[0][0].key, last)
+                yield Progress("ngrams", rows[0][0].key, last)
                 writer.add(_text_of(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
                 if added >= COMMIT_TEXTS:
@@ -240,18 +240,18 @@ class Distiller:
         return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
 
     def _embed_events(self, model: Embedder, touched: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
-        from recollect.index.vectors import Row
+        from recollect.index.vectors import VectorRow
 
         writer = self._writer(model, "events", self.reader.meta("identity") or "")
         if writer.head.rows:
             for session in touched.values():
                 writer.blot(session.key, self.reader.keys_of(session.key))
         last = self.reader.last_key()
-        for events in self.reader.events_above(writer.head.seen, TOLD_CODES, EVENTS):
+        for events in self.reader.events_above(writer.head.seen, DEFAULT_KIND_CODES, EVENTS):
             yield Progress("vectors", writer.head.seen, last)
             said = [event for event in events if event.body]
             rows = [
-                Row(event.key, event.session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN * event.own)
+                VectorRow(event.key, event.session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN * event.own)
                 for event in said
             ]
             writer.add(rows, model.embed([digest(event) for event in said]), events[-1].key)
@@ -265,19 +265,19 @@ class Distiller:
                 pass
 
     def _embed_observations(self, model: Embedder) -> Iterator[Progress]:
-        from recollect.index.vectors import Row
+        from recollect.index.vectors import VectorRow
 
         writer = self._writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
             writer.keep_only(self.memory.all_keys())
         while found := self.memory.above(writer.head.seen, EVENTS):
             yield Progress("vectors", writer.head.seen, self.memory.last_key())
-            rows = [Row(row.key, 0, row.turn, 0, row.at, 0) for row in found]
+            rows = [VectorRow(row.key, 0, row.turn, 0, row.at, 0) for row in found]
             writer.add(rows, model.embed([gist(row) for row in found]), found[-1].key)
 
 
-def _text_of(event: EventRow, source: str, started: int) -> pieces.Text:
-    return pieces.Text(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+def _text_of(event: EventRow, source: str, started: int) -> ngrams.NgramText:
+    return ngrams.NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
 
 
 def event_of(row: EventRow) -> Event:
@@ -372,7 +372,7 @@ def distil(
     try:
         with Distiller(realm, settings, env) as distiller:
             return _run(distiller, stop, on_step)
-    except Busy:
+    except StoreBusy:
         return False
 
 

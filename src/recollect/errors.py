@@ -40,18 +40,18 @@ class ErrorKind(StrEnum):
     STALE_CURSOR = "stale cursor"
     OUT_OF_RANGE = "index out of range"
     GENERATION = "generation conflict"
-    ABSENT = "unknown object"
+    NOT_FOUND = "unknown object"
     DEADLINE = "deadline"
-    BUSY = "busy"
+    STORE_BUSY = "busy"
     SETTINGS = "settings"
     MODEL = "model fault"
-    NO_SESSION = "no such session"
-    NO_REALM = "no such realm"
+    SESSION_NOT_FOUND = "no such session"
+    REALM_NOT_FOUND = "no such realm"
     SESSION_BUSY = "session busy"
     CANCELLED = "cancelled"
     AGENT = "agent fault"
     PROVIDER = "provider fault"
-    NOT_KEPT = "not kept"
+    PERSISTENCE_DISABLED = "not kept"
     STORE = "store fault"
 
 
@@ -73,7 +73,7 @@ class BadId(BadRequest):
     kind = ErrorKind.BAD_ID
 
 
-class Ambiguous(BadId):
+class AmbiguousId(BadId):
     kind = ErrorKind.AMBIGUOUS
 
 
@@ -101,16 +101,16 @@ class GenerationConflict(BadRequest):
     kind = ErrorKind.GENERATION
 
 
-class Absent(RecollectError):
-    kind = ErrorKind.ABSENT
+class NotFound(RecollectError):
+    kind = ErrorKind.NOT_FOUND
 
 
-class NoSession(Absent):
-    kind = ErrorKind.NO_SESSION
+class SessionNotFound(NotFound):
+    kind = ErrorKind.SESSION_NOT_FOUND
 
 
-class NoRealm(Absent):
-    kind = ErrorKind.NO_REALM
+class RealmNotFound(NotFound):
+    kind = ErrorKind.REALM_NOT_FOUND
 
 
 class SessionBusy(RecollectError):
@@ -129,16 +129,16 @@ class ProviderFault(RecollectError):
     kind = ErrorKind.PROVIDER
 
 
-class NotKept(RecollectError):
-    kind = ErrorKind.NOT_KEPT
+class PersistenceDisabled(RecollectError):
+    kind = ErrorKind.PERSISTENCE_DISABLED
 
 
 class DeadlineExceeded(RecollectError):
     kind = ErrorKind.DEADLINE
 
 
-class Busy(RecollectError):
-    kind = ErrorKind.BUSY
+class StoreBusy(RecollectError):
+    kind = ErrorKind.STORE_BUSY
 
 
 class BadSettings(RecollectError):

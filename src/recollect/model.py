@@ -31,12 +31,12 @@ class Kind(StrEnum):
 KINDS = tuple(Kind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 SEARCHABLE = KINDS[:-1]
-TOLD = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # what is searched unless asked otherwise
-TOLD_CODES = tuple(KIND_CODE[kind] for kind in TOLD)
-AGENT_ACTS = frozenset({Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL})
+DEFAULT_KINDS = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # what is searched unless asked otherwise
+DEFAULT_KIND_CODES = tuple(KIND_CODE[kind] for kind in DEFAULT_KINDS)
+AGENT_KINDS = frozenset({Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL})
 
 
-class Opens(StrEnum):
+class TurnStart(StrEnum):
     """Whether a record begins a turn."""
 
     NO = "no"
@@ -56,7 +56,7 @@ class Stop(StrEnum):
     OTHER = "other"
 
 
-class Mode(StrEnum):
+class SessionMode(StrEnum):
     """What kind of work a session was."""
 
     WEB_SEARCH = "web_search"
@@ -128,7 +128,7 @@ class Record(Struct, kw_only=True):
     estimated: bool = False  # the time is the date of the log file: the log tells none
     text: str = ""
     line: int = 0
-    opens: Opens = Opens.NO
+    opens: TurnStart = TurnStart.NO
     stop: Stop | None = None
     model: str | None = None
     tool: str | None = None
@@ -142,7 +142,7 @@ class Record(Struct, kw_only=True):
     branch: str | None = None
 
 
-class About(Struct, kw_only=True):
+class SessionMetadata(Struct, kw_only=True):
     """What a log says of a session rather than in it."""
 
     session: str
@@ -157,7 +157,7 @@ class About(Struct, kw_only=True):
     at: int | None = None
 
 
-class Noise(Struct, frozen=True):
+class Ignored(Struct, frozen=True):
     """A record that we know and leave out on purpose, by its kind: bookkeeping, progress, copies."""
 
     kind: str
@@ -172,7 +172,7 @@ class Problem(Struct, frozen=True):
     excerpt: str = ""
 
 
-Entry = Record | About | Noise | Problem
+Entry = Record | SessionMetadata | Ignored | Problem
 
 
 class Event(Struct, kw_only=True):
@@ -229,7 +229,7 @@ class Session(Struct, kw_only=True):
     completed: bool
     turn_count: int
     event_count: int
-    mode: Mode
+    mode: SessionMode
     parent: bytes | None = None
     parent_call: str | None = None
     cwd: str | None = None
@@ -268,7 +268,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     files_modified: tuple[str, ...] = ()
 
 
-LIVE = "recollect"  # the source of sessions that were run here
+LIVE_SOURCE = "recollect"  # the source of sessions that were run here
 AGENT_START_S = 60.0  # seconds that an agent has to get ready for a prompt; those that are installed on first use take long
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -289,7 +289,7 @@ def path_text(path: Path) -> str:
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Text without halves of surrogate pairs, which can be neither stored nor sent: bytes that were no UTF-8, most often."""
     return text.encode("utf-8", "replace").decode()
 
@@ -301,7 +301,7 @@ def derived_id(*parts: str) -> bytes:
 
 def session_id(source: str, native_id: str) -> bytes:
     """A session's id; a live one's is the UUID that it was given."""
-    if source == LIVE and UUID.fullmatch(native_id):
+    if source == LIVE_SOURCE and UUID.fullmatch(native_id):
         return bytes.fromhex(native_id.replace("-", ""))
     return derived_id("session", source, native_id)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import watchfiles
 
 from recollect.distil import distil
-from recollect.errors import Busy, StoreFault
-from recollect.ingest import Intake, Report
+from recollect.errors import StoreBusy, StoreFault
+from recollect.ingest import Ingester, Report
 from recollect.settings import Settings
 from recollect.sources import Source
 from recollect.store import OutOfDate
@@ -68,20 +68,20 @@ def watch(
                 stop.wait(NEXT_S)
                 continue
             try:
-                with Intake(realm, settings, sources, env) as intake:
+                with Ingester(realm, settings, sources, env) as intake:
                     observer.reading()
                     with memory.resting():
                         report = intake.sync()
                     told(report)
                     _follow(intake, stop, told, memory)
-            except Busy:
+            except StoreBusy:
                 stop.wait(TAKE_OVER_S)
             except StoreFault as fault:
                 observer.failed(fault)
                 stop.wait(TAKE_OVER_S)
 
 
-def _follow(intake: Intake, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
+def _follow(intake: Ingester, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
     """Read what changes, until told to stop or until somebody else wants to write."""
     while not stop.is_set():
         homes = _homes(intake)
@@ -187,7 +187,7 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[wat
     )
 
 
-def _homes(intake: Intake) -> list[Path]:
+def _homes(intake: Ingester) -> list[Path]:
     """The folders that the kernel is to watch, with all that is in them."""
     formats = [format for source in intake.sources for format in source.formats if not format.polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}

@@ -57,7 +57,7 @@ def test_it_needs_nothing_of_the_server() -> None:
 
 def test_every_method_has_its_path_and_no_other() -> None:
     assert {
-        door.rpc: door.http for operation in OPERATIONS.values() for door in operation.doors if door.rpc and door.http
+        route.rpc: route.http for operation in OPERATIONS.values() for route in operation.routes if route.rpc and route.http
     } == DOORS
 
 

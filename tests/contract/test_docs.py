@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from recollect.live.transcript_builder import MOST_TEXT
-from recollect.operations import TOOLSETS, Operation
+from recollect.operations import FAMILIES, Operation
 from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
 from recollect.operations.sessions.definitions import LONGEST_PROMPT
 from recollect.operations.sessions.envelope import CODES
@@ -72,15 +72,15 @@ def test_every_setting_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "operation", [one for one in TOOLSETS["sessions"].operations if one.is_tool], ids=lambda one: one.name
+    "operation", [one for one in FAMILIES["sessions"].operations if one.is_tool], ids=lambda one: one.name
 )
 def test_every_name_of_an_operation_on_sessions_is_documented(operation: Operation) -> None:
     page = (ROOT / "docs" / "sessions.md").read_text()
     (row,) = [line for line in page.splitlines() if f"| `{operation.name}` |" in line]
-    for door in operation.doors:
-        noun, _, verb = door.rpc.partition("/")
-        assert f"`{door.rpc}`" in row or (f"`{noun}/" in row and f"`{verb}`" in row)
-        method, path = door.http.split(" ")
+    for route in operation.routes:
+        noun, _, verb = route.rpc.partition("/")
+        assert f"`{route.rpc}`" in row or (f"`{noun}/" in row and f"`{verb}`" in row)
+        method, path = route.http.split(" ")
         assert path.replace("session_id", "id") in row
         assert method in row
 

@@ -409,7 +409,7 @@ def paint(log: Claude) -> list[Record]:
         log.says("Painted."),
         log.prompt(INJECTED["echo"]),
         log.prompt("This session is being continued: compactword", isCompactSummary=True),
-        log.prompt([{"type": "text", "text": "<system-reminder>again, doorword</system-reminder>"}, {"type": "text", "text": "Now the door"}]),
+        log.prompt([{"type": "text", "text": "<system-reminder>again, doorword</system-reminder>"}, {"type": "text", "text": "Now the route"}]),
         log.says("Done."),
     ]  # fmt: skip
 

@@ -134,7 +134,7 @@ def test_exactly_one_event_of_a_completed_turn_is_terminal(history: History) -> 
 def test_only_what_the_person_says_begins_a_turn(history: History) -> None:
     """Rule 36."""
     turns = history.open(history.titled[PAINT])["turns"]
-    assert [turn["user_input"]["text"] for turn in turns] == [f"{PAINT}\n\nUse the blue paint", "Now the door"]
+    assert [turn["user_input"]["text"] for turn in turns] == [f"{PAINT}\n\nUse the blue paint", "Now the route"]
 
 
 def test_a_prompt_of_several_blocks_is_one_event(history: History) -> None:

@@ -13,7 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
 from tests.contract.test_history_client import History
 from tests.logs import Claude, write
@@ -79,7 +79,7 @@ def as_reference(session: str) -> str:
 
 def ask(person: Person, operation: str, /, **arguments: Any) -> Body:
     """An operation in this process, tool or not; its body, also of an error."""
-    return json.loads(OPERATIONS[operation].run(LiveRealm(person.settings()), arguments, Clock.now()).text)
+    return json.loads(OPERATIONS[operation].run(LiveRealm(person.settings()), arguments, RequestContext.now()).text)
 
 
 @contextmanager
@@ -264,5 +264,5 @@ def test_an_argument_that_a_tool_does_not_know_is_refused_by_its_name(journeys: 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if "journey" in name or "document" in name])
 def test_arguments_that_are_no_object_are_refused(person: Person, operation: str) -> None:
-    reply = OPERATIONS[operation].run(LiveRealm(person.settings()), ["journey_id"], Clock.now())
+    reply = OPERATIONS[operation].run(LiveRealm(person.settings()), ["journey_id"], RequestContext.now())
     assert json.loads(reply.text) == {"code": 400, "message": "arguments must be an object"}

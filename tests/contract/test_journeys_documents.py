@@ -14,7 +14,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.settings import Settings
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.journeys import Window
@@ -144,7 +144,7 @@ def plain_realm(tmp_path_factory: pytest.TempPathFactory) -> tuple[LiveRealm, st
 
 
 def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
-    reply = OPERATIONS[operation].run(realm, arguments, Clock.now())
+    reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now())
     assert not reply.is_error, reply.text
     return json.loads(reply.text)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
 from tests.conftest import Person
@@ -216,5 +216,5 @@ def test_a_deadline_that_has_passed_is_a_500_in_its_words(person: Person, operat
     realm = LiveRealm(person.settings(deadline_ms=0))
     late = f"{PREFIXES[operation]}the request took longer than its deadline"
     for more, code, message in (({}, 500, late), ({"nonsense": 1}, 400, "unknown argument: nonsense")):
-        reply = OPERATIONS[operation].run(realm, {**ARGUMENTS[operation], **more}, Clock.now())
+        reply = OPERATIONS[operation].run(realm, {**ARGUMENTS[operation], **more}, RequestContext.now())
         assert json.loads(reply.text) == {"code": code, "message": message}

@@ -10,7 +10,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
 from tests.contract.test_journeys_client import (
     DECK,
@@ -140,7 +140,7 @@ def realm(voyage: Voyage) -> LiveRealm:
 def test_any_query_is_answered(voyage: Voyage, realm: LiveRealm, query: str) -> None:
     """Nothing that is asked means anything to the engine but its words."""
     arguments = {"journey_id": voyage.journey, "query": query}
-    reply = OPERATIONS["query_journey_history"].run(realm, arguments, Clock.now())
+    reply = OPERATIONS["query_journey_history"].run(realm, arguments, RequestContext.now())
     assert not reply.is_error, reply.text
     body = json.loads(reply.text)
     assert len(body["sessions"]) == body["total_results"]

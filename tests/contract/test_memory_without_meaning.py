@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
 from tests.contract.test_memory_client import OBSERVATION, SESSIONS, Memory, opened, speaker, tell
 from tests.e2e.processes import until
@@ -122,7 +122,7 @@ def test_damaged_vectors_never_raise_and_words_find_what_they_found(person: Pers
         for path in (path for path in whole if path.name == name):
             DAMAGES[damage](path)
         reply = search.run(
-            LiveRealm(person.settings()), {"query": "JWT access tokens", "response_format": "json"}, Clock.now()
+            LiveRealm(person.settings()), {"query": "JWT access tokens", "response_format": "json"}, RequestContext.now()
         )
         for path, content in whole.items():
             path.write_bytes(content)

@@ -9,7 +9,7 @@ import pytest
 from recollect.distil import distil, words_of
 from recollect.live import LiveRealm
 from recollect.model import Observation
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store.memory import AGENT, Memory, Place
 from tests.conftest import Person
 from tests.contract.test_memory_client import OBSERVATION, speaker, tell
@@ -48,12 +48,12 @@ def realms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, LiveR
 
 def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
     """An answer, and how many statements of SQL it took once everything was open."""
-    OPERATIONS[tool].run(realm, arguments, Clock.now())
+    OPERATIONS[tool].run(realm, arguments, RequestContext.now())
     statements: list[str] = []
     with realm.reading() as reader, realm.remembering() as memory:
         for connection in (reader.db, memory.db):
             connection.set_trace_callback(statements.append)
-        reply = OPERATIONS[tool].run(realm, arguments, Clock.now())
+        reply = OPERATIONS[tool].run(realm, arguments, RequestContext.now())
         for connection in (reader.db, memory.db):
             connection.set_trace_callback(None)
     assert not reply.is_error, reply.text

@@ -1,4 +1,4 @@
-"""JSON-RPC: every door of every operation, every tool, every error by its number, and nothing that ends the server."""
+"""JSON-RPC: every route of every operation, every tool, every error by its number, and nothing that ends the server."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.operations import OPERATIONS, TOOLSETS, offer_of
+from recollect.operations import FAMILIES, OPERATIONS, toolset_of
 from recollect.surfaces.transport.line_reader import LONGEST, lines
 from tests.conftest import Person
 from tests.rpc_server import RawRpc
@@ -43,17 +43,17 @@ def refused(rpc: RawRpc, line: str | bytes) -> tuple[Any, int]:
 
 def test_the_server_says_who_it_is_and_what_it_can_be_asked(rpc: RawRpc) -> None:
     told = rpc.result("initialize", client={"name": "a test", "version": "1"})
-    doors = {door.rpc for operation in OPERATIONS.values() for door in operation.doors if door.rpc}
+    routes = {route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc}
     assert told["name"] == "recollect"
     assert told["realm_id"].startswith("realm-")
     assert told["instance_id"].startswith("instance-")
     assert told["backend"] == "sqlite"
-    assert set(told["methods"]) == doors | {"initialize", "ping", "tools/list", "tools/call"}
-    assert {"session/create", "turn/start", "turn/interrupt", "config/patch", "realm/list"} < doors
+    assert set(told["methods"]) == routes | {"initialize", "ping", "tools/list", "tools/call"}
+    assert {"session/create", "turn/start", "turn/interrupt", "config/patch", "realm/list"} < routes
 
 
 @pytest.mark.parametrize(
-    "method", sorted({door.rpc for operation in OPERATIONS.values() for door in operation.doors if door.rpc})
+    "method", sorted({route.rpc for operation in OPERATIONS.values() for route in operation.routes if route.rpc})
 )
 def test_every_door_leads_to_its_operation(rpc: RawRpc, method: str) -> None:
     """With an argument that nobody knows, each answers in its family's words; none is unknown, none is silent."""
@@ -72,7 +72,7 @@ def test_every_tool_is_offered_and_answers_as_it_does_by_mcp(rpc: RawRpc, person
     tools = rpc.result("tools/list")["tools"]
     with person.mcp() as mcp:
         assert tools == mcp.request("tools/list")["result"]["tools"]
-        assert {tool["name"] for tool in tools} == set(offer_of(tuple(TOOLSETS)).operations)
+        assert {tool["name"] for tool in tools} == set(toolset_of(tuple(FAMILIES)).operations)
         for call in ({"name": "meerkat_list"}, {"name": "meerkat_read", "arguments": {"session_id": ABSENT}}):
             assert rpc.result("tools/call", **call) == mcp.request("tools/call", call)["result"]
     every = [rpc.result("tools/call", name=tool["name"], arguments={"no_such_argument": 1}) for tool in tools]

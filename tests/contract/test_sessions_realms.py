@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.operations import TOOLSETS, offer_of
+from recollect.operations import FAMILIES, toolset_of
 from tests.conftest import Person
 from tests.http_server import HttpServer
 from tests.live_surfaces import SURFACES, Refused, Surface
@@ -112,7 +112,7 @@ def test_nothing_of_a_realm_is_seen_from_another_by_any_tool(apart: tuple[Person
     """M30."""
     person, known = apart
     asked = calls(known)
-    assert {name for name, _ in asked} == set(offer_of(tuple(TOOLSETS)).operations), "every tool is tried"
+    assert {name for name, _ in asked} == set(toolset_of(tuple(FAMILIES)).operations), "every tool is tried"
     with HttpServer(person, "--realm", "two") as two:
         for name, arguments in asked:
             _, answer = two.ask("POST", f"/v1/tools/{name}", arguments)

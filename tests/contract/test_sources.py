@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest import Intake, Report, sync
+from recollect.ingest import Ingester, Report, sync
 from recollect.ingest.discover import recognise
 from recollect.settings import Settings
 from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources, head_of
@@ -50,7 +50,7 @@ class Machine:
         self.home, self.realm = folder / "home", folder / "realm"
         self.home.mkdir(parents=True)
         self.writes = 0
-        self.intake = Intake(self.realm, Settings(home=folder), sources, {"HOME": str(self.home)})
+        self.intake = Ingester(self.realm, Settings(home=folder), sources, {"HOME": str(self.home)})
 
     def sync(self) -> Report:
         """A sync of what is in its agent's places, and of what is not, by name."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.index.pieces import PIECES
+from recollect.index.ngrams import NGRAMS
 from tests.conftest import Person
 from tests.contract.test_history_home import Codex
 from tests.contract.test_trace_client import Trace, opened
@@ -369,7 +369,7 @@ def index(person: Person) -> None:
     person.sync()
     (person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')
     person.run("distil")
-    assert PIECES.folder(person.realm).exists()
+    assert NGRAMS.folder(person.realm).exists()
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from recollect.index.pieces import PIECES
+from recollect.index.ngrams import NGRAMS
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_of
 from tests.conftest import Person
 from tests.contract.test_trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, opened
@@ -48,7 +48,7 @@ def spoken(person: Person) -> Person:
 
 def ask(person: Person, tool: str, arguments: Any, **settings: Any) -> Any:
     """An operation in this process."""
-    return OPERATIONS[tool].run(LiveRealm(person.settings(**settings)), arguments, Clock.now())
+    return OPERATIONS[tool].run(LiveRealm(person.settings(**settings)), arguments, RequestContext.now())
 
 
 def sensible(session: str) -> dict[str, Answer]:
@@ -324,7 +324,7 @@ def test_an_index_that_breaks_is_done_without(person: Person, breaks: Callable[[
     index(furnish_first(person))
     with opened(person) as trace:
         before = trace.places("marlinspike"), trace.places("gull")
-        breaks(PIECES.folder(person.realm))
+        breaks(NGRAMS.folder(person.realm))
         running = trace.places("marlinspike"), trace.places("gull")
     with opened(person) as trace:
         after = trace.places("marlinspike"), trace.places("gull")

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.ingest import Intake, Report
+from recollect.ingest import Ingester, Report
 from recollect.ingest.tally import UNDATED
 from recollect.model import Kind
 from recollect.settings import Settings
@@ -60,7 +60,7 @@ class Realm:
         self.home = folder / "home"
         for provider, home in HOMES.items():
             shutil.copytree(corpus / provider, self.home / home)
-        self.intake = Intake(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
+        self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
         self.report: Report = self.intake.sync()
         self.reader = Reader(self.intake.archive.path)
         self.sessions = self.reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
@@ -234,7 +234,7 @@ def _after(folder: Path, log: Path, states: list[Path]) -> list[str]:
     """What a realm holds when one log has had these states, each followed by a sync."""
     home = folder / "home"
     (home / log).parent.mkdir(parents=True)
-    with Intake(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(home)}) as intake:
+    with Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(home)}) as intake:
         for state in states:
             (home / log).write_bytes(state.read_bytes())
             os.utime(home / log, (NOW, NOW))

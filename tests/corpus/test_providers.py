@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest import Intake, Report
+from recollect.ingest import Ingester, Report
 from recollect.ingest.tally import UNDATED
 from recollect.settings import Settings
 from recollect.sources import all_sources
@@ -68,7 +68,7 @@ class Reading:
 
     def __init__(self, files: Path, folder: Path) -> None:
         self.files = files
-        self.intake = Intake(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(folder)})
+        self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(folder)})
         self.report: Report = self.intake.sync([files])
         self.reader = Reader(self.intake.archive.path)
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from recollect.index.pieces import PIECES
+from recollect.index.ngrams import NGRAMS
 from recollect.live import LiveRealm
 from recollect.model import KINDS, Kind
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import EventRow, Reader, SessionRow, archive_of
 from tests.conftest import Person
 from tests.contract.test_trace_client import texts_in
@@ -39,7 +39,7 @@ class Home:
         self.person.sync()
         (self.person.state / "settings.toml").write_text('[embedding]\nmodel = "none"\n')
         self.person.run("distil")
-        assert PIECES.folder(self.person.realm).exists()
+        assert NGRAMS.folder(self.person.realm).exists()
         self.realm = LiveRealm(self.person.settings())
         self.reader = Reader(archive_of(self.person.realm))
         self.sessions = {row.key: row for row in self.reader.all_sessions() if row.event_count}
@@ -48,7 +48,7 @@ class Home:
 
     def ask(self, tool: str, **arguments: Any) -> tuple[Any, int]:
         """A tool's answer, and the bytes of it."""
-        reply = OPERATIONS[tool].run(self.realm, arguments, Clock.now())
+        reply = OPERATIONS[tool].run(self.realm, arguments, RequestContext.now())
         assert not reply.is_error, (arguments, reply.text)
         return json.loads(reply.text), len(reply.text.encode())
 

@@ -14,7 +14,19 @@ from typing import Any
 import pytest
 
 from recollect.errors import AgentFault, BadRequest, ProviderFault
-from recollect.live.runners import Assignment, Called, Cancel, Ended, Kept, Output, Returned, Said, Spent, Thought, acp
+from recollect.live.runners import (
+    AnswerText,
+    Assignment,
+    Cancel,
+    Output,
+    ReasoningText,
+    RunnerState,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    TurnEnded,
+    acp,
+)
 from recollect.live.runners.acp_updates import REJECTED
 from recollect.model import Usage
 from tests.acp_agent import KNOWN, NEW
@@ -114,43 +126,43 @@ def turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Turn]:
 
 
 def said(outputs: list[Output]) -> str:
-    return "".join(output.text for output in outputs if isinstance(output, Said))
+    return "".join(output.text for output in outputs if isinstance(output, AnswerText))
 
 
 def test_an_echo_agent_of_the_sdk_is_driven(turn: Turn) -> None:
     prompt = "Grüße,\n\U0001f30d \ud83d"
     assert turn.outputs(prompt, (sys.executable, "-c", ECHO)) == [
-        Kept({"acp_session": "echo"}),
-        Said("Grüße,\n\U0001f30d ?"),
-        Ended("end_turn"),
+        RunnerState({"acp_session": "echo"}),
+        AnswerText("Grüße,\n\U0001f30d ?"),
+        TurnEnded("end_turn"),
     ]
 
 
 def test_everything_that_is_told_of_a_turn_comes_in_order(turn: Turn) -> None:
     assert turn.outputs("tour") == [
-        Kept({"acp_session": NEW}),
-        Thought("hm"),
-        Said("one "),
-        Said("two"),
-        Thought("Plan:\n[ ] think\n"),
-        Called("a", "Read x.py", {"path": "x.py"}),
-        Returned("a", "all\n[image]"),
-        Called("b", "Edit x.py"),
-        Returned("b", "/x.py:2\n-old\n+new"),
-        Called("c", "Run"),
-        Returned("c", '{"exit_code": 1, "output": "no"}', is_error=True),
-        Called("d", "Wait"),
-        Said("[image]"),
-        Said("[file:///x]"),
-        Spent(Usage(input=10, output=6, cache_read=20, reasoning=1)),
-        Ended("max_tokens"),
+        RunnerState({"acp_session": NEW}),
+        ReasoningText("hm"),
+        AnswerText("one "),
+        AnswerText("two"),
+        ReasoningText("Plan:\n[ ] think\n"),
+        ToolCall("a", "Read x.py", {"path": "x.py"}),
+        ToolResult("a", "all\n[image]"),
+        ToolCall("b", "Edit x.py"),
+        ToolResult("b", "/x.py:2\n-old\n+new"),
+        ToolCall("c", "Run"),
+        ToolResult("c", '{"exit_code": 1, "output": "no"}', is_error=True),
+        ToolCall("d", "Wait"),
+        AnswerText("[image]"),
+        AnswerText("[file:///x]"),
+        TokenUsage(Usage(input=10, output=6, cache_read=20, reasoning=1)),
+        TurnEnded("max_tokens"),
     ]
 
 
 def test_a_session_is_loaded_and_what_it_replays_is_not_told_again(turn: Turn) -> None:
     history = [{"role": "user", "content": "an old question"}]
     outputs = turn.outputs("repeat", state={"acp_session": KNOWN}, history=lambda: history)
-    assert outputs == [Kept({"acp_session": KNOWN}), Said("repeat"), Ended()]
+    assert outputs == [RunnerState({"acp_session": KNOWN}), AnswerText("repeat"), TurnEnded()]
 
 
 @pytest.mark.parametrize("manner", ["", "late", "torn", "silent"])
@@ -163,7 +175,7 @@ def test_a_replay_whenever_it_comes_is_no_part_of_the_next_turn(turn: Turn, mann
     ]
     state = {"acp_session": KNOWN}
     outputs = turn.outputs(f"say {words}", (*SCRIPTED, manner), state=state, history=lambda: history)
-    assert [type(output) for output in outputs if not isinstance(output, Said)] == [Kept, Ended]
+    assert [type(output) for output in outputs if not isinstance(output, AnswerText)] == [RunnerState, TurnEnded]
     assert said(outputs) == words
 
 
@@ -175,7 +187,7 @@ def test_an_agent_that_has_lost_its_session_is_told_what_was_said(turn: Turn, ma
         raise AssertionError("more was read than an agent is told")
 
     outputs = turn.outputs("repeat", (*SCRIPTED, manner), state={"acp_session": session}, history=history)
-    assert outputs[0] == Kept({"acp_session": NEW})
+    assert outputs[0] == RunnerState({"acp_session": NEW})
     assert said(outputs).startswith("Earlier in this conversation:\n\n[...] ")
     assert said(outputs).endswith("early \n\nAssistant: late\n\nNow:\n\nrepeat")
     assert len(said(outputs)) < 20_100
@@ -190,23 +202,23 @@ def test_a_short_history_is_told_whole_and_in_order(turn: Turn) -> None:
 @pytest.mark.parametrize(
     ("told", "spent"),
     [
-        ((10, 5), [Spent(Usage(input=10, output=5))]),
-        ((2**70, 5), [Spent(Usage(output=5))]),
+        ((10, 5), [TokenUsage(Usage(input=10, output=5))]),
+        ((2**70, 5), [TokenUsage(Usage(output=5))]),
         ((-1, 5), []),
         ((1.5, 5), []),
         (("many", 5), []),
     ],
 )
-def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, Any], spent: list[Spent]) -> None:
+def test_what_is_no_count_of_tokens_is_not_counted(turn: Turn, told: tuple[Any, Any], spent: list[TokenUsage]) -> None:
     usage = {"inputTokens": told[0], "outputTokens": told[1], "totalTokens": told[1]}
     code = f"say(id=greet(), result={{'stopReason': 'end_turn', 'usage': {usage}}})"
-    assert [output for output in turn.outputs(command=bare(code)) if isinstance(output, Spent)] == spent
+    assert [output for output in turn.outputs(command=bare(code)) if isinstance(output, TokenUsage)] == spent
 
 
 @pytest.mark.parametrize(
     ("policy", "results", "answers"),
     [
-        ({}, [Returned("p", REJECTED, is_error=True)], ["the reject_once", "the reject_always", "cancelled"]),
+        ({}, [ToolResult("p", REJECTED, is_error=True)], ["the reject_once", "the reject_always", "cancelled"]),
         ({"permissions": "allow"}, [], ["the allow_once", "the allow_once", "the allow_always"]),
     ],
 )
@@ -215,12 +227,12 @@ def test_permission_is_given_by_policy(
 ) -> None:
     asked = "reject_always,allow_always,reject_once,allow_once allow_once,reject_always allow_always"
     outputs = turn.outputs(f"permit {asked}", options=policy)
-    assert outputs[1:] == [Called("p", "Delete all", {"path": "/"}), *results, *map(Said, answers), Ended()]
+    assert outputs[1:] == [ToolCall("p", "Delete all", {"path": "/"}), *results, *map(AnswerText, answers), TurnEnded()]
 
 
 def test_a_rejected_call_comes_before_the_words_that_report_it(turn: Turn) -> None:
-    call = Called("p", "Edit x.py")
-    rejected = [call, Returned("p", REJECTED, is_error=True), Said("the reject_once"), Ended()]
+    call = ToolCall("p", "Edit x.py")
+    rejected = [call, ToolResult("p", REJECTED, is_error=True), AnswerText("the reject_once"), TurnEnded()]
     assert turn.outputs("propose")[1:] == rejected, "what was only proposed is no result"
 
 
@@ -254,7 +266,7 @@ def test_an_error_for_an_answer_is_a_fault_with_what_the_agent_said(turn: Turn) 
 
 def test_an_agent_that_dies_is_a_fault_behind_what_it_had_said(turn: Turn) -> None:
     outputs = turn.start("die")
-    assert [next(outputs), next(outputs)] == [Kept({"acp_session": NEW}), Said("goodbye")]
+    assert [next(outputs), next(outputs)] == [RunnerState({"acp_session": NEW}), AnswerText("goodbye")]
     with pytest.raises(AgentFault, match=r"exited with code 3 in the middle of a turn: out of luck") as caught:
         next(outputs)
     assert caught.value.details == {"exit_code": 3, "stderr": "out of luck\n"}
@@ -310,7 +322,7 @@ for line in (b"warning: \\xff", b"[1]", b"[" * 100_000, b'{"level": "info"}', b"
 update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
 say(id=prompt, result={"stopReason": "end_turn"})
 """
-    assert turn.outputs(command=bare(code)) == [Kept({"acp_session": "s"}), Said("done"), Ended()]
+    assert turn.outputs(command=bare(code)) == [RunnerState({"acp_session": "s"}), AnswerText("done"), TurnEnded()]
 
 
 @pytest.mark.parametrize("before", ["", "greet(); "])
@@ -354,7 +366,7 @@ say(method="session/update", params={"sessionId": "another", "update": {"session
 say(id=prompt, result={"stopReason": "end_turn", "usage": {"totalTokens": -1}})
 """
     outputs = turn.outputs(command=bare(code))
-    assert outputs == [Kept({"acp_session": "s"}), Called("1", "Dream"), Said("half ?"), Ended()]
+    assert outputs == [RunnerState({"acp_session": "s"}), ToolCall("1", "Dream"), AnswerText("half ?"), TurnEnded()]
 
 
 def test_a_flood_comes_whole_and_in_order(turn: Turn) -> None:
@@ -367,20 +379,20 @@ say(id=prompt, result={"stopReason": "refusal"})
 """
     outputs = turn.outputs(command=bare(code))
     assert said(outputs) == "".join(f"{number} " for number in range(3_000))
-    assert outputs[-1] == Ended("refusal")
+    assert outputs[-1] == TurnEnded("refusal")
 
 
 def test_a_cancelled_turn_ends_as_the_protocol_says(turn: Turn) -> None:
     outputs = turn.start("hang", options={"permissions": "allow"})
-    assert [next(outputs), next(outputs)] == [Kept({"acp_session": NEW}), Said("working")]
-    assert turn.cancelled(outputs) == [Called("p", "Go on"), Said("cancelled"), Ended("cancelled")]
+    assert [next(outputs), next(outputs)] == [RunnerState({"acp_session": NEW}), AnswerText("working")]
+    assert turn.cancelled(outputs) == [ToolCall("p", "Go on"), AnswerText("cancelled"), TurnEnded("cancelled")]
 
 
 def test_an_agent_that_ignores_its_cancelling_is_ended_with_all_that_it_started(turn: Turn) -> None:
     outputs = turn.start("ignore")
     next(outputs)
     child = next(outputs)
-    assert isinstance(child, Said)
+    assert isinstance(child, AnswerText)
     assert turn.cancelled(outputs) == []
     assert not is_alive(int(child.text))
 
@@ -421,7 +433,7 @@ for number in range(100):
 update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "done"})
 say(id=prompt, result={"stopReason": "end_turn"})
 """
-    assert turn.outputs(command=bare(code)) == [Kept({"acp_session": "s"}), Said("done"), Ended()]
+    assert turn.outputs(command=bare(code)) == [RunnerState({"acp_session": "s"}), AnswerText("done"), TurnEnded()]
 
 
 def test_an_agent_may_save_its_session_before_it_goes(turn: Turn) -> None:

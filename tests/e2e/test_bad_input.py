@@ -91,14 +91,14 @@ def test_an_unreadable_log_folder_is_named_and_the_rest_is_read(person: Person) 
 def test_an_unreadable_log_is_named_the_rest_is_read_and_later_it_is_too(person: Person) -> None:
     fill(person)
     said = Claude()
-    log = write(person.claude_log(said.session), [said.prompt("behind closed doors")])
+    log = write(person.claude_log(said.session), [said.prompt("behind closed routes")])
     log.chmod(0)
     done = person.run("sync", preexec_fn=obey_permissions)
     assert sentences(done) == f"! {log}: cannot be read: Permission denied\n"
     assert finds_everything(person)
     log.chmod(0o600)
     person.run("sync", preexec_fn=obey_permissions)
-    assert len(found(person, "doors")) == 1
+    assert len(found(person, "routes")) == 1
 
 
 def test_a_state_folder_that_cannot_be_written_is_named(person: Person) -> None:

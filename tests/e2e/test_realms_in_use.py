@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.realms.catalog import one, shelved
+from recollect.realms.catalog import find_realm, list_realms
 from recollect.realms.manifest import Origin, pin
 from recollect.store.live import Live
 from tests.conftest import COMMANDS_OVER_MCP, Person
@@ -34,7 +34,7 @@ def create(person: Person, *realms: str) -> None:
 
 
 def names(person: Person) -> list[str]:
-    return [realm.name for realm in shelved(person.settings())]
+    return [realm.name for realm in list_realms(person.settings())]
 
 
 def left(person: Person) -> list[str]:
@@ -152,7 +152,7 @@ def test_only_what_is_called_like_a_realm_is_one(person: Person) -> None:
 def test_the_size_of_a_realm_is_told_while_its_files_come_and_go(person: Person) -> None:
     create(person, "aside")
     realm = person.state / "realms" / "aside"
-    found, over = one(person.settings(), "aside"), threading.Event()
+    found, over = find_realm(person.settings(), "aside"), threading.Event()
 
     def churn() -> None:
         while not over.is_set():

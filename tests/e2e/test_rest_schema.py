@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from schemathesis.core import NOT_SET
 
-from recollect.operations import OPERATIONS, TOOLSETS, offer_of
+from recollect.operations import FAMILIES, OPERATIONS, toolset_of
 from recollect.surfaces.http.openapi import document
 from tests.conftest import Person
 from tests.http_server import HttpServer
@@ -109,9 +109,9 @@ def test_the_document_is_served_as_it_is(server: HttpServer) -> None:
 
 def test_every_door_is_in_the_document_and_nothing_else_is() -> None:
     told = {f"{method.upper()} {path}" for path, methods in json.loads(document())["paths"].items() for method in methods}
-    doors = {door.http for operation in OPERATIONS.values() for door in operation.doors if door.http}
-    tools = {f"POST /v1/tools/{name}" for name in offer_of(tuple(TOOLSETS)).operations}
-    assert told == doors | tools | BESIDE_DOORS
+    routes = {route.http for operation in OPERATIONS.values() for route in operation.routes if route.http}
+    tools = {f"POST /v1/tools/{name}" for name in toolset_of(tuple(FAMILIES)).operations}
+    assert told == routes | tools | BESIDE_DOORS
 
 
 def test_every_path_of_the_document_answers_by_both_its_names(server: HttpServer) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest import Intake
+from recollect.ingest import Ingester
 from recollect.sources import all_sources
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
@@ -147,7 +147,7 @@ def test_an_owner_writes_on_while_it_is_being_read(person: Person, journal: str)
     _list_projects(person, owner.path.parent)
     owner.begins()
     owner.says("first")
-    with Intake(person.realm, person.settings(), all_sources(), person.env) as intake:
+    with Ingester(person.realm, person.settings(), all_sources(), person.env) as intake:
         for number in range(20):
             intake.sync()
             assert "database is locked" not in owner.do(f"UPDATE sessions SET cost = {number} WHERE id = 's-1'")
@@ -314,7 +314,7 @@ def test_only_what_changed_in_a_document_is_written(person: Person) -> None:
 def test_a_document_that_is_written_anew_with_the_same_content_changes_nothing(person: Person) -> None:
     path = gemini(person, "one", message(1, "still here"))
     person.sync()
-    with Intake(person.realm, person.settings(), all_sources(), person.env) as intake:
+    with Ingester(person.realm, person.settings(), all_sources(), person.env) as intake:
         os.utime(path, ns=(1, 1))
         before = intake.archive.db.total_changes
         report = intake.sync()

@@ -13,10 +13,10 @@ import pytest
 
 from recollect.distil import LAG, Distiller, distil, is_level
 from recollect.index.engine import Layout
-from recollect.index.pieces import PIECES, seen
+from recollect.index.ngrams import NGRAMS, seen
 from recollect.index.text import TEXT
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.processes import until
@@ -53,7 +53,7 @@ def mark(person: Person) -> int:
 
 
 def previews(realm: LiveRealm, query: str, **more: Any) -> list[str]:
-    reply = OPERATIONS["search_event_previews"].run(realm, {"query": query, "limit": 50, **more}, Clock.now())
+    reply = OPERATIONS["search_event_previews"].run(realm, {"query": query, "limit": 50, **more}, RequestContext.now())
     assert not reply.is_error, reply.text
     return [match["preview"] for match in json.loads(reply.text)["data"]["matches"]]
 
@@ -62,7 +62,7 @@ def test_a_small_archive_needs_no_index_of_pieces(person: Person) -> None:
     write(person.claude_log(ONE), exchanges(Claude(ONE), 20))
     person.sync()
     all_done(person)
-    assert not PIECES.folder(person.realm).exists()
+    assert not NGRAMS.folder(person.realm).exists()
     assert previews(LiveRealm(person.settings()), "inPrompt7") == ["plainPrompt7"]
 
 
@@ -101,7 +101,7 @@ def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person
     all_done(large)
     realm = LiveRealm(large.settings())
     assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]
-    shutil.rmtree(PIECES.folder(large.realm))
+    shutil.rmtree(NGRAMS.folder(large.realm))
     assert previews(realm, "inPrompt2078") == ["plainPrompt2078"]
     assert not is_level(large.realm, large.settings()), "it is missed"
     all_done(large)
@@ -112,14 +112,14 @@ def test_a_running_server_does_without_an_index_that_is_taken_away(large: Person
 @pytest.mark.parametrize("name", ["meta.json", "seen", "archive-identity"])
 def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
     all_done(large)
-    (PIECES.folder(large.realm) / name).write_text("{")
+    (NGRAMS.folder(large.realm) / name).write_text("{")
     assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     all_done(large)
     assert previews(LiveRealm(large.settings()), "inPrompt2077") == ["plainPrompt2077"]
     assert mark(large) == 2 * EXCHANGES + 20
 
 
-@pytest.mark.parametrize("layout", [TEXT, PIECES], ids=["text", "pieces"])
+@pytest.mark.parametrize("layout", [TEXT, NGRAMS], ids=["text", "pieces"])
 def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large: Person, layout: Layout) -> None:
     """The engine panics over such files, which is no error that Python knows as one."""
     all_done(large)
@@ -135,14 +135,14 @@ def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large:
             assert ask(search)["result"]["structuredContent"]["tool"] == "search_sessions"
             (match,) = ask(previews)["result"]["structuredContent"]["data"]["matches"]
             assert match["preview"] == "plainPrompt2077"
-    if layout is PIECES:
+    if layout is NGRAMS:
         all_done(large)
         assert mark(large) == 2 * EXCHANGES + 20, "it is made anew"
 
 
 def test_a_writer_that_cannot_go_on_with_damaged_files_begins_anew(large: Person) -> None:
     all_done(large)
-    folder = PIECES.folder(large.realm)
+    folder = NGRAMS.folder(large.realm)
     (folder / "seen").unlink()
     for path in folder.glob("*.term"):
         path.write_bytes(os.urandom(path.stat().st_size))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.ingest import Intake
+from recollect.ingest import Ingester
 from recollect.model import SEARCHABLE
 from recollect.settings import Settings
 from recollect.sources import all_sources
@@ -66,7 +66,7 @@ class Inbox:
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
-        self.intake = Intake(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
+        self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
         self.names = (f"{number:08x}{SESSION[8:]}" for number in count(1))
 
     def receive(self, source: str, content: bytes) -> None:
@@ -188,7 +188,7 @@ def archive_after(log: Path, pieces: Iterable[bytes]) -> list[str]:
     with TemporaryDirectory() as folder:
         home, realm = Path(folder, "home"), Path(folder, "realm")
         (home / log).parent.mkdir(parents=True)
-        with Intake(realm, Settings(home=Path(folder)), all_sources(), {"HOME": str(home)}) as intake:
+        with Ingester(realm, Settings(home=Path(folder)), all_sources(), {"HOME": str(home)}) as intake:
             for piece in pieces:
                 with (home / log).open("ab") as stream:
                     stream.write(piece)
@@ -269,7 +269,7 @@ def test_reading_a_log_again_changes_nothing(content: bytes) -> None:
         (home / log).parent.mkdir(parents=True)
         (home / log).write_bytes(content)
         os.utime(home / log, (NOW, NOW))
-        with Intake(realm, Settings(home=Path(folder)), all_sources(), {"HOME": str(home)}) as intake:
+        with Ingester(realm, Settings(home=Path(folder)), all_sources(), {"HOME": str(home)}) as intake:
             intake.sync()
             first = list(contents(realm, home))
             os.utime(home / log, (NOW + 1, NOW + 1))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.ingest import sync
 from recollect.live import LiveRealm
 from recollect.model import SEARCHABLE
-from recollect.operations import OPERATIONS, Clock
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from tests.logs import Claude, write
@@ -33,7 +33,7 @@ class Asker:
         self.realm = LiveRealm(Settings(home=folder))
 
     def data(self, tool: str, **arguments: Any) -> Any:
-        answer = json.loads(OPERATIONS[tool].run(self.realm, arguments, Clock.now()).text)
+        answer = json.loads(OPERATIONS[tool].run(self.realm, arguments, RequestContext.now()).text)
         assert "error" not in answer, answer
         return answer["data"]
 

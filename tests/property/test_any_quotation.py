@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.display import escape_json, neutralise, quote
 from recollect.operations.memory import views
-from recollect.search.recall import Recalled
+from recollect.search.recall import ObservationHit
 from recollect.store.memory import ObservationRow
 from recollect.surfaces.hook import context
 
@@ -62,8 +62,8 @@ def test_no_line_of_an_observation_can_be_forged(text: str, other: str) -> None:
     shown = views.observations([row(text, other)])
     assert all(any(re.fullmatch(ours, line) for ours in OURS) for line in shown.splitlines()), shown
     assert labels(shown) == labels(views.observations([row("a", "b")]))
-    hit = views.observation_hit(1, Recalled(0.5, row(text, other), {}))
-    assert labels(hit) == labels(views.observation_hit(1, Recalled(0.5, row("a", "b"), {})))
+    hit = views.observation_hit(1, ObservationHit(0.5, row(text, other), {}))
+    assert labels(hit) == labels(views.observation_hit(1, ObservationHit(0.5, row("a", "b"), {})))
     assert len(hit.splitlines()) == 10
     assert re.fullmatch(r"### 1\. \[(?:[^\[\]\\]|\\.)*\] - 2026-11-01", hit.splitlines()[0])
 

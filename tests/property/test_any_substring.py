@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.index.pieces import Narrow, PieceIndex, PieceWriter, Text, folded
+from recollect.index.ngrams import Narrow, NgramIndex, NgramText, NgramWriter, folded
 from recollect.ingest import sync
 from recollect.model import KINDS
 from recollect.search.substring import Known, Place, find
@@ -66,15 +66,15 @@ def known(realm: Path, reader: Reader, share: float) -> Known:
     seen = rows[int(share * (len(rows) - 1))][0].key if share else 0
     if not seen:
         return Known(None, 0)
-    writer = PieceWriter(realm, reader.meta("identity") or "")
+    writer = NgramWriter(realm, reader.meta("identity") or "")
     writer.add(
-        Text(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+        NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
         for event, source, _, started in rows
         if event.key <= seen
     )
     writer.commit_up_to(seen)
     writer.close()
-    return Known(PieceIndex(realm, reader.meta("identity") or ""), seen)
+    return Known(NgramIndex(realm, reader.meta("identity") or ""), seen)
 
 
 @few

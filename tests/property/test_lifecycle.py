@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from msgspec import Struct
 
-from recollect.errors import AgentFault, Cancelled, NoSession, NotKept, SessionBusy, StoreFault
-from recollect.live.runners import Assignment, Called, Output, Said
+from recollect.errors import AgentFault, Cancelled, PersistenceDisabled, SessionBusy, SessionNotFound, StoreFault
+from recollect.live.runners import AnswerText, Assignment, Output, ToolCall
 from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.store.transcripts import file_of
@@ -185,7 +185,7 @@ class Lifecycle(RuleBasedStateMachine):
         session = next(session for session, expected in self.expected.items() if expected.archived)
         process = self.processes[by]
         for what in (process.interrupt, process.archive, lambda one: process.run(one, order("x", None))):
-            with pytest.raises(NoSession):
+            with pytest.raises(SessionNotFound):
                 what(session)
 
     @rule(by=PROCESSES)
@@ -225,7 +225,7 @@ class Lifecycle(RuleBasedStateMachine):
     def all_processes_agree(self) -> None:
         for process, (session, expected) in itertools.product(self.processes, self.expected.items()):
             if expected.archived and self.backend is not Backend.MEMORY:
-                with pytest.raises(NoSession):
+                with pytest.raises(SessionNotFound):
                     process.read(session)
                 continue
             row, is_active = process.read(session)
@@ -238,7 +238,7 @@ class Lifecycle(RuleBasedStateMachine):
         for session, expected in self.expected.items():
             process = self.processes[len(expected.messages) % 2]
             if expected.archived and self.backend is Backend.MEMORY:
-                with pytest.raises(NotKept):
+                with pytest.raises(PersistenceDisabled):
                     process.history(session, 0, 10)
                 continue
             pages = [process.history(session, offset, 3)[1] for offset in range(0, len(expected.messages) + 1, 3)]
@@ -327,7 +327,7 @@ def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
 
     def write() -> None:
         for _ in range(300):
-            one.run(session, order("go", saying(Said("done"))))
+            one.run(session, order("go", saying(AnswerText("done"))))
 
     with ThreadPoolExecutor(1) as beside:
         writing = beside.submit(write)
@@ -361,15 +361,15 @@ def test_what_cannot_be_kept_is_the_agents_fault_and_the_session_is_usable(pair:
     one, other = pair
     session = one.create(new()).id
     with pytest.raises(AgentFault, match="nested too deeply"):
-        one.run(session, order("go", saying(Called("1", "tool", deep(900)))))
+        one.run(session, order("go", saying(ToolCall("1", "tool", deep(900)))))
     assert [role for role, _ in told(other, session)] == ["user", "system_notice"]
-    assert other.run(session, order("again", saying(Said("fine")))).text == "fine"
+    assert other.run(session, order("again", saying(AnswerText("fine")))).text == "fine"
 
 
 def test_half_a_surrogate_pair_is_kept_as_a_question_mark(pair: Pair) -> None:
     one, other = pair
     session = one.create(new()).id
-    one.run(session, order("go", saying(Said("a\ud83db"))))
+    one.run(session, order("go", saying(AnswerText("a\ud83db"))))
     assert told(other, session)[-1] == ("assistant", "a?b")
 
 
@@ -378,13 +378,13 @@ def test_a_runner_that_breaks_by_a_fault_of_its_own_leaves_a_usable_session(pair
     session = one.create(new()).id
 
     def broken(given: Assignment) -> Generator[Output, None, None]:
-        yield Said("half")
+        yield AnswerText("half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         one.run(session, order("go", broken))
     assert [role for role, _ in told(other, session)] == ["user", "assistant", "system_notice"]
-    assert other.run(session, order("again", saying(Said("fine")))).turns == 2
+    assert other.run(session, order("again", saying(AnswerText("fine")))).turns == 2
 
 
 def test_a_secret_in_a_prompt_is_not_on_the_disk_while_its_turn_runs(pair: Pair) -> None:
@@ -401,7 +401,7 @@ def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Pa
     """What was committed before it is as it was, and events count on for those who listen."""
     one, other = opened(tmp_path, Backend.JSONL, "one"), opened(tmp_path, Backend.JSONL, "other")
     session = one.create(new()).id
-    one.run(session, order("first", saying(Said("done"))))
+    one.run(session, order("first", saying(AnswerText("done"))))
     turn, path = Guided(one, session, "second"), file_of(tmp_path, session)
     path.rename(tmp_path / "aside")
     path.mkdir()  # as good as a disk that does not take it

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.ingest import Intake, sync
+from recollect.ingest import Ingester, sync
 from recollect.sources import all_sources
 from tests.conftest import Person
 from tests.e2e.archives import archived
@@ -73,7 +73,7 @@ class Logs:
 
     def rebuilt(self) -> list[str]:
         """As `recollect rebuild --logs` does it."""
-        with Intake(self.person.realm, self.person.settings(), all_sources(), self.person.env) as intake:
+        with Ingester(self.person.realm, self.person.settings(), all_sources(), self.person.env) as intake:
             intake.read_again()
         return archived(self.person)
 

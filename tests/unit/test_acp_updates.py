@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from recollect.live.runners import Called, Output, Returned, Said, Thought
+from recollect.live.runners import AnswerText, Output, ReasoningText, ToolCall, ToolResult
 from recollect.live.runners.acp_updates import Updates
 
 
@@ -38,12 +38,12 @@ def test_a_plan_is_told_whole_whenever_it_changes() -> None:
         call("completed", "there it is"),
         plan(look="completed", mend="in_progress"),
     ) == [
-        Thought("Plan:\n[ ] look\n[ ] mend\n"),
-        Thought("hm"),
-        Thought("\nPlan:\n[-] look\n[ ] mend\n"),
-        Called("1", "Run"),
-        Returned("1", "there it is"),
-        Thought("Plan:\n[x] look\n[-] mend\n"),
+        ReasoningText("Plan:\n[ ] look\n[ ] mend\n"),
+        ReasoningText("hm"),
+        ReasoningText("\nPlan:\n[-] look\n[ ] mend\n"),
+        ToolCall("1", "Run"),
+        ToolResult("1", "there it is"),
+        ReasoningText("Plan:\n[x] look\n[-] mend\n"),
     ]
 
 
@@ -57,13 +57,13 @@ def shell(status: str | None = None, **meta: Any) -> dict[str, Any]:
     return {**start, "rawInput": {"command": "ls", "cwd": "/"}, **told}
 
 
-LISTED = Called("1", "ls", {"command": "ls", "cwd": "/"})
+LISTED = ToolCall("1", "ls", {"command": "ls", "cwd": "/"})
 SHELL = shell(terminal_info={"cwd": "/"})
 ENDED = {"signal": None}
 SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
     "output and end together": (
         [shell("failed", terminal_output_delta={"data": "x\n"}, terminal_exit={"exit_code": 3, **ENDED}), chunk("so")],
-        [Returned("1", "x\n", is_error=True, exit_code=3), Said("so")],
+        [ToolResult("1", "x\n", is_error=True, exit_code=3), AnswerText("so")],
     ),
     "output in pieces": (
         [
@@ -71,7 +71,7 @@ SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
             shell(terminal_output_delta={"data": "y"}),
             shell("completed", terminal_exit={"exit_code": 0, **ENDED}),
         ],
-        [Returned("1", "xy", exit_code=0)],
+        [ToolResult("1", "xy", exit_code=0)],
     ),
     "output as a whole": (
         [
@@ -79,17 +79,17 @@ SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
             shell(terminal_output={"data": "xyz"}),
             shell("completed", terminal_exit={"exit_code": 0, **ENDED}),
         ],
-        [Returned("1", "xyz", exit_code=0)],
+        [ToolResult("1", "xyz", exit_code=0)],
     ),
-    "no output": ([shell("completed", terminal_exit={"exit_code": 0, **ENDED})], [Returned("1", "", exit_code=0)]),
+    "no output": ([shell("completed", terminal_exit={"exit_code": 0, **ENDED})], [ToolResult("1", "", exit_code=0)]),
     "ended by a signal": (
         [shell("failed", terminal_output_delta={"data": "x"}, terminal_exit={"exit_code": None, "signal": "SIGKILL"})],
-        [Returned("1", "x", is_error=True)],
+        [ToolResult("1", "x", is_error=True)],
     ),
-    "never ended": ([shell(terminal_output_delta={"data": "x"})], [Returned("1", "x")]),
+    "never ended": ([shell(terminal_output_delta={"data": "x"})], [ToolResult("1", "x")]),
     "junk beside the protocol": (
         [shell("completed", terminal_exit={"exit_code": 10**30}) | {"rawOutput": "x"}],
-        [Returned("1", "x")],
+        [ToolResult("1", "x")],
     ),
 }
 
@@ -99,22 +99,22 @@ def test_what_a_terminal_of_the_agents_own_printed_is_told(updates: list[dict[st
     assert told(SHELL, *updates) == [LISTED, *outputs]
 
 
-FIRST, OUT = Called("1", "Run"), Returned("1", "out")
+FIRST, OUT = ToolCall("1", "Run"), ToolResult("1", "out")
 CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
     "completed, then its output": ([call("completed"), call(text="out")], [FIRST, OUT]),
     "completed, then its raw output": ([call("completed"), call(rawOutput="out")], [FIRST, OUT]),
-    "failed, then its output": ([call("failed"), call(text="out")], [FIRST, Returned("1", "out", is_error=True)]),
-    "completed without output": ([call("completed"), chunk("so")], [FIRST, Returned("1", ""), Said("so")]),
-    "completed without output at the end": ([call("completed")], [FIRST, Returned("1", "")]),
+    "failed, then its output": ([call("failed"), call(text="out")], [FIRST, ToolResult("1", "out", is_error=True)]),
+    "completed without output": ([call("completed"), chunk("so")], [FIRST, ToolResult("1", ""), AnswerText("so")]),
+    "completed without output at the end": ([call("completed")], [FIRST, ToolResult("1", "")]),
     "one after another": (
         [call("completed"), call("completed", "two", "2")],
-        [FIRST, Returned("1", ""), Called("2", "Run"), Returned("2", "two")],
+        [FIRST, ToolResult("1", ""), ToolCall("2", "Run"), ToolResult("2", "two")],
     ),
     "output before it is completed": ([call("in_progress", "out"), call("completed")], [FIRST, OUT]),
     "output that grows": ([call("in_progress", "o"), call("in_progress", "out"), call("completed")], [FIRST, OUT]),
     "more output afterwards": (
         [call("completed", "out"), chunk("so"), call(text="out and more")],
-        [FIRST, OUT, Said("so"), Returned("1", "out and more")],
+        [FIRST, OUT, AnswerText("so"), ToolResult("1", "out and more")],
     ),
     "the same in another form": ([call("completed", "out"), call("completed", rawOutput={"text": "out"})], [FIRST, OUT]),
     "the same again": (
@@ -136,7 +136,7 @@ def test_a_call_is_told_with_all_that_it_is_given() -> None:
     begun = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending", "rawInput": {"cwd": "/"}}
     runs = call("in_progress", rawInput={"command": "ls", "cwd": "/"})
     assert told(begun, runs, call("completed", "a.txt")) == [
-        Called("1", "Run", {"command": "ls", "cwd": "/"}),
-        Returned("1", "a.txt"),
+        ToolCall("1", "Run", {"command": "ls", "cwd": "/"}),
+        ToolResult("1", "a.txt"),
     ]
-    assert told(begun) == [Called("1", "bash", {"cwd": "/"})]
+    assert told(begun) == [ToolCall("1", "bash", {"cwd": "/"})]

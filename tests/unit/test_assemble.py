@@ -6,7 +6,19 @@ from typing import Any
 import pytest
 
 from recollect.assemble import TENTATIVE, Folded, State, call_text, fold, is_own, session_of
-from recollect.model import About, Event, Kind, Mode, Opens, Record, Session, Stop, TitleRank, Turn, Usage
+from recollect.model import (
+    Event,
+    Kind,
+    Record,
+    Session,
+    SessionMetadata,
+    SessionMode,
+    Stop,
+    TitleRank,
+    Turn,
+    TurnStart,
+    Usage,
+)
 from recollect.title import TITLE, label
 
 BEFORE = 1_700_000_000_000  # when a record without a time is taken to have happened, if nothing else is known
@@ -27,7 +39,7 @@ class Log:
         more.setdefault("at", START + number * 1000)
         return Record(session="s", key=f"k{number}", id=f"k{number}".encode(), kind=kind, text=text, **more)
 
-    def take(self, *records: Record | About) -> Folded:
+    def take(self, *records: Record | SessionMetadata) -> Folded:
         made = fold(self.state, list(records), BEFORE)
         self.events = [event for event in self.events if event.id not in made.withdrawn] + made.events
         self.turns |= {turn.ordinal: turn for turn in made.turns}
@@ -48,10 +60,10 @@ class Log:
     # ---- what may stand in a log
 
     def prompt(self, text: str = "prompt", **more: Any) -> Record:
-        return self.record(Kind.USER_INPUT, text, opens=Opens.PROMPT, **more)
+        return self.record(Kind.USER_INPUT, text, opens=TurnStart.PROMPT, **more)
 
     def command(self, text: str = "/command") -> Record:
-        return self.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+        return self.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
 
     def says(self, text: str = "remark", **more: Any) -> Record:
         return self.record(Kind.ASSISTANT_RESPONSE, text, **more)
@@ -245,7 +257,7 @@ def test_a_command_is_a_system_event_until_the_agent_answers_it(log: Log) -> Non
 
 
 def test_a_command_that_printed_something_is_local_though_the_agent_goes_on(log: Log) -> None:
-    printed = log.record(Kind.SYSTEM, "Set model", opens=Opens.ECHO)
+    printed = log.record(Kind.SYSTEM, "Set model", opens=TurnStart.ECHO)
     log.take(log.prompt("one"), log.calls("Bash", "c1"), log.command("/model"), printed, log.result("c1"), log.answers("b"))
     assert log.session().turn_count == 1
     assert [event.text for event in log.events if event.kind is Kind.USER_INPUT] == ["one"]
@@ -314,16 +326,16 @@ def test_tokens_add_up_per_turn_and_per_session(log: Log) -> None:
 @pytest.mark.parametrize(
     ("tools", "mode"),
     [
-        ([], Mode.CHAT),
-        (["Bash", "Read"], Mode.TOOL_CALLING),
-        (["mcp__recollect__search_sessions", "Bash"], Mode.MCP_INTERNAL),
-        (["WebSearch", "mcp__recollect__open"], Mode.WEB_SEARCH),
-        (["WebFetch"], Mode.WEB_SEARCH),
-        (["web_search"], Mode.WEB_SEARCH),
-        (["mcp__exa__web_search"], Mode.WEB_SEARCH),
+        ([], SessionMode.CHAT),
+        (["Bash", "Read"], SessionMode.TOOL_CALLING),
+        (["mcp__recollect__search_sessions", "Bash"], SessionMode.MCP_INTERNAL),
+        (["WebSearch", "mcp__recollect__open"], SessionMode.WEB_SEARCH),
+        (["WebFetch"], SessionMode.WEB_SEARCH),
+        (["web_search"], SessionMode.WEB_SEARCH),
+        (["mcp__exa__web_search"], SessionMode.WEB_SEARCH),
     ],
 )
-def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: Mode) -> None:
+def test_the_mode_is_what_the_tools_say(log: Log, tools: list[str], mode: SessionMode) -> None:
     log.take(log.prompt(), *(log.calls(tool, f"c{number}") for number, tool in enumerate(tools)), log.answers())
     assert log.session().mode is mode
 
@@ -418,8 +430,8 @@ def test_the_answer_to_our_own_call_is_own_traffic_too(log: Log) -> None:
 # ---- titles (40)
 
 
-def titled(text: str, rank: int) -> About:
-    return About(session="s", title=text, title_rank=rank)
+def titled(text: str, rank: int) -> SessionMetadata:
+    return SessionMetadata(session="s", title=text, title_rank=rank)
 
 
 RANKS = [TitleRank.SUMMARY, TitleRank.GENERATED, TitleRank.AGENT, TitleRank.CUSTOM]
@@ -468,7 +480,7 @@ def test_a_prompt_that_says_nothing_leaves_the_title_to_the_next(log: Log) -> No
 def test_a_bare_link_is_the_title_until_a_prompt_names_the_subject(log: Log) -> None:
     log.take(log.prompt("https://example.org/issues/12"), log.answers())
     assert log.session().title == "https://example.org/issues/12"
-    log.take(log.prompt("paint the shed"), log.answers(), log.prompt("and the door"))
+    log.take(log.prompt("paint the shed"), log.answers(), log.prompt("and the route"))
     assert log.session().title == "paint the shed"
 
 
@@ -494,7 +506,9 @@ def test_a_session_knows_its_first_folder_and_its_last_branch(log: Log) -> None:
 
 
 def test_a_sub_agent_knows_its_parent_and_the_call_that_began_it(log: Log) -> None:
-    log.take(About(session="s", parent="p"), log.prompt(), About(session="s", parent="p", parent_call="c1"))
+    log.take(
+        SessionMetadata(session="s", parent="p"), log.prompt(), SessionMetadata(session="s", parent="p", parent_call="c1")
+    )
     session = log.session()
     assert session.parent is not None
     assert session.parent_call == "c1"

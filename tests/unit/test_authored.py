@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.journeys import Document, JourneyRow, Journeys, Told, Window
+from recollect.store.journeys import Document, JourneyRow, Journeys, SessionSummaryRow, Window
 from recollect.store.memory import AGENT, RULES, Filters, Memory, Place, Words, memory_of
 from recollect.store.memory_journal import begin, lines_of
 
@@ -46,7 +46,7 @@ def write(realm: Path, *names: bytes) -> None:
         for name in names:
             journeys.add_document(document(name))
         with memory.transaction():
-            told = Told(session=SESSION, started_at=2, mark="m", summary="Of quolls", words="quoll", own=True)
+            told = SessionSummaryRow(session=SESSION, started_at=2, mark="m", summary="Of quolls", words="quoll", own=True)
             journeys.link(JOURNEY, told)
             memory.record(PLACE, AGENT, observation("Quolls bite"), WORDS)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.model import Kind, Opens, Record
+from recollect.model import Kind, Record, TurnStart
 from recollect.sources.codex.text import own_and_injected
 from recollect.sources.formats.injected import context_apart, split_context
 
@@ -65,15 +65,17 @@ def test_any_number_of_blocks_is_read_in_one_pass() -> None:
 
 def test_every_source_gets_its_prompts_without_blocks() -> None:
     text = "<hook_context>a</hook_context>\nfix it"
-    prompt = Record(session="s", key="s/1", kind=Kind.USER_INPUT, text=text, opens=Opens.PROMPT)
-    bare = Record(session="s", key="s/2", kind=Kind.USER_INPUT, text="<hook_context>a</hook_context>", opens=Opens.PROMPT)
+    prompt = Record(session="s", key="s/1", kind=Kind.USER_INPUT, text=text, opens=TurnStart.PROMPT)
+    bare = Record(
+        session="s", key="s/2", kind=Kind.USER_INPUT, text="<hook_context>a</hook_context>", opens=TurnStart.PROMPT
+    )
     answer = Record(session="s", key="s/3", kind=Kind.ASSISTANT_RESPONSE, text=text)
     entries = [entry for entry in context_apart([prompt, bare, answer]) if isinstance(entry, Record)]
     assert [(entry.key, str(entry.kind), entry.opens, entry.text) for entry in entries] == [
-        ("s/1", "user_input", Opens.PROMPT, "fix it"),
-        ("s/1/context.0", "system", Opens.NO, "<hook_context>a</hook_context>"),
-        ("s/2", "system", Opens.NO, "<hook_context>a</hook_context>"),
-        ("s/3", "assistant_response", Opens.NO, text),
+        ("s/1", "user_input", TurnStart.PROMPT, "fix it"),
+        ("s/1/context.0", "system", TurnStart.NO, "<hook_context>a</hook_context>"),
+        ("s/2", "system", TurnStart.NO, "<hook_context>a</hook_context>"),
+        ("s/3", "assistant_response", TurnStart.NO, text),
     ]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from recollect.model import Kind, Opens, Record, Stop, Usage
+from recollect.model import Kind, Record, Stop, TurnStart, Usage
 from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, text_of, user_blocks
 
 
@@ -19,14 +19,14 @@ def shape(records: list[Record]) -> list[tuple[str, str]]:
 
 def test_a_prompt_in_several_blocks_is_one_prompt(scribe: Scribe) -> None:
     (record,) = user_blocks(scribe, [{"type": "text", "text": "one"}, {"type": "image", "data": "…"}, "two"])
-    assert (record.text, record.opens, record.model) == ("one\n\n[image]\n\ntwo", Opens.PROMPT, None)
+    assert (record.text, record.opens, record.model) == ("one\n\n[image]\n\ntwo", TurnStart.PROMPT, None)
 
 
 def test_results_in_a_users_message_open_nothing(scribe: Scribe) -> None:
     block = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "out"}], "is_error": True}
     (record,) = user_blocks(scribe, [block])
     assert (record.kind, record.text, record.call, record.failed, record.opens) == (
-        Kind.TOOL_RESPONSE, "out", "c1", True, Opens.NO,
+        Kind.TOOL_RESPONSE, "out", "c1", True, TurnStart.NO,
     )  # fmt: skip
 
 

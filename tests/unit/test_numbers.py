@@ -8,35 +8,35 @@ import pytest
 
 from recollect.errors import ErrorKind, RecollectError
 from recollect.live import LiveRealm
-from recollect.operations import Clock, Reply
+from recollect.operations import Reply, RequestContext
 from recollect.operations.sessions.envelope import replied
 from recollect.settings import Settings
-from recollect.surfaces.transport.error_codes import numbers
+from recollect.surfaces.transport.error_codes import codes_of_reply
 from tests.live_surfaces import EXITS, NUMBERS, STATUSES
 
 SHARED = {
     ErrorKind.DEADLINE: "REQUEST_CANCELLED",
     ErrorKind.MODEL: "PROVIDER_ERROR",
-    ErrorKind.NO_REALM: "INVALID_PARAMS",
-    ErrorKind.BUSY: "INTERNAL_ERROR",
+    ErrorKind.REALM_NOT_FOUND: "INVALID_PARAMS",
+    ErrorKind.STORE_BUSY: "INTERNAL_ERROR",
 }
 
 
 def refusal(kind: ErrorKind, folder: Path) -> Reply:
     """What is answered when an operation ends by such an error."""
 
-    def failing(realm: LiveRealm, given: Any, clock: Clock) -> NoReturn:
+    def failing(realm: LiveRealm, given: Any, clock: RequestContext) -> NoReturn:
         error = RecollectError("It went wrong.")
         error.kind = kind
         raise error
 
-    return replied(failing)(LiveRealm(Settings(home=folder), "main"), {}, Clock.now())
+    return replied(failing)(LiveRealm(Settings(home=folder), "main"), {}, RequestContext.now())
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_numbers_follow_the_word(kind: ErrorKind, tmp_path: Path) -> None:
     reply = refusal(kind, tmp_path)
-    word, found = json.loads(reply.text)["code"], numbers(reply)
+    word, found = json.loads(reply.text)["code"], codes_of_reply(reply)
     assert found is not None
     assert (found.rpc, found.http, found.exit) == (NUMBERS[word], STATUSES[word], EXITS[word])
 

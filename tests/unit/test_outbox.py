@@ -11,17 +11,17 @@ import pytest
 
 from recollect.live.event_streams import WAITING
 from recollect.surfaces.transport.json import encoded
-from recollect.surfaces.transport.write_queue import Outbox, write_all
+from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
 LONG = b"x" * 1_000  # of which a pipe does not hold a hundred
 
 
 @contextmanager
-def outbox() -> Iterator[tuple[Outbox, BinaryIO]]:
+def outbox() -> Iterator[tuple[WriteQueue, BinaryIO]]:
     """An outbox, and the end of the pipe that it is to be read from."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as reader:
-        box = Outbox(lambda line: write_all(writing, line))
+        box = WriteQueue(lambda line: write_all(writing, line))
         yield box, reader
     box.close()
     os.close(writing)

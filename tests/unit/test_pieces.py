@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.index.engine import Unusable
-from recollect.index.pieces import (
+from recollect.index.engine import IndexUnusable
+from recollect.index.ngrams import (
     FIRST_ASKED,
+    NGRAMS,
     OVERLAP,
     PART,
-    PIECES,
     Narrow,
-    PieceIndex,
-    PieceWriter,
-    Text,
+    NgramIndex,
+    NgramText,
+    NgramWriter,
     folded,
     seen,
 )
@@ -25,20 +25,20 @@ ARCHIVE = "an archive"
 LETTERS = "aAbBß\n ._*\\(猫é🎉\0"
 
 
-def text(key: int, told: str, session: int = 1, started: int = 0, kind: int = 0, source: str = "codex") -> Text:
-    return Text(key, session, key, kind, source, started, told)
+def text(key: int, told: str, session: int = 1, started: int = 0, kind: int = 0, source: str = "codex") -> NgramText:
+    return NgramText(key, session, key, kind, source, started, told)
 
 
-def indexed(realm: Path, texts: Iterable[Text]) -> PieceIndex:
-    writer = PieceWriter(realm, ARCHIVE)
+def indexed(realm: Path, texts: Iterable[NgramText]) -> NgramIndex:
+    writer = NgramWriter(realm, ARCHIVE)
     told = list(texts)
     writer.add(told)
     writer.commit_up_to(max((one.key for one in told), default=0))
     writer.close()
-    return PieceIndex(realm, ARCHIVE)
+    return NgramIndex(realm, ARCHIVE)
 
 
-def named(index: PieceIndex, string: str, narrow: Narrow | None = None) -> list[int]:
+def named(index: NgramIndex, string: str, narrow: Narrow | None = None) -> list[int]:
     groups = index.candidates(folded(string), narrow or Narrow(), lambda: None)
     return [candidate.key for group in groups for candidate in group]
 
@@ -114,7 +114,7 @@ def test_times_before_1970_are_in_order(tmp_path: Path) -> None:
 def test_what_was_added_but_never_said_to_be_there_is_added_once(tmp_path: Path) -> None:
     """As after a crash between the engine's commit and ours."""
     indexed(tmp_path, [text(1, "needle one")])
-    writer = PieceWriter(tmp_path, ARCHIVE)
+    writer = NgramWriter(tmp_path, ARCHIVE)
     writer.add([text(2, "needle two")])
     writer.commit()
     writer.close()
@@ -126,16 +126,16 @@ def test_what_was_added_but_never_said_to_be_there_is_added_once(tmp_path: Path)
 def test_an_index_of_another_archive_is_none(tmp_path: Path) -> None:
     indexed(tmp_path, [text(1, "needle")])
     assert (seen(tmp_path, ARCHIVE), seen(tmp_path, "another")) == (1, 0)
-    with pytest.raises(Unusable):
-        PieceIndex(tmp_path, "another")
+    with pytest.raises(IndexUnusable):
+        NgramIndex(tmp_path, "another")
 
 
 def test_a_session_can_be_forgotten(tmp_path: Path) -> None:
     index = indexed(tmp_path, [text(1, "needle", 1), text(2, "needle", 2)])
     assert (index.holds(1), index.holds(3)) == (True, False)
-    writer = PieceWriter(tmp_path, ARCHIVE)
+    writer = NgramWriter(tmp_path, ARCHIVE)
     writer.remove("session", [1])
     writer.commit_up_to(2)
     writer.close()
     assert (index.holds(1), named(index, "needle")) == (False, [2])
-    assert PIECES.folder(tmp_path).exists()
+    assert NGRAMS.folder(tmp_path).exists()

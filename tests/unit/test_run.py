@@ -10,8 +10,8 @@ import pytest
 
 from recollect.errors import AgentFault, Cancelled, StoreFault
 from recollect.live import sessions as live
-from recollect.live.commits import Kept
-from recollect.live.runners import Called, Returned, Said
+from recollect.live.commits import CommittedSessions
+from recollect.live.runners import AnswerText, ToolCall, ToolResult
 from recollect.live.sessions import LiveSessions
 from recollect.live.transcript_builder import MOST_TEXT
 from recollect.realms.manifest import Backend
@@ -39,19 +39,19 @@ def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
     sessions: LiveSessions, session: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
-    bodies, calls = Kept.bodies, iter([KeyboardInterrupt])
+    bodies, calls = CommittedSessions.bodies, iter([KeyboardInterrupt])
 
     def interrupted(*given: object) -> list[bytes]:
         for error in calls:
             raise error
         return bodies(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Kept, "bodies", interrupted)
+    monkeypatch.setattr(CommittedSessions, "bodies", interrupted)
     with pytest.raises(Cancelled):
-        sessions.run(session, order("go", saying(Said("a long answer"))))
+        sessions.run(session, order("go", saying(AnswerText("a long answer"))))
     notice = ("system_notice", "The turn was interrupted.")
     assert said(sessions, session) == [("user", "go"), ("assistant", "a long answer"), notice]
-    assert sessions.run(session, order("again", saying(Said("yes")))).turns == 2
+    assert sessions.run(session, order("again", saying(AnswerText("yes")))).turns == 2
 
 
 def test_what_came_as_far_as_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,18 +66,18 @@ def test_what_came_as_far_as_its_file_is_not_written_twice(tmp_path: Path, monke
 
     monkeypatch.setattr(live.Live, "append", interrupted)
     with pytest.raises(Cancelled):
-        sessions.run(session, order("go", saying(Said("an answer"))))
+        sessions.run(session, order("go", saying(AnswerText("an answer"))))
     assert said(sessions, session) == [("user", "go"), ("assistant", "an answer")]
     sessions.close()
 
 
 def test_an_answer_may_come_before_the_last_tool(sessions: LiveSessions, session: bytes) -> None:
-    outputs = (Said("I mended it."), Called("1", "note", {"done": True}), Returned("1", "noted"))
+    outputs = (AnswerText("I mended it."), ToolCall("1", "note", {"done": True}), ToolResult("1", "noted"))
     assert sessions.run(session, order("go", saying(*outputs))).text == "I mended it."
 
 
 def test_what_tools_are_given_counts_as_well(sessions: LiveSessions, session: bytes) -> None:
-    outputs = [Called(str(number), "write", {"text": "x" * (MOST_TEXT // 4)}) for number in range(5)]
+    outputs = [ToolCall(str(number), "write", {"text": "x" * (MOST_TEXT // 4)}) for number in range(5)]
     with pytest.raises(AgentFault, match="more than"):
         sessions.run(session, order("go", saying(*outputs)))
 
@@ -97,7 +97,7 @@ class Deaf(Guided):
     def _work(self, given):  # type: ignore[no-untyped-def]
         self._begun.set()
         while (word := self._words.get()) is not None:
-            yield Said(str(word))
+            yield AnswerText(str(word))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_turn_that_does_not_end_is_ended_for_it(sessions: LiveSessions, sessio
     assert said(other, session)[0] == ("user", "go")
     assert said(other, session)[1][0] == "system_notice"
     if end == "interrupt":
-        assert other.run(session, order("again", saying(Said("yes")))).turns == 2
+        assert other.run(session, order("again", saying(AnswerText("yes")))).turns == 2
     before = said(other, session)
     turn.wake()
     assert isinstance(turn.error, Cancelled)

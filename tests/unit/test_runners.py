@@ -7,7 +7,7 @@ import pytest
 
 from recollect.errors import RecollectError
 from recollect.live import LiveRealm
-from recollect.live.runners import Assignment, Called, Cancel, Output, Returned, Said
+from recollect.live.runners import AnswerText, Assignment, Cancel, Output, ToolCall, ToolResult
 from recollect.live.runners.process import ending, sentence
 from recollect.operations.sessions.runners import recall
 from recollect.realms.manifest import Backend
@@ -23,7 +23,7 @@ def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None
 def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:
     cancel = Cancel()
     outputs = asked(person, "where is the anchor", cancel)
-    assert isinstance(next(outputs), Called)
+    assert isinstance(next(outputs), ToolCall)
     cancel.set()
     with pytest.raises(RecollectError):
         next(outputs)
@@ -31,9 +31,9 @@ def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:
 
 def test_recall_answers_what_is_no_question(person: Person) -> None:
     called, returned, said = asked(person, "?", Cancel())
-    assert isinstance(called, Called)
-    assert returned == Returned("recall-1", "nothing found")
-    assert said == Said("A question has at least 2 characters.")
+    assert isinstance(called, ToolCall)
+    assert returned == ToolResult("recall-1", "nothing found")
+    assert said == AnswerText("A question has at least 2 characters.")
 
 
 @pytest.mark.parametrize(

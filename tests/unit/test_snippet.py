@@ -17,11 +17,11 @@ def shown(text: str, query: str) -> str:
 
 
 def test_a_short_text_is_shown_whole() -> None:
-    assert cut("the oven door is open", "oven") == ("the oven door is open", False)
+    assert cut("the oven route is open", "oven") == ("the oven route is open", False)
 
 
 def test_white_space_is_folded() -> None:
-    assert shown("the\n\n  oven\tdoor\u2028 is\r\nopen ", "oven") == "the oven door is open"
+    assert shown("the\n\n  oven\tdoor\u2028 is\r\nopen ", "oven") == "the oven route is open"
 
 
 @pytest.mark.parametrize("query", ["oven", "nothing that occurs", "?!", "lorem amet"])
@@ -56,7 +56,7 @@ def test_a_text_without_spaces_is_cut_all_the_same(text: str) -> None:
         ("cafe", "café"),
         ("Größe", "Größe"),
         ("烤箱", "烤箱"),
-        ('"oven door"', "oven door"),
+        ('"oven route"', "oven route"),
     ],
 )
 @pytest.mark.parametrize("before", [0, 1, 5])
@@ -71,8 +71,8 @@ def test_the_match_has_words_before_and_behind_it() -> None:
 
 
 def test_the_place_with_most_of_the_question_wins() -> None:
-    text = f"oven {FILL} door {FILL} the oven door is open {FILL} open"
-    assert "oven door is open" in shown(text, "oven door open")
+    text = f"oven {FILL} route {FILL} the oven route is open {FILL} open"
+    assert "oven route is open" in shown(text, "oven route open")
 
 
 def test_a_cut_is_marked_and_falls_between_words() -> None:

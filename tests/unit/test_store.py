@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import Busy, StoreFault
+from recollect.errors import StoreBusy, StoreFault
 from recollect.store import Reader, Writer
 from recollect.store.lock import exclusive, is_held
 from recollect.store.sqlite.database import connect, migrate, schema_steps
@@ -73,7 +73,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 def test_one_writer_at_a_time_and_the_second_is_told_who(tmp_path: Path) -> None:
     with exclusive(tmp_path):
         assert is_held(tmp_path)
-        with pytest.raises(Busy, match=str(os.getpid())), exclusive(tmp_path):
+        with pytest.raises(StoreBusy, match=str(os.getpid())), exclusive(tmp_path):
             pass
     assert not is_held(tmp_path)
 

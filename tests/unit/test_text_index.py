@@ -3,13 +3,15 @@
 import shutil
 from pathlib import Path
 
-from recollect.index.text import TEXT, Entry, TextIndex, TextWriter, best, term
+from recollect.index.text import TEXT, TextDocument, TextIndex, TextWriter, best, term
 
 ARCHIVE = "an archive"
 
 
-def entry(key: int, text: str) -> Entry:
-    return Entry(key=key, session=1, turn=1, seq=key, kind=0, own=False, at=key, source="codex", project="", text=text)
+def entry(key: int, text: str) -> TextDocument:
+    return TextDocument(
+        key=key, session=1, turn=1, seq=key, kind=0, own=False, at=key, source="codex", project="", text=text
+    )
 
 
 def documents(realm: Path, word: str) -> list[int]:

@@ -5,14 +5,14 @@ import pytest
 from recollect.title import LOOKED_AT, TITLE, is_placeholder, title_of
 
 PROMPTS = {
-    "Fix the oven door": "Fix the oven door",
-    "\n\n  Fix the oven door\nIt squeaks.": "Fix the oven door",
+    "Fix the oven route": "Fix the oven route",
+    "\n\n  Fix the oven route\nIt squeaks.": "Fix the oven route",
     # a line that only introduces
-    "Implement the following plan:\n\n# Plan: Add a door bell\n\n## Context\n\nNobody hears us.": "Plan: Add a door bell",
+    "Implement the following plan:\n\n# Plan: Add a route bell\n\n## Context\n\nNobody hears us.": "Plan: Add a route bell",
     "Complete assignment thoroughly:\n\nPaint the shed green.": "Paint the shed green.",
-    "Please review:\n- the hinge of the door": "the hinge of the door",
+    "Please review:\n- the hinge of the route": "the hinge of the route",
     "実装してください：\n\nオーブンの扉を直してください": "オーブンの扉を直してください",
-    "Explore how the oven keeps its heat in this kitchen, specifically:\n1. the door": (
+    "Explore how the oven keeps its heat in this kitchen, specifically:\n1. the route": (
         "Explore how the oven keeps its heat in this kitchen, specifically:"
     ),
     # headings

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from recollect.index import vectors
-from recollect.index.vectors import HEAD, Only, Row, Unusable, VectorIndex, Vectors, VectorWriter
+from recollect.index.vectors import HEAD, Only, VectorIndex, VectorRow, Vectors, VectorsUnusable, VectorWriter
 
 DIMENSIONS = 96  # no multiple of 64: the last word of a code is half empty
 ROWS = 4_000
@@ -25,10 +25,10 @@ def points() -> Vectors:
     return of_length_one(centres[chance.integers(0, 60, ROWS)] + 0.8 * chance.normal(size=(ROWS, DIMENSIONS)))
 
 
-def rows(count: int = ROWS, first: int = 1) -> list[Row]:
+def rows(count: int = ROWS, first: int = 1) -> list[VectorRow]:
     """Ten rows a session, three kinds in turn, one a second."""
     places = range(first, first + count)
-    return [Row(key, key // 10 + 1, key % 10 // 2 + 1, key % 10, key * 1_000, key % 3) for key in places]
+    return [VectorRow(key, key // 10 + 1, key % 10 // 2 + 1, key % 10, key * 1_000, key % 3) for key in places]
 
 
 def writer(realm: Path, model: str = "m", dimensions: int = DIMENSIONS, archive: str = "a") -> VectorWriter:
@@ -153,7 +153,7 @@ def test_damaged_vectors_are_made_anew(realm: Path, damage: str) -> None:
             (folder / HEAD).write_text("{")
         case "no head":
             (folder / HEAD).unlink()
-    with pytest.raises(Unusable):
+    with pytest.raises(VectorsUnusable):
         VectorIndex(realm, "events").nearest(np.zeros(DIMENSIONS, np.float32), Only(), 1, 0.0)
     opened = writer(realm)
     assert (opened.head.rows, opened.head.seen) == (0, 0)

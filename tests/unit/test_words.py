@@ -173,8 +173,8 @@ def test_a_question_of_punctuation_asks_nothing() -> None:
 
 
 def test_what_is_quoted_is_a_phrase() -> None:
-    asked = parse('oven "door is open" today')
-    assert asked.phrases == (tuple(words("door is open")),)
+    asked = parse('oven "route is open" today')
+    assert asked.phrases == (tuple(words("route is open")),)
     assert asked.terms == tuple(words("oven today"))
 
 

@@ -15,7 +15,7 @@ PATHS = {
     "/root/.codex/worktrees/f06c/shed": "shed",
     "/srv/heron/.codex/worktrees/f06c/shed": "shed",
     "/Users/heron/.cursor/worktrees/shed/jux": "shed",
-    "/Users/heron/.cursor/worktrees/shed/e85Lc/src/door": "shed",
+    "/Users/heron/.cursor/worktrees/shed/e85Lc/src/route": "shed",
     "C:/Users/heron/.windsurf/worktrees/shed/shed-90665ca8": "shed",
     "/home/heron/.claude/worktrees/shed/brave-owl": "shed",
     "/home/heron/.claude-worktrees/shed/pedantic-moore": "shed",

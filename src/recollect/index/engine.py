@@ -28,7 +28,7 @@ LOCK_REFUSED = "Failed to acquire Lockfile"  # what the engine says where it can
 REMOVALS = "*.del"  # the engine's own: which documents of a segment are removed, named by segment and number of the commit
 
 
-class Unusable(Exception):
+class IndexUnusable(Exception):
     """There is no index here, or none that can be read."""
 
 
@@ -36,16 +36,16 @@ PANIC = "PanicException"  # of the engine, for files that are not what they shou
 
 
 @contextmanager
-def sound() -> Iterator[None]:
+def engine_panics_as_errors() -> Iterator[None]:
     """Whatever is asked of an index in here, files that were deleted or damaged under us make it `Unusable`, not worse."""
     try:
         yield
     except (ValueError, OSError) as reason:
-        raise Unusable(str(reason)) from reason
+        raise IndexUnusable(str(reason)) from reason
     except BaseException as reason:
         if type(reason).__name__ != PANIC:
             raise
-        raise Unusable(str(reason)) from reason
+        raise IndexUnusable(str(reason)) from reason
 
 
 class Layout(Struct, frozen=True):
@@ -69,14 +69,14 @@ class Layout(Struct, frozen=True):
     def open(self, realm: Path, archive: str) -> tantivy.Index:
         """The index, if it was made from this archive."""
         folder = self.folder(realm)
-        with sound():
+        with engine_panics_as_errors():
             if (folder / OF_ARCHIVE).read_text() != archive:
-                raise Unusable("it was made from another archive")
+                raise IndexUnusable("it was made from another archive")
             return self._ready(tantivy.Index.open(str(folder)))
 
     def open_through_links(self, realm: Path) -> tantivy.Index:
         """The index in a folder that cannot be written. Whoever reads a commit locks a file: ours lies beside links."""
-        with sound(), tempfile.TemporaryDirectory(prefix="recollect-index-") as links:
+        with engine_panics_as_errors(), tempfile.TemporaryDirectory(prefix="recollect-index-") as links:
             shutil.copyfile(self.folder(realm) / COMMITTED, Path(links, COMMITTED))  # first: a writer may go on
             for path in self.folder(realm).iterdir():
                 if path.name != COMMITTED and path.suffix != LOCK:
@@ -105,12 +105,12 @@ class EngineWriter:
         self.layout = layout
         self.folder = layout.folder(realm)
         try:
-            with sound():
+            with engine_panics_as_errors():
                 self.index = layout.open(realm, archive)
                 self._sweep()
                 self.writer = self.index.writer(layout.heap, 1)
                 self.fresh = False
-        except Unusable as reason:
+        except IndexUnusable as reason:
             if self.folder.exists() and is_full(realm):
                 raise self.fault(reason) from reason  # nothing may be wrong with it but that
             before_making()
@@ -191,7 +191,7 @@ class EngineReader:
         try:
             with self._lock:
                 self._follow()
-        except Unusable:
+        except IndexUnusable:
             return False
         return self._readable
 
@@ -200,7 +200,7 @@ class EngineReader:
 
     def _follow(self) -> tantivy.Index:
         """The index as of the last commit."""
-        with sound():
+        with engine_panics_as_errors():
             committed = (self.folder / COMMITTED).stat().st_mtime_ns
             index = self._index or self._open()
             if committed != self._seen:
@@ -214,7 +214,7 @@ class EngineReader:
     def _open(self) -> tantivy.Index:
         try:
             return self._layout.open(self.folder.parent, self._archive)
-        except Unusable as reason:
+        except IndexUnusable as reason:
             if LOCK_REFUSED not in str(reason):
                 raise
             return self._layout.open_through_links(self.folder.parent)
@@ -255,8 +255,8 @@ class EngineReader:
 
     def _answers(self, index: tantivy.Index) -> bool:
         try:
-            with sound():
+            with engine_panics_as_errors():
                 index.searcher().search(self._probe(), limit=1, count=False)
-        except Unusable:
+        except IndexUnusable:
             return False
         return True

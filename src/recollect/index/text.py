@@ -16,7 +16,7 @@ from tantivy import Document, FieldType, Occur, Query
 from recollect.index.engine import EngineReader, EngineWriter, Layout
 from recollect.index.kinds import OWN
 from recollect.index.words import analyzer, indexed
-from recollect.model import TOLD_CODES
+from recollect.model import DEFAULT_KIND_CODES
 
 VERSION = 2  # of the fields and of what counts as a word; another one means another index
 HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
@@ -25,7 +25,7 @@ SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last pla
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
 
 
-class Entry(Struct):
+class TextDocument(Struct):
     """An event as the index sees it."""
 
     key: int
@@ -40,7 +40,7 @@ class Entry(Struct):
     text: str
 
 
-class Hit(Struct, frozen=True):
+class TextHit(Struct, frozen=True):
     """An event that was found, and where it stands."""
 
     score: float
@@ -90,13 +90,13 @@ class TextWriter(EngineWriter):
     def __init__(self, realm: Path, archive: str, before_making: Callable[[], None] = lambda: None) -> None:
         super().__init__(TEXT, realm, archive, before_making)
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[TextDocument]) -> None:
         try:
             self._add(entries)
         except ValueError as reason:
             raise self.fault(reason) from reason
 
-    def _add(self, entries: Iterable[Entry]) -> None:
+    def _add(self, entries: Iterable[TextDocument]) -> None:
         for entry in entries:
             document = Document()
             for text in indexed(entry.text):
@@ -105,7 +105,7 @@ class TextWriter(EngineWriter):
             entry.text = ""  # the document has a copy of its own, and it may be large
             document.add_unsigned("key", entry.key)
             document.add_unsigned("kind", entry.kind + OWN * entry.own)
-            if entry.kind in TOLD_CODES and not entry.own:
+            if entry.kind in DEFAULT_KIND_CODES and not entry.own:
                 document.add_unsigned("kind", ALL_TOLD)
             document.add_unsigned("session", entry.session)
             document.add_unsigned("turn", turn_number(entry.session, entry.turn))
@@ -147,7 +147,7 @@ def in_sessions(query: Query, sessions: Iterable[int]) -> Query:
 def within(query: Query, scope: Scope) -> Query:
     """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
     kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
-    if frozenset(kinds) == frozenset(TOLD_CODES):
+    if frozenset(kinds) == frozenset(DEFAULT_KIND_CODES):
         kinds = [ALL_TOLD]
     filters = [Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds])]
     if scope.turn is not None and scope.session is not None:
@@ -165,7 +165,7 @@ def within(query: Query, scope: Scope) -> Query:
     return Query.boolean_query([(Occur.Must, query), *worthless, *left_out])
 
 
-def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[Hit]:
+def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[TextHit]:
     """The best hits in order of score, and of those that tie for the last places every one that time does not rule out."""
     asked = limit + SPARE
     while True:
@@ -179,7 +179,7 @@ def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[
     addresses = [address for _, address in found]
     fields = (searcher.fast_field_values(name, addresses) for name in ("key", "turn", "seq", "at", "kind"))
     return [
-        Hit(score, int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind))
+        TextHit(score, int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind))
         for (score, _), key, turn, seq, at, kind in zip(found, *fields, strict=True)
         if key is not None
     ]

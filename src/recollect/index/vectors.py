@@ -54,7 +54,7 @@ class Head(Struct):
         return {**COLUMNS, **dict.fromkeys(self.codes(), "<u8"), "value": "i1"}
 
 
-class Row(Struct):
+class VectorRow(Struct):
     """What a question may be filtered by."""
 
     key: int
@@ -65,7 +65,7 @@ class Row(Struct):
     kind: int
 
 
-class Near(Struct, frozen=True):
+class VectorHit(Struct, frozen=True):
     """A row that is close to a question: how close (a cosine), and where it lies."""
 
     likeness: float
@@ -91,7 +91,7 @@ class Only(Struct, frozen=True, kw_only=True):
     without_keys: tuple[int, ...] = ()
 
 
-class Unusable(Exception):
+class VectorsUnusable(Exception):
     """There are no vectors here, or none that can be read."""
 
 
@@ -103,7 +103,7 @@ def read_head(folder: Path) -> Head:
     try:
         return msgspec.json.decode((folder / HEAD).read_bytes(), type=Head)
     except (OSError, msgspec.DecodeError) as reason:
-        raise Unusable(str(reason)) from reason
+        raise VectorsUnusable(str(reason)) from reason
 
 
 def _write_head(folder: Path, head: Head) -> None:
@@ -120,9 +120,9 @@ class VectorWriter:
         try:
             self.head = read_head(self.folder)
             if (self.head.model, self.head.dimensions, self.head.archive) != (model, dimensions, archive):
-                raise Unusable("these are vectors of another model or archive")
+                raise VectorsUnusable("these are vectors of another model or archive")
             self._cut_to_size()
-        except Unusable:
+        except VectorsUnusable:
             self._start_over(realm, of, Head(model, archive, dimensions))
 
     def _start_over(self, realm: Path, of: str, head: Head) -> None:
@@ -144,15 +144,16 @@ class VectorWriter:
             width = np.dtype(kind).itemsize * (self.head.dimensions if name == "value" else 1)
             try:
                 if path.stat().st_size < width * self.head.rows:
-                    raise Unusable(f"{name} is shorter than it should be")
+                    raise VectorsUnusable(f"{name} is shorter than it should be")
                 os.truncate(path, width * self.head.rows)
             except OSError as reason:
-                raise Unusable(str(reason)) from reason
+                raise VectorsUnusable(str(reason)) from reason
 
-    def add(self, rows: Sequence[Row], vectors: Vectors, seen: int) -> None:
+    def add(self, rows: Sequence[VectorRow], vectors: Vectors, seen: int) -> None:
         """Append rows, and note up to which key of the archive all is done."""
         files: dict[str, bytes] = {
-            name: np.array([getattr(row, name) for row in rows], COLUMNS[name]).tobytes() for name in Row.__struct_fields__
+            name: np.array([getattr(row, name) for row in rows], COLUMNS[name]).tobytes()
+            for name in VectorRow.__struct_fields__
         }
         scale = np.abs(vectors).max(axis=1, initial=0.0) / 127
         scale[scale == 0] = 1
@@ -222,17 +223,17 @@ class VectorIndex:
             names = self.head.types() if self.head.rows else ()
             self._columns = {name: _map(folder, name, self.head) for name in names}
         except (OSError, ValueError) as reason:
-            raise Unusable(str(reason)) from reason
+            raise VectorsUnusable(str(reason)) from reason
 
     def followed(self) -> "VectorIndex":
         """What there is now: this one, or where a writer in whatever process has added something, a new one."""
         try:
             written = (folder_of(self._realm, self._of) / HEAD).stat().st_mtime_ns
         except OSError as reason:
-            raise Unusable(str(reason)) from reason
+            raise VectorsUnusable(str(reason)) from reason
         return self if written == self._written else VectorIndex(self._realm, self._of)
 
-    def nearest(self, question: Vectors, only: Only, limit: int, floor: float) -> list[Near]:
+    def nearest(self, question: Vectors, only: Only, limit: int, floor: float) -> list[VectorHit]:
         """The rows most like a question among those that pass, at least as like as the floor; best first."""
         if not self.head.rows or len(question) != self.head.dimensions:
             return []
@@ -241,8 +242,8 @@ class VectorIndex:
         likeness = self._likeness(question, places)
         order = np.lexsort((self._columns["key"][places], -likeness))[:limit]
         order = order[likeness[order] >= floor]
-        columns = (self._columns[name][places[order]].tolist() for name in Near.__struct_fields__[1:])
-        return [Near(*row) for row in zip(likeness[order].tolist(), *columns, strict=True)]
+        columns = (self._columns[name][places[order]].tolist() for name in VectorHit.__struct_fields__[1:])
+        return [VectorHit(*row) for row in zip(likeness[order].tolist(), *columns, strict=True)]
 
     def likeness_of(self, question: Vectors, keys: Sequence[int]) -> dict[int, float]:
         """How like a question certain rows are, by their keys. Keys grow from row to row, so they are found by halving."""

@@ -36,10 +36,10 @@ from recollect.store.sqlite.writer import PUBLISHED
 EXCLUSIONS_S = 300  # seconds between two looks for new markers in all folders: there may be thousands
 RECENT_NS = 86_400 * 10**9  # a day: what has been at rest for longer is not asked for every second
 
-__all__ = ["Intake", "OnProgress", "Report", "publish", "sync"]
+__all__ = ["Ingester", "OnProgress", "Report", "publish", "sync"]
 
 
-class Intake:
+class Ingester:
     """The realm opened for writing. One per realm at a time; it may sync as often as it likes."""
 
     def __init__(self, realm: Path, settings: Settings, sources: tuple[Source, ...], env: Mapping[str, str]) -> None:
@@ -65,7 +65,7 @@ class Intake:
             self._leave()
             raise
 
-    def __enter__(self) -> "Intake":
+    def __enter__(self) -> "Ingester":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -287,7 +287,7 @@ class Intake:
                 reader.read(transaction, report, on_progress)
 
 
-def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotReader | None:
+def _reader(intake: Ingester, log: Log, report: Report) -> LogReader | SnapshotReader | None:
     try:
         match log.format:
             case Lines() as format:
@@ -308,7 +308,7 @@ def _reader(intake: Intake, log: Log, report: Report) -> LogReader | SnapshotRea
 
 def publish(realm: Path, settings: Settings) -> int:
     """Bring the archive level with the live sessions; up to which change of them it is then. Raises `Busy`."""
-    with Intake(realm, msgspec.structs.replace(settings, sources=()), (), {}) as intake:  # of logs, it reads none
+    with Ingester(realm, msgspec.structs.replace(settings, sources=()), (), {}) as intake:  # of logs, it reads none
         intake.sync_live()
         return int(intake.archive.meta(PUBLISHED) or 0)
 
@@ -322,5 +322,5 @@ def sync(
     on_progress: OnProgress | None = None,
 ) -> Report:
     """One pass over all logs, or over those among `paths`."""
-    with Intake(realm, settings, sources, env) as intake:
+    with Ingester(realm, settings, sources, env) as intake:
         return intake.sync(paths, on_progress)

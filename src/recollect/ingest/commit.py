@@ -12,13 +12,13 @@ from recollect.ingest.redaction import EntryRedactor, text_of
 from recollect.ingest.report import Report
 from recollect.ingest.rewritten import NAMESAKE, Retelling, StartOver, says
 from recollect.model import (
-    LIVE,
-    About,
+    LIVE_SOURCE,
     Entry,
     Event,
     Problem,
     Record,
     Session,
+    SessionMetadata,
     event_id,
     path_text,
     session_id,
@@ -134,7 +134,7 @@ class Keeper:
     def _admit(self, entries: list[Entry], report: Report) -> None:
         """Secrets out, problems noted. Raises `Excluded` where the person does not want the log to be read."""
         self._check_exclusion(entries)
-        for parent in {entry.parent for entry in entries if isinstance(entry, About)}:
+        for parent in {entry.parent for entry in entries if isinstance(entry, SessionMetadata)}:
             if parent and self.archive.is_private(session_id(self.source.name, parent)):
                 raise Private
         told = [text_of(entry) for entry in entries]
@@ -151,7 +151,7 @@ class Keeper:
 
     def _check_exclusion(self, entries: list[Entry]) -> None:
         """Look once at every working folder that a log names, before anything of it is kept."""
-        folders = {entry.cwd for entry in entries if isinstance(entry, Record | About)} - self._allowed
+        folders = {entry.cwd for entry in entries if isinstance(entry, Record | SessionMetadata)} - self._allowed
         for cwd in folders:
             project = project_of(cwd) if cwd else None
             if is_excluded(cwd, self.log.path, project, self.settings):
@@ -170,10 +170,10 @@ class Keeper:
 
     def _by_session(
         self, entries: list[Entry], is_repeated: Callable[[Record, bytes, int], bool]
-    ) -> dict[str, list[Record | About]]:
+    ) -> dict[str, list[Record | SessionMetadata]]:
         """The records of each session that this batch tells of. What the archive has already is left out."""
         known = self.archive.known([entry.id for entry in entries if isinstance(entry, Record)])
-        sessions: dict[str, list[Record | About]] = {}
+        sessions: dict[str, list[Record | SessionMetadata]] = {}
         seen: set[bytes] = set()
         for entry in entries:
             if isinstance(entry, Record):
@@ -183,7 +183,7 @@ class Keeper:
                     continue
                 seen.add(entry.id)
                 sessions.setdefault(entry.session, []).append(entry)
-            elif isinstance(entry, About) and entry.leaf is None:
+            elif isinstance(entry, SessionMetadata) and entry.leaf is None:
                 sessions.setdefault(entry.session, []).append(entry)
         return sessions
 
@@ -227,7 +227,7 @@ class Keeper:
     def _state(self, native_id: str) -> State:
         return self.states.setdefault(native_id, State(native_id=native_id))
 
-    def _store_more(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+    def _store_more(self, native_id: str, said: list[Record | SessionMetadata], own: str, report: Report) -> int:
         """Add to a session what its log said since the last time."""
         state = self._state(native_id)
         if state.event_count and native_id != own and self._has_moved(native_id):
@@ -240,10 +240,10 @@ class Keeper:
         report.sessions += was_empty and state.turn is not None
         return self._store_folded(state, made, made.events)
 
-    def _fold(self, state: State, said: list[Record | About]) -> Folded:
+    def _fold(self, state: State, said: list[Record | SessionMetadata]) -> Folded:
         """Fold a batch. Turns that an agent ran for a live session are found there, and not here as well."""
         made = fold(state, said, self._age())
-        live = self.archive.live_turn_starts(state.native_id) if self.source.name != LIVE else ()
+        live = self.archive.live_turn_starts(state.native_id) if self.source.name != LIVE_SOURCE else ()
         if live:
             duplicates = {turn.ordinal for turn in made.turns if is_duplicate(turn.started_at, live)}
             for event in made.events:
@@ -260,7 +260,7 @@ class Keeper:
         self._put_events(key, events, session, state)
         return len(events)
 
-    def _store_again(self, native_id: str, said: list[Record | About], own: str, report: Report) -> int:
+    def _store_again(self, native_id: str, said: list[Record | SessionMetadata], own: str, report: Report) -> int:
         """Compare what a log tells again with what the archive has, and replace it from the first change on."""
         identity, state = session_id(self.source.name, native_id), self._state(native_id)
         was_open = bool(state.command)
@@ -285,16 +285,16 @@ class Keeper:
         self.archive.name_again(identity)
         return stored
 
-    def _news(self, said: list[Record | About]) -> list[Record | About]:
+    def _news(self, said: list[Record | SessionMetadata]) -> list[Record | SessionMetadata]:
         """Without the records that the archive has."""
         known = self.archive.known([record.id for record in said if isinstance(record, Record)])
         return [
             entry
             for entry in said
-            if isinstance(entry, About) or entry.id not in known or not self._is_repeated(entry, *known[entry.id])
+            if isinstance(entry, SessionMetadata) or entry.id not in known or not self._is_repeated(entry, *known[entry.id])
         ]
 
-    def _store_whole(self, native_id: str, said: list[Record | About], report: Report) -> int:
+    def _store_whole(self, native_id: str, said: list[Record | SessionMetadata], report: Report) -> int:
         """Make a session what its log says now, by writing no more than the difference."""
         identity = session_id(self.source.name, native_id)
         stored = self.archive.stored(identity)
@@ -375,7 +375,7 @@ class Keeper:
     def _store_titles(self, entries: list[Entry]) -> None:
         """Titles that name a record instead of a session: the record may be in another one."""
         for entry in entries:
-            if isinstance(entry, About) and entry.leaf and entry.title:
+            if isinstance(entry, SessionMetadata) and entry.leaf and entry.title:
                 title = label(entry.title, TITLE)
                 self.archive.put_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recollect.assemble import call_text
 from recollect.index.engine import COMMITTED
-from recollect.index.text import TEXT, Entry, TextWriter
+from recollect.index.text import TEXT, TextDocument, TextWriter
 from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
@@ -72,7 +72,7 @@ class Indexer:
         )
         self._hand_over(self._writer, entries)
 
-    def _hand_over(self, writer: TextWriter, entries: Iterable[Entry]) -> None:
+    def _hand_over(self, writer: TextWriter, entries: Iterable[TextDocument]) -> None:
         """One by one, so that no more than one text is copied at a time."""
         for entry in entries:
             self._pending += 1
@@ -131,13 +131,13 @@ def _release(event: Event) -> str:
     return text
 
 
-def _stored(event: EventRow, source: str, project: str | None) -> Entry:
+def _stored(event: EventRow, source: str, project: str | None) -> TextDocument:
     text = call_text(event.tool, event.arguments()) if event.kind is Kind.TOOL_CALL else event.text()
     return _entry(event.key, event.session, event, text, source, project)
 
 
-def _entry(key: int, session: int, event: Event | EventRow, text: str, source: str, project: str | None) -> Entry:
-    return Entry(
+def _entry(key: int, session: int, event: Event | EventRow, text: str, source: str, project: str | None) -> TextDocument:
+    return TextDocument(
         key=key,
         session=session,
         turn=event.turn,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import About, Entry, Problem, Record
+from recollect.model import Entry, Problem, Record, SessionMetadata
 from recollect.redact import marks, redact, redact_all, suspects
 
 NAMES = ("cwd", "branch", "model")
@@ -26,10 +26,10 @@ class EntryRedactor:
             if isinstance(entry, Record):
                 yield entry.session, marks(text_of(entry))
         for entry in entries:
-            if isinstance(entry, Record | About):
+            if isinstance(entry, Record | SessionMetadata):
                 self._redact_names(entry)
 
-    def _redact_names(self, entry: Record | About) -> None:
+    def _redact_names(self, entry: Record | SessionMetadata) -> None:
         for field in NAMES_OF_RECORDS if isinstance(entry, Record) else NAMES:
             name = getattr(entry, field)
             if name is None:
@@ -44,7 +44,7 @@ def text_of(entry: Entry) -> str:
     """All texts that an entry brings into the archive, as one."""
     if isinstance(entry, Record):
         return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
-    if isinstance(entry, About):
+    if isinstance(entry, SessionMetadata):
         return entry.title or ""
     return f"{entry.reason}\n{entry.excerpt}" if isinstance(entry, Problem) else ""
 
@@ -53,7 +53,7 @@ def _redacted(entry: Entry) -> Entry:
     if isinstance(entry, Record):
         entry.text = redact(entry.text)
         entry.arguments = _redacted_arguments(entry.arguments) if entry.arguments else entry.arguments
-    elif isinstance(entry, About):
+    elif isinstance(entry, SessionMetadata):
         entry.title = redact(entry.title or "")
     elif isinstance(entry, Problem):
         return msgspec.structs.replace(entry, excerpt=redact(entry.excerpt), reason=redact(entry.reason))

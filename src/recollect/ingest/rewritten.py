@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from recollect.assemble import State, known_of, learn
-from recollect.model import KIND_CODE, About, Event, Kind, Record, session_id
+from recollect.model import KIND_CODE, Event, Kind, Record, SessionMetadata, session_id
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.body import unpacked
 
@@ -124,7 +124,7 @@ class Retelling:
             return False
         return now.body == known.body or unpacked(now.body) == unpacked(known.body)
 
-    def is_damaged(self, native_id: str, event: Event, said: list[Record | About]) -> bool:
+    def is_damaged(self, native_id: str, event: Event, said: list[Record | SessionMetadata]) -> bool:
         """Whether a log lost events rather than took them back: it, or lines in front of it, cannot be understood."""
         identity = session_id(self.source, native_id)
         replaced, last = self.archive.event_at(identity, event.seq), self.archive.event_at(identity, event.seq - 1)
@@ -149,7 +149,7 @@ class Retelling:
         return self._base.get(native_id, 0)
 
 
-def _is_told(known: EventCells, record: Record | About) -> bool:
+def _is_told(known: EventCells, record: Record | SessionMetadata) -> bool:
     """Whether a record is this event. What could not be understood is named for its offset, so it is known by its text."""
     if not isinstance(record, Record):
         return False

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from recollect.model import About, Entry, Noise, Problem, Record
+from recollect.model import Entry, Ignored, Problem, Record, SessionMetadata
 
 UNDATED = "undated"  # in tallies: records that are counted elsewhere, and have no time of their own
 
@@ -18,9 +18,9 @@ def _kind(entry: Entry) -> str:
     match entry:
         case Record(kind=kind):
             return str(kind)
-        case Noise(kind=kind):
+        case Ignored(kind=kind):
             return f"noise: {kind}"
         case Problem():
             return "problem"
-        case About():
+        case SessionMetadata():
             return "about"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.errors import NoSession, StoreFault
+from recollect.errors import SessionNotFound, StoreFault
 from recollect.live.event_sequence import counted
 from recollect.live.transcript_builder import asked, bodies_of, notice
 from recollect.model import now_ms
@@ -22,7 +22,7 @@ ARCHIVED = "The session was archived while this turn ran."
 CRASHED = "The process that ran this turn ended without finishing it."
 
 
-class Kept:
+class CommittedSessions:
     """The database of a realm's live sessions, for all threads of a process, and the files beside it where there are any."""
 
     def __init__(self, folder: Path, backend: Backend, *, redact: bool) -> None:
@@ -71,12 +71,12 @@ class Kept:
 
         What was learned on the way stays learned either way: that it is archived, say.
         """
-        absent: NoSession | None = None
+        absent: SessionNotFound | None = None
         with live.transaction(durable=durable):
             self.settle(live, session)
             try:
                 row = live.present(session)
-            except NoSession as reason:
+            except SessionNotFound as reason:
                 absent = reason
             else:
                 yield row

@@ -16,7 +16,7 @@ def _file(realm: Path, token: bytes) -> Path:
     return realm / "telling" / token.hex()
 
 
-class Count:
+class EventSequence:
     """Of one running turn. Where it cannot be written the turn goes on: only a crash would tell the difference."""
 
     def __init__(self, realm: Path, token: bytes) -> None:

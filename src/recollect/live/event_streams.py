@@ -101,7 +101,7 @@ class Listener:
         self.close()
 
 
-class Told(Struct):
+class StreamedTurn(Struct):
     """What was told of a turn so far, for those who join late; of a long one, its beginning, and how it ended."""
 
     events: list[Event] = []
@@ -139,8 +139,8 @@ class Streams:
     def __init__(self) -> None:
         self._changing = threading.Condition()
         self._listeners: dict[str, list[Listener]] = {}
-        self._running: dict[str, Told] = {}
-        self._finished: dict[str, Told] = {}
+        self._running: dict[str, StreamedTurn] = {}
+        self._finished: dict[str, StreamedTurn] = {}
         self._last: dict[str, int] = {}  # the sequence of the last event of each session that ran here
 
     def listen(
@@ -178,15 +178,15 @@ class Streams:
             if not self._listeners[session]:
                 del self._listeners[session]
 
-    def begin(self, session: str) -> Told:
+    def begin(self, session: str) -> StreamedTurn:
         """A turn begins, once the end of the one before it is told: that is committed, and so lets us begin, first."""
         with self._changing:
             self._changing.wait_for(lambda: session not in self._running, END_TOLD_S)
             self._finished.pop(session, None)
-            self._running[session] = told = Told()
+            self._running[session] = told = StreamedTurn()
             return told
 
-    def tell(self, session: str, event: Event, told: Told) -> None:
+    def tell(self, session: str, event: Event, told: StreamedTurn) -> None:
         """Of a turn that was taken over, and another has begun since, nothing is told any more."""
         with self._changing:
             if self._running.get(session) is not told:
@@ -201,7 +201,7 @@ class Streams:
         with self._changing:
             return self._last.get(session, 0)
 
-    def finish(self, session: str, told: Told) -> None:
+    def finish(self, session: str, told: StreamedTurn) -> None:
         with self._changing:
             if self._running.get(session) is told:
                 self._finished[session] = self._running.pop(session)

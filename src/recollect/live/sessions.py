@@ -12,13 +12,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.errors import NotKept
-from recollect.live.commits import Kept, end_orphans
+from recollect.errors import PersistenceDisabled
+from recollect.live.commits import CommittedSessions, end_orphans
 from recollect.live.event_sequence import sweep
 from recollect.live.event_streams import Listener, Streams
 from recollect.live.lease import GONE_WITHIN_S, Lease
 from recollect.live.transcript_builder import usage_of
-from recollect.live.turn_runner import Order, Ran, Run
+from recollect.live.turn_runner import TurnRequest, TurnResult, TurnRun
 from recollect.model import Usage, now_ms
 from recollect.realms.leases import is_alive
 from recollect.realms.manifest import Backend
@@ -29,7 +29,7 @@ PROGRAMS_S = 3.5  # seconds that whoever runs a turn has to end its programs; th
 STEP_S = 0.01
 
 
-class New(Struct, frozen=True, kw_only=True):
+class NewSession(Struct, frozen=True, kw_only=True):
     """A session to be made."""
 
     labels: dict[str, str]
@@ -50,7 +50,7 @@ class LiveSessions:
         self.instance = instance
         self.surface = "process"
         self.streams = Streams()
-        self._kept = Kept(folder, backend, redact=redact)
+        self._kept = CommittedSessions(folder, backend, redact=redact)
         self._on_commit = on_commit
         self._opening = threading.Lock()
         self._lease: Lease | None = None
@@ -85,7 +85,7 @@ class LiveSessions:
 
     # ---- creating
 
-    def create(self, new: New) -> LiveRow:
+    def create(self, new: NewSession) -> LiveRow:
         """Register a session; nothing runs yet."""
         at = now_ms()
         row = LiveRow(
@@ -107,9 +107,9 @@ class LiveSessions:
 
     # ---- turns
 
-    def run(self, session: bytes, order: Order) -> Ran:
+    def run(self, session: bytes, order: TurnRequest) -> TurnResult:
         """Run one turn to its end. Raises `SessionBusy` at once where another one runs."""
-        run = Run(self._kept, self.streams, self.lease(), session, order)
+        run = TurnRun(self._kept, self.streams, self.lease(), session, order)
         try:
             return run.to_end()
         finally:
@@ -177,7 +177,7 @@ class LiveSessions:
             with live.snapshot():
                 row = live.session(session) or live.present(session)
                 if row.archived_at is not None and self.backend is Backend.MEMORY:
-                    raise NotKept("This realm is kept in memory only, and nothing of an archived session is.")
+                    raise PersistenceDisabled("This realm is kept in memory only, and nothing of an archived session is.")
                 return row, live.messages(session, offset, limit)
 
     def listed(self, labels: dict[str, str], offset: int, limit: int) -> list[tuple[LiveRow, bool]]:

@@ -7,7 +7,16 @@ from typing import Any
 import msgspec
 
 from recollect.errors import AgentFault
-from recollect.live.runners import Called, Ended, Kept, Output, Returned, Said, Spent, Thought
+from recollect.live.runners import (
+    AnswerText,
+    Output,
+    ReasoningText,
+    RunnerState,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    TurnEnded,
+)
 from recollect.model import Usage, now_ms, timestamp
 from recollect.redact import redact_all
 from recollect.store.live import Message
@@ -39,7 +48,7 @@ def _body(message: Message) -> bytes:
         return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
 
 
-class Turn:
+class TranscriptBuilder:
     """What came of a turn so far."""
 
     def __init__(self, session: str, prompt: str, ordinal: int, sequence: int, tell: Callable[[Event], None]) -> None:
@@ -64,29 +73,29 @@ class Turn:
 
     def take(self, output: Output) -> None:
         match output:
-            case Said(text, quoted):
+            case AnswerText(text, quoted):
                 self._say("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
-            case Thought(text):
+            case ReasoningText(text):
                 self._say("reasoning", text)
                 self.emit("reasoning_delta", delta=text)
-            case Called(identity, name, given):
+            case ToolCall(identity, name, given):
                 self._grow(_length(given))
                 self.tool_calls += 1
                 self._settle()
                 self._blocks().append({"type": "tool_use", "id": identity, "name": name, "input": given})
                 self.emit("tool_call", id=identity, name=name, input=given)
-            case Returned(identity, content, is_error, exit_code):
+            case ToolResult(identity, content, is_error, exit_code):
                 self._grow(len(content))
                 told: dict[str, Any] = {"content": content, "is_error": is_error}
                 told |= {} if exit_code is None else {"exit_code": exit_code}
                 self._results().append({"tool_use_id": identity, **told})
                 self.emit("tool_result", id=identity, **told)
-            case Spent(usage):
+            case TokenUsage(usage):
                 self._told = usage
-            case Kept(state):
+            case RunnerState(state):
                 self.kept = state
-            case Ended(reason):
+            case TurnEnded(reason):
                 self.stop_reason = reason
 
     # ---- what it came to

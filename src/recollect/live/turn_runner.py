@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import AgentFault, Cancelled, RecollectError, StoreFault
-from recollect.live.commits import ARCHIVED, INTERRUPTED, Kept
-from recollect.live.event_sequence import Count
-from recollect.live.event_streams import Streams, Told
+from recollect.live.commits import ARCHIVED, INTERRUPTED, CommittedSessions
+from recollect.live.event_sequence import EventSequence
+from recollect.live.event_streams import StreamedTurn, Streams
 from recollect.live.lease import Lease
 from recollect.live.runners import ACP_SESSION, Assignment, Cancel, Output, Runner
-from recollect.live.transcript_builder import Event, Turn, added, asked, notice
+from recollect.live.transcript_builder import Event, TranscriptBuilder, added, asked, notice
 from recollect.model import now_ms
 from recollect.processes import began, stop_strays
 from recollect.realms.names import uuid7
@@ -29,7 +29,7 @@ TAKEN_FOR_CRASHED = "This turn was taken for crashed, because its process did no
 UNKEEPABLE = "What the agent did cannot be kept: it is nested too deeply."
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class TurnRequest(Struct, frozen=True, kw_only=True):
     """A turn to be run: by whom, and for whom."""
 
     prompt: str
@@ -48,7 +48,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return time.monotonic() + self.timeout_s if self.timeout_s is not None else math.inf
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class TurnResult(Struct, frozen=True, kw_only=True):
     """What a finished turn came to."""
 
     session: bytes
@@ -59,10 +59,10 @@ class Ran(Struct, frozen=True, kw_only=True):
     stop_reason: str
 
 
-class Run:
+class TurnRun:
     """A turn that has the right to run, and gives it back however it ends."""
 
-    def __init__(self, kept: Kept, streams: Streams, lease: Lease, session: bytes, order: Order) -> None:
+    def __init__(self, kept: CommittedSessions, streams: Streams, lease: Lease, session: bytes, order: TurnRequest) -> None:
         """Raises `SessionBusy` at once where another one runs."""
         self._kept = kept
         self._streams = streams
@@ -78,10 +78,10 @@ class Run:
             live.begin(self._running)
             live.beat(lease.beaten())  # nobody may see a turn whose holder seems to be gone
 
-    def to_end(self) -> Ran:
+    def to_end(self) -> TurnResult:
         """Let the runner do its work, and commit what came of it."""
         fault: RecollectError | None = AgentFault("The turn ended by a fault of the runner's own.")
-        with closing(Count(self._kept.folder, self._running.token)) as count, self._held() as told:
+        with closing(EventSequence(self._kept.folder, self._running.token)) as count, self._held() as told:
 
             def tell(event: Event) -> None:
                 count.put(event["sequence"])
@@ -89,7 +89,7 @@ class Run:
                 self._tell(event)
 
             sequence = max(self._row.events, self._streams.last(self._name))
-            turn = Turn(self._name, self._order.prompt, self._running.turn, sequence, tell)
+            turn = TranscriptBuilder(self._name, self._order.prompt, self._running.turn, sequence, tell)
             try:
                 fault = self._work(turn)
                 if fault is not None and self._is_late():
@@ -99,7 +99,7 @@ class Run:
         if fault is not None:
             fault.details.setdefault("session_id", self._name)
             raise fault
-        return Ran(
+        return TurnResult(
             session=row.id,
             text=turn.text(),
             usage=turn.usage(),
@@ -120,7 +120,7 @@ class Run:
         return time.monotonic() > self._ends_at
 
     @contextmanager
-    def _held(self) -> Iterator[Told]:
+    def _held(self) -> Iterator[StreamedTurn]:
         """However a turn ends, and whatever fails then, its session is free afterwards."""
         told = self._streams.begin(self._name)
         self._lease.hold(self._running.token, self._cancel, lambda: self._order.is_unwanted() or self._is_late())
@@ -137,7 +137,7 @@ class Run:
 
     # ---- work
 
-    def _work(self, turn: Turn) -> RecollectError | None:
+    def _work(self, turn: TranscriptBuilder) -> RecollectError | None:
         """Let the runner do its work; what went wrong, if anything did."""
         row, order = self._row, self._order
         given = Assignment(
@@ -165,7 +165,7 @@ class Run:
             return Cancelled(INTERRUPTED)
         return fault
 
-    def _take(self, outputs: Iterator[Output], turn: Turn) -> None:
+    def _take(self, outputs: Iterator[Output], turn: TranscriptBuilder) -> None:
         for output in outputs:
             if self._cancel.is_set():
                 return
@@ -185,14 +185,14 @@ class Run:
 
     # ---- commit
 
-    def _commit_surely(self, turn: Turn, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
+    def _commit_surely(self, turn: TranscriptBuilder, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
         """Commit, also where somebody at a terminal has seen enough meanwhile: they are not heard a second time."""
         try:
             return self._commit(turn, fault)
         except KeyboardInterrupt:
             return self._commit(turn, fault or Cancelled(INTERRUPTED))
 
-    def _commit(self, turn: Turn, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
+    def _commit(self, turn: TranscriptBuilder, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
         """Commit what came of a turn, then tell of its end: what is told can be read."""
         row = self._row
         try:
@@ -209,7 +209,7 @@ class Run:
                 turn.emit("turn_failed", message=str(fault))
         return row, fault
 
-    def _conclude(self, turn: Turn, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
+    def _conclude(self, turn: TranscriptBuilder, fault: RecollectError | None) -> tuple[LiveRow, RecollectError | None]:
         """Commit a turn if it is still the one that runs; as interrupted, if anybody was told that it would be."""
         session = self._row.id
         while True:
@@ -231,7 +231,7 @@ class Run:
                     return row, fault
             fault = Cancelled(reason)
 
-    def _bodies(self, turn: Turn, fault: RecollectError | None) -> tuple[list[bytes], RecollectError | None]:
+    def _bodies(self, turn: TranscriptBuilder, fault: RecollectError | None) -> tuple[list[bytes], RecollectError | None]:
         kind = "interrupt" if isinstance(fault, Cancelled) else "error"
         try:
             messages = turn.messages() if fault is None else turn.broken_off(kind, str(fault))
@@ -240,7 +240,7 @@ class Run:
             fault = fault or AgentFault(UNKEEPABLE)
             return self._kept.bodies([asked(turn.prompt, turn.began_at), notice(kind, str(fault), now_ms())]), fault
 
-    def _advance(self, row: LiveRow, turn: Turn) -> None:
+    def _advance(self, row: LiveRow, turn: TranscriptBuilder) -> None:
         """A session after one more turn."""
         order = self._order
         row.updated_at = max(now_ms(), row.updated_at)  # it never goes back, even where the clock does

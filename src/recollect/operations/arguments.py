@@ -12,7 +12,7 @@ Arguments = dict[str, Any]
 ISO_8601 = re.compile(r"[0-9W-]+(?:[Tt ]|$)")  # Python takes any character between date and time; we do not
 
 
-def only(arguments: Any, allowed: Iterable[str]) -> None:
+def check_names(arguments: Any, allowed: Iterable[str]) -> None:
     """Refuse what an operation does not take. Arguments that a surface could not read are the error that says why."""
     if isinstance(arguments, RecollectError):
         raise arguments
@@ -23,7 +23,7 @@ def only(arguments: Any, allowed: Iterable[str]) -> None:
             raise BadRequest(f"unknown argument: {name}", field=name)
 
 
-def whole_number(value: Any, field: str, default: int, most: int) -> int:
+def integer(value: Any, field: str, default: int, most: int) -> int:
     if value is None:
         return default
     if type(value) is not int or not 1 <= value <= most:
@@ -64,7 +64,7 @@ def text(value: Any, field: str, most: int) -> str:
     return value.strip()
 
 
-def moment(value: Any, field: str) -> int:
+def timestamp_us(value: Any, field: str) -> int:
     """A point in time, in microseconds since 1970."""
     if not isinstance(value, str):
         raise BadRequest(f"{field} is required: an ISO 8601 datetime with an offset or Z", field=field)

@@ -27,7 +27,7 @@ def _never() -> bool:
     return False
 
 
-class Asker(Struct, frozen=True):
+class Caller(Struct, frozen=True):
     """What is known of the agent that asks: the id of its tool call, or of its session, and where it works."""
 
     tool_use: str | None = None
@@ -35,7 +35,7 @@ class Asker(Struct, frozen=True):
     folder: str | None = None
 
 
-class Clock(Struct, frozen=True):
+class RequestContext(Struct, frozen=True):
     """A request under way: when it was received, from where everything it costs is measured; whether it is still wanted;
     whether somebody on this machine asks, and whether an MCP client does, of which agent; and who wants to hear of the
     events of a turn that it runs."""
@@ -44,18 +44,18 @@ class Clock(Struct, frozen=True):
     cancelled: Callable[[], bool] = _never
     is_local: bool = True
     is_mcp: bool = False
-    tell: Callable[[dict[str, Any]], None] | None = None
-    asker: Asker | None = None
+    on_event: Callable[[dict[str, Any]], None] | None = None
+    caller: Caller | None = None
     has_deadline: bool = True  # a person at a terminal gets an answer, late if need be
 
     @classmethod
-    def now(cls, *, has_deadline: bool = True) -> "Clock":
+    def now(cls, *, has_deadline: bool = True) -> "RequestContext":
         return cls(time.perf_counter(), has_deadline=has_deadline)
 
     def elapsed_ms(self) -> float:
         return (time.perf_counter() - self.received) * 1000
 
-    def later_than(self, ms: int) -> Callable[[], bool]:
+    def past_deadline(self, ms: int) -> Callable[[], bool]:
         """A test whether that many milliseconds have passed since, or the caller has given up."""
         if not self.has_deadline:
             return self.cancelled
@@ -64,9 +64,9 @@ class Clock(Struct, frozen=True):
 
 
 @contextmanager
-def reading_within(realm: Realm, clock: Clock, usual_ms: int) -> Iterator[Reader]:
+def open_reader(realm: Realm, context: RequestContext, usual_ms: int) -> Iterator[Reader]:
     """The archive, for as long as a request has; refused where its time is up already."""
-    late = clock.later_than(realm.deadline_ms(usual_ms))
+    late = context.past_deadline(realm.deadline_ms(usual_ms))
     deadline_check(late)()
     with realm.reading() as reader:
         reader.stop_when(late)
@@ -82,7 +82,9 @@ class Reply(Struct, frozen=True):
     kind: ErrorKind | None = None  # of an error, for surfaces that have a number for it
 
 
-def answered(name: str, make: Callable[[], Reply], refuse: Callable[[RecollectError], Reply], unforeseen: str) -> Reply:
+def reply_or_error(
+    name: str, make: Callable[[], Reply], refuse: Callable[[RecollectError], Reply], unforeseen: str
+) -> Reply:
     """What an operation answers, in its family's words; the last net of them all.
 
     A fault of ours (`unforeseen` is what is said of it) is an answer too, and never ends the server.
@@ -99,20 +101,20 @@ def answered(name: str, make: Callable[[], Reply], refuse: Callable[[RecollectEr
     return msgspec.structs.replace(refuse(error), kind=error.kind)
 
 
-class Door(Struct, frozen=True, kw_only=True):
+class Route(Struct, frozen=True, kw_only=True):
     """What an operation is called where resources and methods have names: JSON-RPC and REST."""
 
     rpc: str = ""  # such as `turn/start`
     http: str = ""  # such as `POST /sessions/{session_id}/messages`; a name in braces is an argument
-    implies: dict[str, Any] = {}  # arguments that this name stands for
+    implied_arguments: dict[str, Any] = {}  # arguments that this name stands for
     headers: dict[str, str] = {}  # HTTP headers that give an argument which was not given otherwise
     input_schema: JsonSchema | None = None  # of what it takes, where that is not all that the operation takes
 
     def arguments(self, given: dict[str, Any]) -> dict[str, Any]:
         """What was given, with what this name stands for and so nobody else may say."""
-        for name in self.implies.keys() & given.keys():
+        for name in self.implied_arguments.keys() & given.keys():
             raise BadRequest(f"{self.rpc} stands for a {name} and takes none", field=name)
-        return {**given, **self.implies}
+        return {**given, **self.implied_arguments}
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Operation:
     title: str
     description: str
     input_schema: JsonSchema
-    run: Callable[[LiveRealm, Any, Clock], Reply]
+    run: Callable[[LiveRealm, Any, RequestContext], Reply]
     output_schema: JsonSchema | None = None  # of the structured answer, where there is one
     writes: bool = False
     repeatable: bool = True  # asked twice, it does no more than asked once
@@ -131,7 +133,7 @@ class Operation:
     runs_programs: bool = False  # agents, which may change or send anything that the owner can
     is_destructive: bool = False  # it ends or replaces what exists
     is_long: bool = False  # it may take as long as an agent does: never in a queue with others
-    doors: tuple[Door, ...] = ()
+    routes: tuple[Route, ...] = ()
     answer_schema: JsonSchema | None = None  # of a success, for programs; models are not told
 
 

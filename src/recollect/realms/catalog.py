@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.errors import BadSettings, Busy, NoRealm, RecollectError, StoreFault
+from recollect.errors import BadSettings, RealmNotFound, RecollectError, StoreBusy, StoreFault
 from recollect.realms.leases import is_anybody_here, is_present
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
@@ -23,7 +23,7 @@ DOOMED = ".{}.deleted"  # no realm may be called so
 log = logging.getLogger(__name__)
 
 
-class Shelved(Struct, frozen=True):
+class StoredRealm(Struct, frozen=True):
     """A realm as it lies on the disk. One of an earlier version has no manifest yet."""
 
     name: str
@@ -55,7 +55,7 @@ class Shelved(Struct, frozen=True):
             return [lease for lease in live.leases() if is_present(live, lease)]
 
 
-def shelved(settings: Settings) -> list[Shelved]:
+def list_realms(settings: Settings) -> list[StoredRealm]:
     """Every realm, by name. One whose manifest cannot be read is among them, with the reason."""
     return [_shelved(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
 
@@ -64,18 +64,18 @@ def exists(settings: Settings, name: str) -> bool:
     return _is_realm(settings.home / "realms" / name)
 
 
-def one(settings: Settings, name: str) -> Shelved:
+def find_realm(settings: Settings, name: str) -> StoredRealm:
     folder = settings.home / "realms" / name
     if not _is_realm(folder):
-        raise NoRealm(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
-    return Shelved(name, folder, read(folder))
+        raise RealmNotFound(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
+    return StoredRealm(name, folder, read(folder))
 
 
-def _shelved(folder: Path) -> Shelved:
+def _shelved(folder: Path) -> StoredRealm:
     try:
-        return Shelved(folder.name, folder, read(folder))
+        return StoredRealm(folder.name, folder, read(folder))
     except RecollectError as fault:
-        return Shelved(folder.name, folder, None, str(fault))
+        return StoredRealm(folder.name, folder, None, str(fault))
 
 
 def _is_realm(folder: Path) -> bool:
@@ -90,16 +90,16 @@ def _is_realm(folder: Path) -> bool:
         return True
 
 
-def delete(realm: Shelved) -> None:
+def delete(realm: StoredRealm) -> None:
     """Take a realm away with all that is in it, unless somebody is at work in it."""
-    in_use = Busy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
+    in_use = StoreBusy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
     doomed = realm.folder.with_name(DOOMED.format(f"{realm.name}.{uuid7()}"))
     try:
         with exclusive(realm.folder):  # nobody begins to write between the look and the renaming
             if realm.is_tended():
                 raise in_use
             realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
-    except Busy:
+    except StoreBusy:
         raise in_use from None
     except OSError as reason:
         raise StoreFault(f"{realm.folder} cannot be deleted: {reason.strerror}.") from reason
@@ -114,10 +114,10 @@ def sweep(realms: Path) -> None:
             log.warning("Not all of %s could be removed; the next realm that is deleted takes it along.", doomed)
 
 
-def unused(settings: Settings) -> list[Shelved]:
+def unused(settings: Settings) -> list[StoredRealm]:
     """Realms that were made for one process, and that no process is at work in."""
     return [
         realm
-        for realm in shelved(settings)
+        for realm in list_realms(settings)
         if realm.manifest is not None and realm.manifest.origin is Origin.GENERATED and not realm.is_in_use()
     ]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from recollect.errors import Busy, ReadOnlyFolder
+from recollect.errors import ReadOnlyFolder, StoreBusy
 from recollect.settings import Settings
 from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
@@ -25,7 +25,7 @@ CLOSING_S = 10.0  # seconds that a process gives to what it has committed, befor
 log = logging.getLogger(__name__)
 
 
-class Publishing:
+class Publisher:
     """Of one realm, for all threads of a process."""
 
     def __init__(self, folder: Path, settings: Settings, changes: Callable[[], int]) -> None:
@@ -91,7 +91,7 @@ class Publishing:
         if not wanted <= known <= self._changes() and not is_held(self._folder):
             try:
                 known = publish(self._folder, self._settings)
-            except Busy:
+            except StoreBusy:
                 known = level_of(self._folder)
         archive = archive_of(self._folder)
         is_ours = known <= self._changes()  # more than there are were counted by another database

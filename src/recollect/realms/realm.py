@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 from recollect import OURS
 from recollect.embed import Embedder, Unavailable, open_embedder
-from recollect.errors import Busy, ReadOnlyFolder, StoreFault
-from recollect.index.engine import Unusable
-from recollect.index.pieces import PIECES, PieceIndex, seen
+from recollect.errors import ReadOnlyFolder, StoreBusy, StoreFault
+from recollect.index.engine import IndexUnusable
+from recollect.index.ngrams import NGRAMS, NgramIndex, seen
 from recollect.index.text import TextIndex
 from recollect.realms.config import read as read_config
 from recollect.realms.index_condition import MENDED, READ_ONLY, WARNINGS, Condition
 from recollect.realms.manifest import Backend
 from recollect.realms.manifest import read as read_manifest
 from recollect.realms.names import DEFAULT, check_name, new_instance_name
-from recollect.realms.publisher import Publishing
-from recollect.realms.temporary_folder import passing_folder
+from recollect.realms.publisher import Publisher
+from recollect.realms.temporary_folder import create_temporary_folder
 from recollect.redact import redact_all
 from recollect.search import Meaning, Mode
 from recollect.search.substring import Known
@@ -76,7 +76,7 @@ class Realm:
         self._local = threading.local()
         self._has_memory = False  # once it was there, it must stay
         self._index: TextIndex | None = None
-        self._pieces: PieceIndex | None = None
+        self._pieces: NgramIndex | None = None
         self._at_work: dict[str, subprocess.Popen[bytes]] = {}  # for us, by the lock that they hold
         self._publishes = False  # a thread of ours distils what is committed here, when it is woken
         self._opening = threading.Lock()
@@ -95,7 +95,7 @@ class Realm:
     def folder(self) -> Path:
         """Where its archive, its indexes and its sessions lie; of a realm in memory, for as long as the process lives."""
         if self._is_temporary or self.backend is Backend.MEMORY:
-            return passing_folder()
+            return create_temporary_folder()
         if self.backend is Backend.JSONL:
             begin_lines(self.home)
         return self.home
@@ -105,9 +105,9 @@ class Realm:
         return redact_all(value) if self.settings.redact else value
 
     @built_once
-    def publishing(self) -> Publishing:
+    def publishing(self) -> Publisher:
         """Brings what is committed of live sessions into the archive."""
-        return Publishing(self.folder, self.settings, lambda: self.live_changes())
+        return Publisher(self.folder, self.settings, lambda: self.live_changes())
 
     def live_changes(self) -> int:
         """How often live sessions were committed here; 0 where none ever was. Read without opening them for writing."""
@@ -167,7 +167,7 @@ class Realm:
             try:
                 with exclusive(self.folder):
                     Writer(path).close()
-            except Busy:
+            except StoreBusy:
                 time.sleep(0.02)
             except ReadOnlyFolder:
                 if path.exists():
@@ -183,19 +183,19 @@ class Realm:
             if self._index is None:
                 try:
                     self._index = TextIndex(self.folder, reader.meta("identity") or "")
-                except Unusable:
+                except IndexUnusable:
                     return None
             return self._index
 
-    def pieces(self, reader: Reader) -> Known:
+    def ngrams(self, reader: Reader) -> Known:
         """What finds strings inside words, and how far it is. Its mark is read first: it may only be behind."""
         archive = reader.meta("identity") or ""
         mark = seen(self.folder, archive)
         with self._opening:
             if self._pieces is None and mark:
                 try:
-                    self._pieces = PieceIndex(self.folder, archive)
-                except Unusable:
+                    self._pieces = NgramIndex(self.folder, archive)
+                except IndexUnusable:
                     mark = 0
             return Known(self._pieces, mark) if mark else Known(None, 0)
 
@@ -265,7 +265,7 @@ class Realm:
                 known = self._vectors.get(of)
                 index = known.followed() if known is not None else vectors.VectorIndex(self.folder, of)
                 self._vectors[of] = index
-        except vectors.Unusable:
+        except vectors.VectorsUnusable:
             self._vectors.pop(of, None)
             return None
         return Meaning(index, model) if index.head.model == model.name else None
@@ -308,11 +308,11 @@ class Realm:
         """A search found the index unreadable: open it anew next time."""
         self._index = None
 
-    def pieces_failed(self) -> None:
+    def ngrams_failed(self) -> None:
         """The same of the index of pieces, which goes, so that distilling makes it anew; unless that is under way."""
         self._pieces = None
         if not is_held(self.folder, DISTILLING):
-            PIECES.remove(self.folder)
+            NGRAMS.remove(self.folder)
 
     def forget(self) -> None:
         """After a repair: open everything anew."""

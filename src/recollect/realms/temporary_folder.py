@@ -11,7 +11,7 @@ from recollect.processes import began, is_alive
 NAME = "recollect-memory-{pid}-{began}-"
 
 
-def passing_folder() -> Path:
+def create_temporary_folder() -> Path:
     """A new folder that is gone with this process; those of processes that crashed go now."""
     where = Path(tempfile.gettempdir())
     _sweep(where)

@@ -20,7 +20,7 @@ from recollect.index.kinds import OWN
 from recollect.index.text import Scope, TextIndex, best, phrase, term, within
 from recollect.index.words import words
 from recollect.model import KIND_CODE, Kind
-from recollect.search.question import Asked, parse
+from recollect.search.question import ParsedQuery, parse
 from recollect.search.ranking import (
     RANKING,
     Candidate,
@@ -36,9 +36,9 @@ from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 if TYPE_CHECKING:
     from recollect.embed import Embedder
-    from recollect.index.vectors import Near, Only, VectorIndex, Vectors
+    from recollect.index.vectors import Only, VectorHit, VectorIndex, Vectors
 
-__all__ = ["Asked", "Found", "Meaning", "Mode", "deadline_check", "parse", "search", "shown_text"]
+__all__ = ["Meaning", "Mode", "ParsedQuery", "SearchHit", "deadline_check", "parse", "search", "shown_text"]
 
 PART = 3  # letters of the shorter word in a compound
 SEVERAL = 2  # words that the model knows, before it may add to what words have found
@@ -59,7 +59,7 @@ class Meaning(Struct):
     model: "Embedder"
 
 
-class Found(Struct, frozen=True):
+class SearchHit(Struct, frozen=True):
     """A hit with everything that an answer shows of it. `parts` say what its score is made of."""
 
     score: float
@@ -74,13 +74,13 @@ def search(
     reader: Reader,
     index: TextIndex,
     meaning: Meaning | None,
-    asked: Asked,
+    asked: ParsedQuery,
     scope: Scope,
     limit: int,
     check: Callable[[], None],
     mode: Mode = "both",
     ranking: Ranking = RANKING,
-) -> tuple[list[Found], bool]:
+) -> tuple[list[SearchHit], bool]:
     """The best moments in exact order, and whether there are more. `check` raises when time is up."""
     if asked.is_empty():
         return [], False
@@ -101,7 +101,7 @@ def search(
 
 
 def _by_words(
-    searcher: tantivy.Searcher, asked: Asked, scope: Scope, most: int, check: Callable[[], None], ranking: Ranking
+    searcher: tantivy.Searcher, asked: ParsedQuery, scope: Scope, most: int, check: Callable[[], None], ranking: Ranking
 ) -> dict[int, Candidate]:
     query = within(_query(searcher, asked, ranking), scope)
     return {
@@ -110,7 +110,7 @@ def _by_words(
     }
 
 
-def _query(searcher: tantivy.Searcher, asked: Asked, ranking: Ranking) -> Query:
+def _query(searcher: tantivy.Searcher, asked: ParsedQuery, ranking: Ranking) -> Query:
     """What is there counts, and once more how often: a long text that has a word ten times is not ten times better."""
     counted = sorted(asked.terms, key=lambda word: searcher.doc_freq("text", word))[:MOST_TERMS]
     parts = []
@@ -135,7 +135,7 @@ def _by_meaning(
     reader: Reader,
     meaning: Meaning,
     searcher: tantivy.Searcher,
-    asked: Asked,
+    asked: ParsedQuery,
     scope: Scope,
     candidates: dict[int, Candidate],
     ranking: Ranking,
@@ -156,12 +156,12 @@ def _by_meaning(
             candidates[key].parts["meaning"] = ranking.meaning * likeness
 
 
-def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: int, floor: float) -> "list[Near]":
+def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: int, floor: float) -> "list[VectorHit]":
     """What is close to a question; nothing where it has no meaning to the model."""
     return meaning.vectors.nearest(question, only, limit, floor) if question is not None else []
 
 
-def understood(model: "Embedder", asked: Asked, is_written: Callable[[str], bool]) -> str:
+def understood(model: "Embedder", asked: ParsedQuery, is_written: Callable[[str], bool]) -> str:
     """The plain words of a question, without compounds that nobody here has written: their parts would match for them."""
     return " ".join(word for word in asked.meaning.split() if not _is_made_up(word, model, is_written))
 
@@ -218,8 +218,8 @@ def _only(reader: Reader, scope: Scope) -> "Only":
 
 
 def _ranked(
-    reader: Reader, searcher: tantivy.Searcher, candidates: list[Candidate], asked: Asked, limit: int, ranking: Ranking
-) -> tuple[list[Found], bool]:
+    reader: Reader, searcher: tantivy.Searcher, candidates: list[Candidate], asked: ParsedQuery, limit: int, ranking: Ranking
+) -> tuple[list[SearchHit], bool]:
     help_each_other(candidates, ranking)
     help_what_was_said(candidates, SAID, ranking)
     help_by_time(candidates, asked.windows, ranking)
@@ -249,7 +249,7 @@ def _there(reader: Reader, order: list[Candidate], limit: int) -> list[tuple[Can
 
 
 def _title_shares(
-    reader: Reader, searcher: tantivy.Searcher, candidates: Iterable[Candidate], asked: Asked
+    reader: Reader, searcher: tantivy.Searcher, candidates: Iterable[Candidate], asked: ParsedQuery
 ) -> dict[int, float]:
     """How much of the question the title and the project of each session have, by what its words tell."""
     worth = {word: rarity(searcher, word) for word in asked.terms}
@@ -268,11 +268,11 @@ def _title_words(title: str) -> frozenset[str]:
     return frozenset(words(title))
 
 
-def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[Found]:
+def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[SearchHit]:
     sessions = reader.sessions({event.session for _, event in ranked})
     turns = reader.turns_of((event.session, event.turn) for _, event in ranked)
     return [
-        Found(
+        SearchHit(
             score=candidate.score(),
             event=event,
             turn=turns[event.session, event.turn],

@@ -28,7 +28,7 @@ class Identifier(Struct, frozen=True):
     parts: tuple[str, ...]  # the words of its humps, where it has any
 
 
-class Asked(Struct, frozen=True):
+class ParsedQuery(Struct, frozen=True):
     """What must be there, what counts, and what it is about."""
 
     phrases: tuple[tuple[str, ...], ...]
@@ -47,7 +47,7 @@ class Asked(Struct, frozen=True):
         """Every word that counts; those that belong together in one group."""
         return [*self.phrases, *self.wholes, *((term,) for term in self.terms)]
 
-    def with_identifiers_whole(self, occurs: Callable[[tuple[str, ...]], bool]) -> "Asked":
+    def with_identifiers_whole(self, occurs: Callable[[tuple[str, ...]], bool]) -> "ParsedQuery":
         """The same question without the parts of those identifiers that occur whole."""
         found = [identifier for identifier in self.identifiers if occurs(identifier.whole)]
         others = [identifier for identifier in self.identifiers if identifier not in found]
@@ -61,7 +61,7 @@ class Asked(Struct, frozen=True):
         )
 
 
-def parse(question: str, now: int | None = None) -> Asked:
+def parse(question: str, now: int | None = None) -> ParsedQuery:
     """Words, identifiers and quoted phrases of a question, as the index knows them. `now` is what "yesterday" is before."""
     phrases = tuple(tuple(found) for quoted in QUOTED.findall(question) if (found := _words(quoted)))
     wholes: list[tuple[str, ...]] = []
@@ -94,7 +94,7 @@ def parse(question: str, now: int | None = None) -> Asked:
             names.update(found[:1])
     if not (phrases or wholes or terms):
         terms = weak
-    return Asked(
+    return ParsedQuery(
         phrases,
         tuple(dict.fromkeys(wholes)),
         tuple(dict.fromkeys(terms)),

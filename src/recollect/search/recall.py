@@ -13,7 +13,7 @@ from tantivy import Occur, Query
 from recollect.index.text import Scope, TextIndex, best, in_sessions, phrase, term, within
 from recollect.index.words import words
 from recollect.search import MOST_TERMS, Meaning, Mode, is_written, known_words, nearest, rarity, understood, vector_of
-from recollect.search.question import Asked, parse
+from recollect.search.question import ParsedQuery, parse
 from recollect.store.memory import Filters, Memory, ObservationRow
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ SESSIONS = 500  # that may hold the rarest of several concepts
 EVENTS = 2_000  # of a concept that are looked at
 
 
-class Recalled(Struct, frozen=True):
+class ObservationHit(Struct, frozen=True):
     score: float
     observation: ObservationRow
     parts: dict[str, float]
 
 
-class Conversation(Struct, frozen=True):
+class ConversationHit(Struct, frozen=True):
     """A session that holds every concept: how well, and the key and time of the event that shows the first of them best."""
 
     score: float
@@ -51,17 +51,17 @@ def recall(
     memory: Memory,
     meaning: Meaning | None,
     searcher: tantivy.Searcher | None,
-    asked: Asked,
+    asked: ParsedQuery,
     filters: Filters,
     mode: Mode,
     limit: int,
     asking: tuple[int, ...] = (),
     turn_text: Callable[[ObservationRow], str] = lambda row: "",
-) -> list[Recalled]:
+) -> list[ObservationHit]:
     """The observations that answer a question, best first. The searcher only tells how rare a word is, and whether anybody
     has written it; `asking` are the keys of the sessions that ask, which do not count."""
 
-    def ranked(asked: Asked) -> list[Recalled]:
+    def ranked(asked: ParsedQuery) -> list[ObservationHit]:
         return _ranked(memory, meaning, searcher, asked, filters, mode, asking)
 
     if mode != "text":
@@ -88,11 +88,11 @@ def _ranked(
     memory: Memory,
     meaning: Meaning | None,
     searcher: tantivy.Searcher | None,
-    asked: Asked,
+    asked: ParsedQuery,
     filters: Filters,
     mode: Mode,
     asking: tuple[int, ...],
-) -> list[Recalled]:
+) -> list[ObservationHit]:
     parts: dict[int, dict[str, float]] = {}
     if mode != "vector":
         for key, score in memory.matching(match_of(asked, searcher), filters, CANDIDATES) if not asked.is_empty() else ():
@@ -105,12 +105,12 @@ def _ranked(
 
         _add_meaning(memory, meaning, searcher, asked, filters, parts, floor, is_known, alone=mode == "vector")
     rows = memory.by_keys(list(parts))
-    found = [Recalled(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
+    found = [ObservationHit(_score(parts[key], mode), row, parts[key]) for key, row in rows.items()]
     found.sort(key=lambda one: (-one.score, -one.observation.at, one.observation.id))
     return _once_each(found)
 
 
-def match_of(asked: Asked, searcher: tantivy.Searcher | None) -> str:
+def match_of(asked: ParsedQuery, searcher: tantivy.Searcher | None) -> str:
     """The question in the engine's language. Everything in it is words of ours, in quotes: letters and digits only."""
     terms = asked.terms
     if searcher is not None:
@@ -136,7 +136,7 @@ def _add_meaning(
     memory: Memory,
     meaning: Meaning,
     searcher: tantivy.Searcher | None,
-    asked: Asked,
+    asked: ParsedQuery,
     filters: Filters,
     parts: dict[int, dict[str, float]],
     floor: float,
@@ -189,9 +189,9 @@ def score_of(worth: float) -> float:
     return worth / (worth + HALF)
 
 
-def _once_each(found: Sequence[Recalled]) -> list[Recalled]:
+def _once_each(found: Sequence[ObservationHit]) -> list[ObservationHit]:
     """What says the same in the same project is shown once, in its best place."""
-    seen: dict[tuple[str | None, str, str], Recalled] = {}
+    seen: dict[tuple[str | None, str, str], ObservationHit] = {}
     for one in found:
         row = one.observation
         seen.setdefault((row.project, row.type, " ".join(row.title.casefold().split())), one)
@@ -210,7 +210,7 @@ def conversations(
     mode: Mode,
     limit: int,
     check: Callable[[], None],
-) -> list[Conversation]:
+) -> list[ConversationHit]:
     """The sessions that hold every one of the concepts, best first. `sessions` are those that may be shown; None is all."""
     searcher = index.searcher()
     asked = [parse(concept) for concept in concepts]
@@ -229,14 +229,14 @@ def conversations(
     ranked = []
     for session in allowed:
         score = shown_score(sum(found[place][session][0] for place in found) / len(found))
-        ranked.append(Conversation(score, session, *found[0][session][1:]))
+        ranked.append(ConversationHit(score, session, *found[0][session][1:]))
     return sorted(ranked, key=lambda one: (-one.score, -one.at, one.session))[:limit]
 
 
 def _holding(
     searcher: tantivy.Searcher,
     meaning: Meaning | None,
-    asked: Asked,
+    asked: ParsedQuery,
     scope: Scope,
     allowed: set[int] | None,
     mode: Mode,
@@ -268,7 +268,7 @@ def _holding(
     return best_of
 
 
-def _all_words(asked: Asked) -> Query:
+def _all_words(asked: ParsedQuery) -> Query:
     parts = [(Occur.Must, term(word)) for word in asked.terms]
     parts += [(Occur.Must, phrase(list(group))) for group in (*asked.phrases, *asked.wholes)]
     return Query.boolean_query(parts)

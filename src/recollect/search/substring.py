@@ -10,7 +10,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from recollect.index.pieces import Candidate, Narrow, PieceIndex, folded
+from recollect.index.ngrams import Narrow, NgramCandidate, NgramIndex, folded
 from recollect.store import EventRow, Reader, SessionRow
 
 FIRST_LOOK, LARGEST_LOOK = 32, 512  # candidates whose texts are fetched together: few at first, most answers need no more
@@ -22,7 +22,7 @@ Place = tuple[int, int, int]  # when the session began (later comes first), its 
 class Known(Struct, frozen=True):
     """The index of pieces, and the last event that it knows."""
 
-    index: PieceIndex | None
+    index: NgramIndex | None
     seen: int
 
 
@@ -79,7 +79,7 @@ def _unseen(reader: Reader, seen: int, narrow: Narrow) -> Iterable[SessionRow]:
 
 
 def _confirmed(
-    reader: Reader, index: PieceIndex, seen: int, wanted: str, narrow: Narrow, check: Callable[[], None]
+    reader: Reader, index: NgramIndex, seen: int, wanted: str, narrow: Narrow, check: Callable[[], None]
 ) -> Iterator[Match]:
     """Matches among the events that the index names, in order."""
     candidates = (
@@ -92,7 +92,7 @@ def _confirmed(
         size = min(2 * size, LARGEST_LOOK)
 
 
-def _holding(reader: Reader, candidates: Sequence[Candidate], wanted: str) -> Iterator[Match]:
+def _holding(reader: Reader, candidates: Sequence[NgramCandidate], wanted: str) -> Iterator[Match]:
     """Those of some candidates that hold the string. What is gone from the archive holds nothing."""
     told = reader.wholes(candidate.key for candidate in candidates)
     events = reader.events([key for key, text in told if wanted in folded(text)])
@@ -101,5 +101,5 @@ def _holding(reader: Reader, candidates: Sequence[Candidate], wanted: str) -> It
             yield Match(_place(candidate), events[candidate.key])
 
 
-def _place(candidate: Candidate) -> Place:
+def _place(candidate: NgramCandidate) -> Place:
     return candidate.started, candidate.session, candidate.seq

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import text
 from recollect.sources.formats.message import Scribe
@@ -126,10 +126,10 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
     if not parts:
         return
     if all(part.speaker == MESSAGE for part in parts):
-        yield Noise("launch without a word")
+        yield Ignored("launch without a word")
         return
     # A copy of a history lies anywhere; the history itself lies where its agent worked.
-    yield About(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
+    yield SessionMetadata(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
     talk = Talk()
     for number, part in enumerate(parts, 1):
         scribe = Scribe(session=session, key=f"{session}/{number}", at=at, line=part.line, model=talk.model)
@@ -140,15 +140,15 @@ def _prompt(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
     command, talk.command = talk.command, None
     talk.answer, talk.interrupted = None, False
     if command is not None and (asked := command.text.partition(" ")[2].strip()) and asked in words:
-        command.opens, talk.waiting = Opens.PROMPT, True
-        yield Noise("sent as typed") if words.strip() == asked else scribe.record(Kind.SYSTEM, words)
+        command.opens, talk.waiting = TurnStart.PROMPT, True
+        yield Ignored("sent as typed") if words.strip() == asked else scribe.record(Kind.SYSTEM, words)
     elif words.strip() == NOTHING:
-        yield Noise(NOTHING)
+        yield Ignored(NOTHING)
     elif words.startswith(INJECTED):
         talk.waiting = True
         yield scribe.record(Kind.SYSTEM, words)
     elif words.startswith(("/", "!")):
-        talk.command = scribe.record(Kind.USER_INPUT, words, opens=Opens.COMMAND)
+        talk.command = scribe.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
         yield talk.command
     else:
         talk.waiting = True

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlparse
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import document, each
 from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
@@ -63,7 +63,7 @@ def read(path: Path, thread: Thread) -> Iterable[Entry]:
     session = thread.id or path.stem
     tree = _tree(thread.env)
     repository = _object(tree.get("repository"))
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=thread.title,
         title_rank=TitleRank.GENERATED,
@@ -159,7 +159,7 @@ def _info(scribe: Scribe, block: dict[str, Any]) -> Iterator[Record]:
             yield scribe.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
         case "manual_bash_invocation":  # the person's own, beside the conversation
             command = as_text(_object(block.get("args")).get("cmd"))
-            yield scribe.record(Kind.USER_INPUT, f"$ {command}", opens=Opens.COMMAND)
+            yield scribe.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
             yield scribe.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
         case "text":
             yield scribe.record(Kind.RUNTIME, text_of(block))

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Noise, Problem, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Problem, Record, Stop
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded
@@ -115,7 +115,7 @@ def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
         case "CHECKPOINT":
             yield scribe.record(Kind.COMPACTION, text)
         case "CONVERSATION_HISTORY":
-            yield Noise("conversation history")
+            yield Ignored("conversation history")
         case "ERROR_MESSAGE":
             yield scribe.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
         case str(kind) if kind in NOTES or (step.source == "SYSTEM" and text):

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document, each
 from recollect.sources.formats.litellm import usage_of
@@ -76,7 +76,7 @@ def owner(path: Path) -> Path | None:
 
 def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     if not is_log(path):
-        yield Noise("continuation without its beginning")
+        yield Ignored("continuation without its beginning")
         return
     session = content.trajectory_id or f"{content.session_id or path.parent.name}/{path.stem}"
     yield from _trajectory(session, content, 0)
@@ -87,21 +87,21 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
 
 def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entry]:
     """A document, or one that goes on with it: steps are numbered anew in each."""
-    yield About(session=session, model=content.agent.model_name)
+    yield SessionMetadata(session=session, model=content.agent.model_name)
     for place, step, raw in each(content.steps, Step):
         key = f"{session}/{number}.{place}" if number else f"{session}/{place}"
         scribe = Scribe(session=session, key=key, line=place, model=content.agent.model_name)
         if step is None:
             yield scribe.unknown(raw)
         elif step.is_copied_context is True:
-            yield Noise("copied context")
+            yield Ignored("copied context")
         else:
             yield from _step(scribe, step, raw)
             yield from _sub_agents(session, content.session_id, step)
     for place, child, _ in each(content.subagent_trajectories or [], Trajectory):
         if child is not None:
             name = child.trajectory_id or f"{session}/sub-agent {place}"
-            yield About(session=name, parent=session)
+            yield SessionMetadata(session=name, parent=session)
             yield from _trajectory(name, child, 0)
 
 
@@ -147,7 +147,7 @@ def _results(scribe: Scribe, step: Step) -> Iterator[Entry]:
             yield scribe.result(text_of(result.get("source_call_id")) or None, result["content"])
 
 
-def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[About]:
+def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[SessionMetadata]:
     """Which documents are of sub-agents that a step began."""
     for result in _observed(step):
         refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
@@ -159,7 +159,7 @@ def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[About]:
                     name = f"{text_of(ref.get('session_id')) or run}/{PurePath(place).stem}"
                 case _:
                     continue
-            yield About(session=name, parent=parent, parent_call=text_of(result.get("source_call_id")) or None)
+            yield SessionMetadata(session=name, parent=parent, parent_call=text_of(result.get("source_call_id")) or None)
 
 
 def _observed(step: Step) -> list[Any]:

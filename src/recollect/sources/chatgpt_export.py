@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, listed, misfit, numbered
 from recollect.sources.formats.message import Scribe, text_of
@@ -78,9 +78,9 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
         return
     session = conversation.conversation_id or conversation.id or next(iter(conversation.mapping), None)
     if session is None:
-        yield Noise("empty conversation")
+        yield Ignored("empty conversation")
         return
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=conversation.title,
         title_rank=TitleRank.GENERATED,
@@ -117,7 +117,7 @@ def _entries(scribe: Scribe, nodes: Nodes, name: str, raw: Raw) -> Iterator[Entr
         return
     message = node.message
     if message is None:
-        yield Noise("root")
+        yield Ignored("root")
         return
     scribe.key = message.id or scribe.key
     scribe.at = instant(message.create_time) or scribe.at
@@ -151,7 +151,7 @@ def _context(scribe: Scribe, message: Message) -> Iterator[Entry]:
     data = message.metadata.get("user_context_message_data")
     told = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
     text = _text(message.content) or "\n\n".join(text for one in told if (text := text_of(_values(one))))
-    yield scribe.record(Kind.SYSTEM, text) if text.strip() else Noise("empty message")
+    yield scribe.record(Kind.SYSTEM, text) if text.strip() else Ignored("empty message")
 
 
 def _values(context: Any) -> Any:
@@ -162,7 +162,7 @@ def _assistant(scribe: Scribe, message: Message) -> Iterator[Entry]:
     text = _text(message.content)
     kind = message.content.get("content_type")
     if kind == "reasoning_recap":
-        yield Noise("reasoning_recap")  # only says for how long it thought
+        yield Ignored("reasoning_recap")  # only says for how long it thought
     elif kind == "thoughts":
         yield scribe.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
     elif kind == "model_editable_context":
@@ -172,7 +172,7 @@ def _assistant(scribe: Scribe, message: Message) -> Iterator[Entry]:
     elif text.strip() or _stop(message):
         yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(message))
     else:
-        yield Noise("empty message")
+        yield Ignored("empty message")
 
 
 def _calls(message: Message | None) -> bool:

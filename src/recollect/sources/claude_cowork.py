@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Noise, TitleRank
+from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources import claude_code
 from recollect.sources.claude_code.memory import ClaudeMemory
 from recollect.sources.claude_code.shapes import Row
@@ -51,9 +51,9 @@ def is_info(path: Path) -> bool:
 
 def read_info(path: Path, info: Info) -> Iterable[Entry]:
     if not info.cli_session_id:
-        yield Noise("session without a log")
+        yield Ignored("session without a log")
         return
-    yield About(
+    yield SessionMetadata(
         session=info.cli_session_id,
         title=info.title,
         title_rank=TitleRank.AGENT,  # above the titles inside the log, which Cowork does not show

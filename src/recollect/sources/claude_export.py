@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, each, listed, misfit, numbered
 from recollect.sources.formats.message import CALLS, RESULTS, Scribe, agent_blocks, text_of, user_blocks
@@ -56,7 +56,7 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
         yield misfit(path, place, raw)
         return
     session = conversation.uuid
-    yield About(session=session, title=conversation.name, title_rank=TitleRank.GENERATED, model=conversation.model)
+    yield SessionMetadata(session=session, title=conversation.name, title_rank=TitleRank.GENERATED, model=conversation.model)
     for number, message, text in each(conversation.chat_messages, Message):
         scribe = Scribe(session=session, key=f"{session}@{number}", line=place)
         if message is None:
@@ -91,7 +91,7 @@ def _human(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entr
         if text := text_of(item.get("extracted_content")):
             yield scribe.record(Kind.SYSTEM, f"{item.get('file_name')}\n\n{text}")
     if not scribe.written:
-        yield Noise("empty message")
+        yield Ignored("empty message")
 
 
 def _assistant(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entry]:
@@ -100,14 +100,14 @@ def _assistant(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[
         if isinstance(block, dict):
             scribe.at = instant(block.get("start_timestamp")) or scribe.at
             if block.get("type") in BOOKKEEPING:
-                yield Noise(block["type"])
+                yield Ignored(block["type"])
                 continue
         written += agent_blocks(scribe, [block])
     if written:
         written[-1].stop = _stop(message, blocks[-1])
     yield from written
     if not written:
-        yield Noise("empty message")
+        yield Ignored("empty message")
 
 
 def _stop(message: Message, last: Any) -> Stop | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Kind, Opens, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document, each
 from recollect.sources.formats.message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
@@ -96,7 +96,7 @@ def read(path: Path, conversation: Conversation) -> Iterable[Entry]:
     session = conversation.session_id or name if lead else f"{conversation.session_id or path.parent.name}/{name}"
     manifest = beside(manifest_of(path)[0], Manifest) or Manifest()
     title = manifest.metadata.get("title")
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=title if isinstance(title, str) else None,
         title_rank=TitleRank.GENERATED,
@@ -145,7 +145,7 @@ def _as(kind: Kind) -> Said:
 def _typed(scribe: Scribe, text: str) -> Iterator[Record]:
     words, added = _own_words(text)
     if command := COMMAND.fullmatch(words):
-        yield scribe.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=Opens.COMMAND)
+        yield scribe.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=TurnStart.COMMAND)
     elif words.startswith(CONTINUED):
         yield scribe.record(Kind.SYSTEM, words)
     elif words:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, decoded
 from recollect.sources.formats.message import Scribe, text_of
@@ -66,7 +66,7 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     info = select_one(db, "sessions", ("title", "parent_session_id", "summary_message_id"), session)
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=info["title"],
         title_rank=TitleRank.GENERATED,

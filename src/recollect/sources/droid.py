@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside
@@ -149,7 +149,7 @@ def _store_line(line: Line | Problem, session: str, settings: Settings) -> Itera
             reason = as_text(row.reason)
             yield scribe.record(Kind.RUNTIME, reason, stop=OUTCOMES.get(reason, Stop.OTHER))
         case "todo_state" | "session_settings":
-            yield Noise(row.type)
+            yield Ignored(row.type)
         case _:
             yield scribe.unknown(raw)
 
@@ -165,7 +165,7 @@ def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
     named = word(row.session_title)
     named = None if named is None or is_placeholder(named) else named
     title = named or word(row.title)
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=title,
         title_rank=TitleRank.GENERATED if named else TitleRank.SUMMARY,
@@ -174,7 +174,7 @@ def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
         cwd=row.cwd if isinstance(row.cwd, str) else None,
         model=settings.model,
     )
-    yield Noise("session_start")
+    yield Ignored("session_start")
 
 
 def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
@@ -265,8 +265,8 @@ def _step(scribe: Scribe, step: Step, said: str, raw: bytes) -> Iterator[Entry]:
     match step.type:
         case "system":
             cwd, model = (value if isinstance(value, str) else None for value in (step.cwd, step.model))
-            yield About(session=scribe.session, cwd=cwd, model=model)
-            yield Noise("system")
+            yield SessionMetadata(session=scribe.session, cwd=cwd, model=model)
+            yield Ignored("system")
         case "message" if step.role == "user":
             yield from prompt_or_system(scribe, text_of(step.text))
         case "message" if step.role == "assistant":

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, each
@@ -102,7 +102,9 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
         if isinstance(row, Misfit) or (row.role is None and row.working_dir is None):
             yield scribe.unknown(line.raw.decode("utf-8", "replace"))
         elif row.role is None:
-            yield About(session=session, title=row.description, title_rank=TitleRank.GENERATED, cwd=row.working_dir or None)
+            yield SessionMetadata(
+                session=session, title=row.description, title_rank=TitleRank.GENERATED, cwd=row.working_dir or None
+            )
         else:
             scribe.at = instant(row.created)
             yield from _message(scribe, row.role, row.content, row.metadata, prompts)
@@ -137,9 +139,9 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
         yield from _message(scribe, as_text(row["role"]), content, metadata, prompts)
 
 
-def _about(session: str, info: dict[str, Any]) -> About:
+def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
     title = as_text(info["name"]) or as_text(info["description"])
-    return About(
+    return SessionMetadata(
         session=session,
         title=None if UNTITLED.fullmatch(title) else title,
         title_rank=TitleRank.CUSTOM if info["user_set_name"] else TitleRank.GENERATED,

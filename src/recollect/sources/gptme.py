@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.jsonl import every_line
@@ -99,13 +99,13 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             yield _other(scribe, message, line)
 
 
-def _about(session: str, config: Path) -> About:
+def _about(session: str, config: Path) -> SessionMetadata:
     try:
         chat = tomllib.loads(config.read_text("utf-8")).get("chat")
     except (OSError, ValueError):
         chat = None
     chat = chat if isinstance(chat, dict) else {}
-    return About(
+    return SessionMetadata(
         session=session,
         title=text_of(chat.get("name")) or None,
         title_rank=TitleRank.GENERATED,
@@ -184,7 +184,7 @@ def _other(scribe: Scribe, message: Message, line: Line) -> Record:
         case "user" if message.hide or any(mark in message.marks() for mark in REMINDER):
             return scribe.record(Kind.SYSTEM, text)
         case "user" if COMMAND.match(text):
-            return scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+            return scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
         case "user":
             return scribe.prompt(text)
         case "system" | "tool" if message.ui_only:

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, document, each
@@ -84,7 +84,7 @@ def copies(env: Mapping[str, str]) -> list[Path]:
 
 def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
     if message.get("role") == "session_meta":
-        yield Noise("session_meta")
+        yield Ignored("session_meta")
         return
     records = list(chat_message(scribe, _plain(message), _said))
     called = any(record.kind is Kind.TOOL_CALL for record in records)
@@ -92,15 +92,15 @@ def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
         if record.kind is Kind.TOOL_RESPONSE:
             _judge(record, message)
         elif message.get("_compressed_summary") or (not called and record.text.startswith(SUMMARY)):
-            record.kind, record.opens = Kind.COMPACTION, Opens.NO
+            record.kind, record.opens = Kind.COMPACTION, TurnStart.NO
         elif record.kind is Kind.USER_INPUT and (message.get("observed") or message.get("display_kind") == "hidden"):
-            record.kind, record.opens = Kind.SYSTEM, Opens.NO
+            record.kind, record.opens = Kind.SYSTEM, TurnStart.NO
     last = records[-1] if records else None
     if last and last.kind is Kind.ASSISTANT_RESPONSE and as_text(message.get("finish_reason")) in FINAL and not called:
         last.stop = Stop.ANSWER
     yield from records
     if not records:
-        yield Noise(f"empty {as_text(message.get('role'))}")
+        yield Ignored(f"empty {as_text(message.get('role'))}")
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _said(scribe: Scribe, text: str) -> Iterator[Record]:
     if text.startswith(SUMMARY):
         yield scribe.record(Kind.COMPACTION, text)
     elif INVOKED.match(text):
-        yield scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND)
+        yield scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
     elif text.startswith(INJECTED):
         yield scribe.record(Kind.SYSTEM, text)
     else:
@@ -157,7 +157,7 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[Entry]:
     (info,) = select(db, "sessions", SESSION_COLUMNS, "WHERE id = ?", (session,))
     told = {name: as_text(value) or None for name, value in info.items()}
-    about = About(
+    about = SessionMetadata(
         session=session,
         title=told["title"],
         title_rank=TitleRank.CUSTOM if told["title_source"] == "user" else TitleRank.GENERATED,
@@ -212,7 +212,7 @@ def read_snapshot(path: Path, snapshot: Snapshot) -> Iterable[Entry]:
     session = snapshot.session_id or path.stem.removeprefix("session_")
     config = snapshot.model_config if isinstance(snapshot.model_config, dict) else {}
     cwd = snapshot.cwd or config.get("cwd")
-    yield About(session=session, cwd=cwd if isinstance(cwd, str) else None, model=snapshot.model)
+    yield SessionMetadata(session=session, cwd=cwd if isinstance(cwd, str) else None, model=snapshot.model)
     for place, message, raw in each(snapshot.messages, dict[str, Any]):
         scribe = Scribe(session=session, key=f"{session}@{place}", line=place, model=snapshot.model)
         scribe.at = instant((message or {}).get("timestamp") or (snapshot.session_start if place == 1 else None))

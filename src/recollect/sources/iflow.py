@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Noise, Record, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.message import Scribe, agent_blocks, command_or_prompt, text_of, user_blocks
@@ -95,7 +95,7 @@ def read(line: Line, memory: IFlowMemory) -> Iterable[Entry]:
             entries += _assistant(scribe, row, memory)
         case _:
             entries.append(scribe.unknown(line.raw.decode("utf-8", "replace")))
-    return entries or [Noise(f"empty {row.type}")]
+    return entries or [Ignored(f"empty {row.type}")]
 
 
 def _user(scribe: Scribe, row: Row) -> Iterator[Record]:
@@ -135,14 +135,14 @@ def _output(content: Any) -> Any:
             return content
 
 
-def _assistant(scribe: Scribe, row: Row, memory: IFlowMemory) -> Iterator[Record | Noise]:
+def _assistant(scribe: Scribe, row: Row, memory: IFlowMemory) -> Iterator[Record | Ignored]:
     scribe.usage = _usage(row.message.usage)
     blocks = row.message.content if isinstance(row.message.content, list) else [row.message.content]
     calls = [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
     ended = not calls and "-tool-" not in (row.message.id or "")
     for record in agent_blocks(scribe, blocks, Stop.ANSWER if ended else None):
         if record.call in memory.calls:
-            yield Noise("repeated call")
+            yield Ignored("repeated call")
             continue
         if record.call:
             memory.calls = [*memory.calls[-RECENT:], record.call]

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, document, each
 from recollect.sources.formats.litellm import usage_of
@@ -119,7 +119,7 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     info = decoded(as_text(content.info), Info) or Info()
     config = decoded(as_text(info.config), Config) or Config()
     session = _name(path, task)
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=text_of(content.instance_id) or _own_words(task, text_of(config.agent.instance_template)),
         title_rank=TitleRank.SUMMARY,

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.message import Scribe, chat_message
@@ -72,7 +72,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Iterator[Entry]:
     cwd = _text(row["cwd"]) if not row["host_id"] else None  # else it is a folder of another machine
     model = _text(row["model"])
-    yield About(session=session, title=_title(db, session), title_rank=TitleRank.CUSTOM, cwd=cwd, model=model)
+    yield SessionMetadata(session=session, title=_title(db, session), title_rank=TitleRank.CUSTOM, cwd=cwd, model=model)
     usages = _usages(row["token_usages_json"])
     at = _utc(row["created_at"])
     for place, message, created in _messages(db, session, row["messages_json"]):
@@ -139,7 +139,7 @@ def _usages(given: str | None) -> list[Usage]:
 
 def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
     session, _, thread = worker.partition(WORKER)
-    yield About(session=worker, parent=session, title=thread, title_rank=TitleRank.AGENT)
+    yield SessionMetadata(session=worker, parent=session, title=thread, title_rank=TitleRank.AGENT)
     columns = ("id", "action", "content", "created_at", "status")
     rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
     for place, row in enumerate(select(db, "episodes", columns, rest, (session, thread)), 1):

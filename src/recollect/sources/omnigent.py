@@ -14,7 +14,7 @@ from typing import Any
 
 import zstandard
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.message import Scribe, text_of, user_blocks
@@ -72,13 +72,13 @@ def _name(value: Any) -> str | None:
     return value.hex() if isinstance(value, bytes) else value if isinstance(value, str) else None
 
 
-def _about(db: sqlite3.Connection, session: str, ids: tuple[Any, Any]) -> About:
+def _about(db: sqlite3.Connection, session: str, ids: tuple[Any, Any]) -> SessionMetadata:
     columns = ("title", "parent_conversation_id", "sub_agent_name", "workspace", "git_branch", "reported_model")
     row = next(iter(select(db, "conversations", columns, "WHERE id IN (?, ?)", ids)), dict.fromkeys(columns))
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (METADATA,)).fetchone():
         for more in select(db, METADATA, columns[2:], "WHERE id IN (?, ?)", ids):
             row |= {name: value for name, value in more.items() if value}
-    return About(
+    return SessionMetadata(
         session=session,
         title=_name(row["title"] or row["sub_agent_name"]),
         title_rank=TitleRank.GENERATED,
@@ -125,7 +125,7 @@ def _item(scribe: Scribe, kind: str, data: dict[str, Any], *, last: bool) -> Ite
         case "compaction":
             yield scribe.record(Kind.COMPACTION, text_of(data.get("summary")))
         case "resource_event":
-            yield Noise("resource event")
+            yield Ignored("resource event")
         case _:
             yield _beside(scribe, kind, data)
 
@@ -167,7 +167,7 @@ def _native(scribe: Scribe, item: Any) -> Record:
 
 
 def _command(scribe: Scribe, text: str) -> Record:
-    return scribe.record(Kind.USER_INPUT, text.strip(), opens=Opens.COMMAND)
+    return scribe.record(Kind.USER_INPUT, text.strip(), opens=TurnStart.COMMAND)
 
 
 SOURCE = Source(

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document
 from recollect.sources.formats.jsonl import every_line
@@ -104,12 +104,12 @@ def _rows(path: Path) -> list[Any]:
     return list(load_rows(path)) if path.exists() else []
 
 
-def _about(path: Path, root: Root, session: str) -> About:
+def _about(path: Path, root: Root, session: str) -> SessionMetadata:
     kept = next((kept for place in parts(path)[1:] if (kept := beside(place, Workspace))), Workspace())
     parent, branch, task = (root.metadata.get(name) for name in ("parentTreeId", "gitBranch", "task"))
     titles = ((root.title, TitleRank.GENERATED), (root.summary, TitleRank.SUMMARY), (task, TitleRank.SUMMARY))
     title, rank = next(((title, rank) for title, rank in titles if isinstance(title, str) and title), (None, 0))
-    return About(
+    return SessionMetadata(
         session=session,
         title=title,
         title_rank=rank,

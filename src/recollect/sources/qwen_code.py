@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources import gemini_cli
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
@@ -154,9 +154,9 @@ def read(line: Line, memory: QwenMemory) -> Iterable[Entry]:
     entries: list[Entry] = list(reader(scribe, row)) if reader else [scribe.unknown(line.raw.decode("utf-8", "replace"))]
     memory.uuid, memory.written = row.uuid, scribe.written
     if memory.parent is not None:
-        entries.append(About(session=memory.session, parent=memory.parent))
+        entries.append(SessionMetadata(session=memory.session, parent=memory.parent))
         memory.parent = None
-    return entries or [Noise(f"empty {row.type}")]
+    return entries or [Ignored(f"empty {row.type}")]
 
 
 # ---- the person's side
@@ -168,7 +168,7 @@ def _user(scribe: Scribe, row: Row) -> Iterator[Entry]:
         yield scribe.record(Kind.SYSTEM, "\n\n".join([typed, *added]).strip())
         return
     if typed.strip():
-        opens = Opens.NO if row.subtype == "mid_turn_user_message" else Opens.PROMPT
+        opens = TurnStart.NO if row.subtype == "mid_turn_user_message" else TurnStart.PROMPT
         yield scribe.record(Kind.USER_INPUT, typed, opens=opens)
     for text in added:
         yield scribe.record(Kind.SYSTEM, text)
@@ -251,9 +251,9 @@ def _system(scribe: Scribe, row: Row) -> Iterator[Entry]:
     match row.subtype:
         case "custom_title":
             rank = TitleRank.GENERATED if payload.get("titleSource") == "auto" else TitleRank.CUSTOM
-            yield About(session=scribe.session, title=word(payload.get("customTitle")), title_rank=rank)
+            yield SessionMetadata(session=scribe.session, title=word(payload.get("customTitle")), title_rank=rank)
         case "parent_session":
-            yield About(session=scribe.session, parent=word(payload.get("parentSessionId")))
+            yield SessionMetadata(session=scribe.session, parent=word(payload.get("parentSessionId")))
         case "chat_compression":
             yield scribe.record(Kind.COMPACTION, _summary(payload.get("compressedHistory")))
         case "slash_command":
@@ -265,7 +265,7 @@ def _system(scribe: Scribe, row: Row) -> Iterator[Entry]:
         case "ui_telemetry":
             yield from _telemetry(scribe, payload.get("uiEvent"))
         case subtype if subtype in BOOKKEEPING:
-            yield Noise(subtype or "system")
+            yield Ignored(subtype or "system")
         case _:
             yield scribe.unknown({"subtype": row.subtype, "systemPayload": payload})
 
@@ -281,7 +281,7 @@ def _slash_command(scribe: Scribe, payload: dict[str, Any]) -> Iterator[Record]:
     if payload.get("phase") == "result":
         yield scribe.record(Kind.RUNTIME, text_of(payload.get("outputHistoryItems")))
     else:
-        yield scribe.record(Kind.USER_INPUT, text_of(payload.get("rawCommand")), opens=Opens.COMMAND)
+        yield scribe.record(Kind.USER_INPUT, text_of(payload.get("rawCommand")), opens=TurnStart.COMMAND)
 
 
 def _telemetry(scribe: Scribe, event: Any) -> Iterator[Entry]:
@@ -290,7 +290,7 @@ def _telemetry(scribe: Scribe, event: Any) -> Iterator[Entry]:
         error = text_of(event.get("error_message") or event.get("error"))
         yield scribe.record(Kind.RUNTIME, error, stop=Stop.CRASH, failed=True)
     else:
-        yield Noise("ui_telemetry")
+        yield Ignored("ui_telemetry")
 
 
 READERS = {"user": _user, "assistant": _assistant, "tool_result": _tool_result, "system": _system}
@@ -305,7 +305,7 @@ def recognises_meta(head: Head) -> bool:
 
 def read_meta(path: Path, meta: AgentMeta) -> Iterator[Entry]:
     if meta.agent_id and meta.parent_session_id:
-        yield About(
+        yield SessionMetadata(
             session=f"{meta.parent_session_id}/agent-{meta.agent_id}",
             title=meta.description,
             title_rank=TitleRank.GENERATED,

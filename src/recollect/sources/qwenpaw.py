@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import document, each
 from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
@@ -139,7 +139,7 @@ def read_chats(path: Path, listed: Chats) -> Iterator[Entry]:
             continue
         file = "_".join(UNSAFE.sub("--", part) for part in (chat.user_id, chat.session_id) if part)
         for place in (file, f"{chat.channel}/{file}"):
-            yield About(session=f"{path.parent.name}/{place}", title=chat.name, title_rank=TitleRank.GENERATED)
+            yield SessionMetadata(session=f"{path.parent.name}/{place}", title=chat.name, title_rank=TitleRank.GENERATED)
 
 
 SOURCE = Source(

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import LIVE, UUID, About, Entry, Kind, Noise, Opens, Record, Stop, Usage
+from recollect.model import LIVE_SOURCE, UUID, Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.source import Lines, Memory, Source
@@ -83,7 +83,7 @@ def read(line: Line, memory: Memory) -> Iterable[Entry]:
 
 
 def about(session: str, folder: str | None) -> Entry:
-    return About(session=session, cwd=folder)
+    return SessionMetadata(session=session, cwd=folder)
 
 
 def said(session: str, number: int, message: Message) -> Iterator[Entry]:
@@ -93,7 +93,7 @@ def said(session: str, number: int, message: Message) -> Iterator[Entry]:
         record.key = f"{session}/{number}" if part == 0 else f"{session}/{number}.{part}"
         record.at = instant(message.created_at)
     if not records:
-        yield Noise("empty message")
+        yield Ignored("empty message")
     yield from records
 
 
@@ -103,7 +103,7 @@ def _records(session: str, number: int, message: Message) -> Iterator[Record]:
 
     match message.role:
         case "user":
-            yield record(Kind.USER_INPUT, message.content, opens=Opens.PROMPT)
+            yield record(Kind.USER_INPUT, message.content, opens=TurnStart.PROMPT)
         case "assistant":
             yield from _answer(record, message)
         case "tool_results":
@@ -140,4 +140,4 @@ def _usage(told: Tokens | None) -> Usage | None:
 
 
 FORMAT = Lines(endings=(".jsonl",), recognises=recognises, shape=Message, begin=begin, read=read)
-SOURCE = Source(name=LIVE, title="Recollect", formats=(FORMAT,))
+SOURCE = Source(name=LIVE_SOURCE, title="Recollect", formats=(FORMAT,))

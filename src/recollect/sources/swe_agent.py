@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, document, each
 from recollect.sources.formats.message import Scribe, chat_message, text_of
@@ -73,7 +73,7 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     instance = path.name.removesuffix(".traj")
     session = f"{path.parent.name}/{instance}"
     model = _model(content.replay_config)
-    yield About(session=session, title=instance, title_rank=TitleRank.SUMMARY, model=model)
+    yield SessionMetadata(session=session, title=instance, title_rank=TitleRank.SUMMARY, model=model)
     messages = [(place, message, raw) for place, message, raw in each(content.history, Message)]
     if not content.trajectory:
         yield from _history(session, messages)
@@ -104,7 +104,7 @@ def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> I
         if message is None:
             yield scribe.unknown(raw)
         elif message.is_demo:
-            yield Noise("demonstration")
+            yield Ignored("demonstration")
         elif message.role == "user" and is_task:
             is_task = False
             yield scribe.prompt(text_of(message.content))

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside
@@ -60,7 +60,7 @@ def messages_beside(path: Path) -> Path | None:
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     meta = beside(path.with_name(META), Meta)
     if meta is None or not meta.session_id:
-        yield Noise("messages of a session that is not known yet")
+        yield Ignored("messages of a session that is not known yet")
         return
     yield _about(meta.session_id, meta)
     started = instant(meta.start_time)
@@ -82,9 +82,9 @@ def _key(session: str, named: Any, line: int) -> str:
     return named if len(named) == UUID else f"{session}/{named}"
 
 
-def _about(session: str, meta: Meta) -> About:
+def _about(session: str, meta: Meta) -> SessionMetadata:
     folder = meta.environment.get("working_directory")
-    return About(
+    return SessionMetadata(
         session=session,
         title=meta.title,
         title_rank=TitleRank.CUSTOM if meta.title_source == "manual" else TitleRank.SUMMARY,

@@ -16,7 +16,7 @@ from typing import Any
 import zstandard
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, each
 from recollect.sources.formats.message import Scribe, text_of
@@ -112,13 +112,13 @@ def _json(row: dict[str, Any]) -> bytes | str:
         return b""
 
 
-def _about(session: str, row: dict[str, Any], thread: Thread) -> About:
+def _about(session: str, row: dict[str, Any], thread: Thread) -> SessionMetadata:
     title = as_text(row["summary"])
     trees = thread.initial_project_snapshot.worktree_snapshots if thread.initial_project_snapshot else []
     tree = trees[0] if trees else {}
     git = tree.get("git_state")
     parent = thread.subagent_context.parent_thread_id if thread.subagent_context else None
-    return About(
+    return SessionMetadata(
         session=session,
         title=None if title in UNTITLED else title,
         title_rank=TitleRank.GENERATED,
@@ -142,7 +142,7 @@ def _messages(thread: Thread, session: str, begun: int | None) -> Iterator[Entry
                 scribe.usage, usage = usage, None
                 yield from _answered(scribe, agent)
             case None if raw == '"Resume"':
-                yield Noise("Resume")
+                yield Ignored("Resume")
             case _:
                 scribe.usage = _usage(thread.request_token_usage, place - 1)
                 yield from _old_message(scribe, decoded(raw, OldMessage), raw)

@@ -33,7 +33,7 @@ class JourneyRow(Struct, frozen=True):
     created_at: int
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class SessionSummaryRow(Struct, frozen=True, kw_only=True):
     """What is told of a session: made of it, or given (`own`). `words` are the summary's, as the index knows them."""
 
     session: bytes
@@ -175,7 +175,7 @@ class Journeys:
             )
         return [session for session, here in found if here], [session for session, here in found if not here]
 
-    def link(self, journey: bytes, told: Told) -> None:
+    def link(self, journey: bytes, told: SessionSummaryRow) -> None:
         """Put a session into a journey, out of any other one. What was given before, and is not given now, stays.
 
         To be called inside a transaction, like `retell` and `hide`.
@@ -194,7 +194,7 @@ class Journeys:
         self.retell(told)
         self.memory.keep("member", told.session)
 
-    def retell(self, told: Told) -> None:
+    def retell(self, told: SessionSummaryRow) -> None:
         """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
         values = (told.started_at, told.estimated, told.mark, told.session)
         self._rows("UPDATE member SET started_at = ?, estimated = ?, mark = ? WHERE session = ?", values)

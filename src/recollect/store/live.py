@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.errors import NoSession, ReadOnlyFolder, SessionBusy
+from recollect.errors import ReadOnlyFolder, SessionBusy, SessionNotFound
 from recollect.model import now_ms, timestamp
 from recollect.store.sqlite.database import Database, file_at, roll_back, transaction
 
@@ -124,9 +124,9 @@ class Live(Database):
         """A session that is here and not archived."""
         row = self.session(session)
         if row is None:
-            raise NoSession("There is no such session in this realm.")
+            raise SessionNotFound("There is no such session in this realm.")
         if row.archived_at is not None:
-            raise NoSession(
+            raise SessionNotFound(
                 f"This session was archived on {timestamp(row.archived_at)}: it takes no more turns. "
                 "Its history stays readable; start a new session to go on.",
                 archived_at=timestamp(row.archived_at),

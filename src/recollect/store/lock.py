@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from recollect.errors import Busy, StoreFault
+from recollect.errors import StoreBusy, StoreFault
 from recollect.index.faults import folder_fault
 
 WAIT_S = 0.05  # seconds between two attempts to take a lock that somebody holds for long
@@ -29,7 +29,7 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
         try:
             _take(handle)
         except OSError as reason:
-            raise Busy(_at_it(work).format(holder=holder_of(realm, work))) from reason
+            raise StoreBusy(_at_it(work).format(holder=holder_of(realm, work))) from reason
         with suppress(OSError):  # on a full disk nobody learns who we are, but that we are here
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
@@ -45,7 +45,7 @@ def next_in_line(realm: Path, until: float) -> Iterator[None]:
     try:
         while not _is_taken(handle):
             if time.monotonic() > until:
-                raise Busy(_at_it(WRITING).format(holder=holder_of(realm)))
+                raise StoreBusy(_at_it(WRITING).format(holder=holder_of(realm)))
             time.sleep(WAIT_S)
         yield
     finally:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store.memory_journal import Authored, lines_of
+from recollect.store.memory_journal import MemoryJournal, lines_of
 from recollect.store.sqlite.database import Database, file_at
 from recollect.store.sqlite.event_cells import as_json
 
@@ -108,7 +108,7 @@ class Memory(Database):
         super().__init__(memory_of(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
         self.file = file_at(self.path)
         has_lines = not is_absent and lines_of(realm).exists()
-        self._authored = Authored(self, lines_of(realm), RULES) if has_lines else None
+        self._authored = MemoryJournal(self, lines_of(realm), RULES) if has_lines else None
         if self._authored is not None and not self._authored.is_met(writable):
             with self.transaction():
                 pass

@@ -52,7 +52,7 @@ def begin(realm: Path) -> None:
             write_on(lines_of(realm), 0, [])
 
 
-class Authored:
+class MemoryJournal:
     """The file beside a memory, for one connection to it. All but `is_met` is to be called inside a transaction."""
 
     def __init__(self, memory: Database, path: Path, not_by: str) -> None:

@@ -25,7 +25,7 @@ HEAD = b'{"type":"message",'
 log = logging.getLogger(__name__)
 
 
-class Told(Struct):
+class TranscriptState(Struct):
     """What a file says."""
 
     row: LiveRow
@@ -100,9 +100,9 @@ def _state(noun: str, row: LiveRow) -> bytes:
     return msgspec.json.encode({"type": noun, "session_id": str(uuid.UUID(bytes=row.id)), **told})
 
 
-def read(path: Path, session: bytes) -> Told | None:
+def read(path: Path, session: bytes) -> TranscriptState | None:
     """What is committed of a session, by its file; None of a file that is none of ours."""
-    told: Told | None = None
+    told: TranscriptState | None = None
     waiting: list[bytes] = []
     for end, line in objects(path):
         match line.pop("type", None):
@@ -111,7 +111,7 @@ def read(path: Path, session: bytes) -> Told | None:
                 if row is None:
                     continue
                 row.bytes = end
-                told = Told(row, [*(told.messages if told else []), *waiting])
+                told = TranscriptState(row, [*(told.messages if told else []), *waiting])
                 waiting = []
             case "message":
                 waiting.append(msgspec.json.encode(line))

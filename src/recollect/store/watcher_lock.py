@@ -25,7 +25,7 @@ class WatchState(Struct):
     stopped: str = ""  # why new log lines are not being read; empty while they are
 
 
-class WatchPlace:
+class WatcherLock:
     """The place, from the moment it is ours until it is closed or this process ends."""
 
     def __init__(self, realm: Path) -> None:

@@ -35,8 +35,8 @@ from recollect.live.runners.acp_connection import DEAF, MUTE, Wire
 from recollect.live.runners.acp_replay import Replay
 from recollect.live.runners.acp_updates import Updates, spent
 from recollect.live.runners.process import ending, sentence
-from recollect.live.runners.runner import ACP_SESSION, Assignment, Ended, Kept, Output, Spent
-from recollect.model import whole
+from recollect.live.runners.runner import ACP_SESSION, Assignment, Output, RunnerState, TokenUsage, TurnEnded
+from recollect.model import replace_surrogates
 from recollect.realms.runner_config import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
@@ -107,7 +107,7 @@ class Talk:
         except TimeoutError as reason:
             late = f"{self._program} did not get ready for a prompt within {self._start_s:g} s."
             raise AgentFault(late, **self._wire.details()) from reason
-        self._say(Kept({ACP_SESSION: session}))
+        self._say(RunnerState({ACP_SESSION: session}))
         self._session = session
         request = PromptRequest(session_id=session, prompt=[text_block(prompt)])
         try:
@@ -116,8 +116,8 @@ class Talk:
             self._read(self._replay.release())
             self._say(*self._updates.end())
         if answer.usage is not None:
-            self._say(Spent(spent(answer.usage)))
-        self._say(Ended(answer.stop_reason))
+            self._say(TokenUsage(spent(answer.usage)))
+        self._say(TurnEnded(answer.stop_reason))
 
     async def _begin(self) -> tuple[str, str]:
         """The agent's session, and the prompt with all that the agent has to be told in it."""
@@ -129,10 +129,10 @@ class Talk:
             raise ProviderFault(f"{other}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
         known = self._given.state.get(ACP_SESSION)
         if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load(known):
-            return known, whole(self._given.prompt)
+            return known, replace_surrogates(self._given.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._ask("session_new", new, NewSessionResponse)).session_id
-        return session, whole(_earlier(self._given.history()) + self._given.prompt)
+        return session, replace_surrogates(_earlier(self._given.history()) + self._given.prompt)
 
     async def _load(self, session: str) -> bool:
         """Whether the agent still has the session. One that does not says so by an error."""
@@ -141,7 +141,7 @@ class Talk:
             await self._ask("session_load", load, LoadSessionResponse)
         except Refused:
             return False
-        self._replay.go_on(self._given.history(), whole(self._given.prompt))
+        self._replay.go_on(self._given.history(), replace_surrogates(self._given.prompt))
         return True
 
     def _folder(self) -> str:

@@ -24,14 +24,16 @@ from acp.schema import (
     ResourceContentBlock,
     TerminalToolCallContent,
     TextContentBlock,
-    ToolCall,
     ToolCallProgress,
     ToolCallStart,
     ToolCallUpdate,
 )
+from acp.schema import (
+    ToolCall as ReportedCall,
+)
 from acp.schema import Usage as Reported
 
-from recollect.live.runners.runner import Called, Output, Returned, Said, Thought
+from recollect.live.runners.runner import AnswerText, Output, ReasoningText, ToolCall, ToolResult
 from recollect.model import Usage
 from recollect.sources.formats.values import bounded
 
@@ -81,7 +83,7 @@ class _Call:
     def has_output(self) -> bool:
         return self.output is not None or bool(self.content) or self.terminal.has_news
 
-    def learn(self, update: ToolCall | ToolCallUpdate) -> None:
+    def learn(self, update: ReportedCall | ToolCallUpdate) -> None:
         """An update says only what has changed."""
         self.title = update.title or self.title
         self.kind = update.kind or self.kind
@@ -96,18 +98,18 @@ class _Call:
         self.is_rejected, self.status = True, "failed"
         self.output, self.content = None, []
 
-    def called(self) -> Called:
+    def called(self) -> ToolCall:
         self.is_told = True
-        return Called(self.id, self.title or self.kind or "tool", self.input)
+        return ToolCall(self.id, self.title or self.kind or "tool", self.input)
 
-    def result(self) -> Iterator[Returned]:
+    def result(self) -> Iterator[ToolResult]:
         """What it gave back, unless that was told already. What is told is let go of: it may hold whole files."""
         text = self._text() or (REJECTED if self.is_rejected else "")
         self.is_shown = self.is_shown or not self._is_elsewhere()
         self.output, self.content, self.terminal.has_news = None, [], False
         if self.returned is None or text not in ("", self.returned):
             self.returned = text
-            yield Returned(self.id, text, is_error=self.status == "failed", exit_code=self.terminal.exit_code)
+            yield ToolResult(self.id, text, is_error=self.status == "failed", exit_code=self.terminal.exit_code)
 
     def _text(self) -> str:
         if self.terminal.is_told and self._is_elsewhere() and (self.terminal.text() or self.output is None):
@@ -168,7 +170,7 @@ class Updates:
         """The outputs that an update stands for; none, for a kind of update that is not about what is said or done."""
         yield from self._noted(self._told(update))
 
-    def call(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
+    def call(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
         yield from self._noted(self._called(update))
 
     def reject(self, call_id: str) -> Iterator[Output]:
@@ -195,10 +197,10 @@ class Updates:
         match UPDATES[kind].model_validate(update):
             case AgentMessageChunk(content=block):
                 yield from self._rest()
-                yield Said(_text(block))
+                yield AnswerText(_text(block))
             case AgentThoughtChunk(content=block):
                 yield from self._rest()
-                yield Thought(_text(block))
+                yield ReasoningText(_text(block))
             case AgentPlanUpdate(entries=entries):
                 yield from self._planned("".join(f"{BOXES[entry.status]} {entry.content}\n" for entry in entries))
             case ToolCallStart() | ToolCallProgress() as told:
@@ -210,9 +212,9 @@ class Updates:
             return
         yield from self._rest()
         self._plan = plan
-        yield Thought(("\n" if isinstance(self._last, Thought) else "") + f"Plan:\n{plan}")
+        yield ReasoningText(("\n" if isinstance(self._last, ReasoningText) else "") + f"Plan:\n{plan}")
 
-    def _called(self, update: ToolCall | ToolCallUpdate) -> Iterator[Output]:
+    def _called(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
         call = self._calls.setdefault(update.tool_call_id, _Call(update.tool_call_id))
         call.learn(update)
         if not call.is_told and (call.has_input() or call.status != "pending"):

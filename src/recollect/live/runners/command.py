@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 
 from recollect.errors import AgentFault
 from recollect.live.runners.process import COMPLAINT, ending, running, sentence, stop
-from recollect.live.runners.runner import Assignment, Output, Said
+from recollect.live.runners.runner import AnswerText, Assignment, Output
 
 CHUNK = 65_536  # bytes of an answer that are passed on at once
 DRAIN_S = 0.3  # seconds that what a finished program left in its pipes may take; its children may hold them open for ever
@@ -22,7 +22,7 @@ def run(given: Assignment) -> Generator[Output, None, None]:
     """The program's output as it comes. It is ended with all that it started when the turn is cancelled."""
     with running(given) as process, given.cancel.calling(lambda: stop(process)):
         talk = _Talk(process, given.prompt.encode("utf-8", "replace"))
-        yield from (Said(text) for text in talk.answers() if text)
+        yield from (AnswerText(text) for text in talk.answers() if text)
         code = process.wait()
     if code != 0 and not given.cancel.is_set():
         complaint = talk.complaint()

@@ -11,20 +11,20 @@ from msgspec import Struct
 from recollect.model import Usage
 
 
-class Said(Struct, frozen=True):
+class AnswerText(Struct, frozen=True):
     """A piece of the answer, as long or as short as it came. What is `quoted` was said elsewhere, and is found there."""
 
     text: str
     quoted: bool = False
 
 
-class Thought(Struct, frozen=True):
+class ReasoningText(Struct, frozen=True):
     """A piece of reasoning."""
 
     text: str
 
 
-class Called(Struct, frozen=True):
+class ToolCall(Struct, frozen=True):
     """The agent calls a tool."""
 
     id: str
@@ -32,7 +32,7 @@ class Called(Struct, frozen=True):
     input: Any = None
 
 
-class Returned(Struct, frozen=True):
+class ToolResult(Struct, frozen=True):
     """What a tool gave back."""
 
     id: str
@@ -41,7 +41,7 @@ class Returned(Struct, frozen=True):
     exit_code: int | None = None  # of a command
 
 
-class Spent(Struct, frozen=True):
+class TokenUsage(Struct, frozen=True):
     """Tokens of the turn so far; the last one counts."""
 
     usage: Usage
@@ -50,19 +50,19 @@ class Spent(Struct, frozen=True):
 ACP_SESSION = "acp_session"  # in what a runner keeps: what the agent calls the session, also in its own log
 
 
-class Kept(Struct, frozen=True):
+class RunnerState(Struct, frozen=True):
     """What the runner wants to be given again with the session's next turn."""
 
     state: dict[str, Any]
 
 
-class Ended(Struct, frozen=True):
+class TurnEnded(Struct, frozen=True):
     """Why the agent stopped. A turn that ends without it ended because the agent was done."""
 
     reason: str = "end_turn"
 
 
-Output: TypeAlias = Said | Thought | Called | Returned | Spent | Kept | Ended
+Output: TypeAlias = AnswerText | ReasoningText | ToolCall | ToolResult | TokenUsage | RunnerState | TurnEnded
 
 
 class Cancel:

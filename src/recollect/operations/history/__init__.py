@@ -7,20 +7,20 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from recollect.errors import Absent, BadEventType, BadRequest
-from recollect.index.engine import Unusable, sound
+from recollect.errors import BadEventType, BadRequest, NotFound
+from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.text import Scope, TextIndex
-from recollect.model import KIND_CODE, SEARCHABLE, TOLD, Kind, Mode, now_ms, timestamp
+from recollect.model import DEFAULT_KINDS, KIND_CODE, SEARCHABLE, Kind, SessionMode, now_ms, timestamp
 from recollect.operations import cursors
-from recollect.operations.arguments import Arguments, moment, one_of, only, whole_number
-from recollect.operations.asker import asking_sessions
+from recollect.operations.arguments import Arguments, check_names, integer, one_of, timestamp_us
+from recollect.operations.caller import calling_sessions
 from recollect.operations.history import views
 from recollect.operations.history.definitions import LIST, OPEN, SEARCH
 from recollect.operations.history.envelope import Answer, enveloped
 from recollect.operations.ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
-from recollect.operations.operation import Clock, Family, Operation, Reply, reading_within
+from recollect.operations.operation import Family, Operation, Reply, RequestContext, open_reader
 from recollect.realms import Realm
-from recollect.search import Asked, Found, Meaning, deadline_check, parse, search
+from recollect.search import Meaning, ParsedQuery, SearchHit, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
@@ -48,7 +48,7 @@ def _query(value: Any) -> str:
 
 def _event_types(value: Any) -> tuple[Kind, ...]:
     if value is None:
-        return TOLD
+        return DEFAULT_KINDS
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
         raise BadRequest("event_types must be a non-empty array of strings", field="event_types")
     for word in value:
@@ -79,14 +79,14 @@ def _first_millisecond(microseconds: int) -> int:
 def _session(reader: Reader, identity: Id, text: str) -> SessionRow:
     session = reader.session(identity.key) if identity.key else None
     if session is None:
-        raise Absent(f"{identity.noun} not found", id=text)
+        raise NotFound(f"{identity.noun} not found", id=text)
     return session
 
 
 def _turn(reader: Reader, session: SessionRow, identity: Id, text: str) -> TurnRow:
     turn = reader.turn(session.key, identity.ordinal or 0)
     if turn is None:
-        raise Absent("turn not found", id=text)
+        raise NotFound("turn not found", id=text)
     return turn
 
 
@@ -105,7 +105,7 @@ class Narrow(Struct, frozen=True):
 def search_sessions(
     realm: Realm,
     arguments: Any,
-    clock: Clock,
+    context: RequestContext,
     narrow: Narrow = Narrow(),  # noqa: B008
     *,
     why: bool = False,
@@ -113,20 +113,20 @@ def search_sessions(
     """`why` adds to each hit what its score is made of."""
 
     def answer(given: Arguments) -> Answer:
-        only(given, ("query", "within_id", "event_types", "n_hits"))
+        check_names(given, ("query", "within_id", "event_types", "n_hits"))
         query = _query(given.get("query"))
         within = _within(given.get("within_id"))
         kinds = _event_types(given.get("event_types"))
-        limit = whole_number(given.get("n_hits"), "n_hits", DEFAULT_HITS, MOST_HITS)
+        limit = integer(given.get("n_hits"), "n_hits", DEFAULT_HITS, MOST_HITS)
         request = {"query": query, "within_id": given.get("within_id"), "event_types": list(kinds), "n_hits": limit}
-        late = clock.later_than(realm.deadline_ms(SEARCH_MS))
+        late = context.past_deadline(realm.deadline_ms(SEARCH_MS))
         check = deadline_check(late)
         check()
         with realm.reading() as reader:
             reader.stop_when(late)
             scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
             if within is None:
-                scope = replace(scope, without=tuple(one.key for one in asking_sessions(reader, clock.asker)))
+                scope = replace(scope, without=tuple(one.key for one in calling_sessions(reader, context.caller)))
             asked = parse(query, now_ms())
             warnings = realm.warnings(reader)
             found, more, visible = _find(realm, reader, asked, scope, limit, check)
@@ -139,7 +139,7 @@ def search_sessions(
         data = {"result_count": len(results), "limit": limit, "truncated": more, "results": results}
         return Answer(request, data, _search_target(within, visible or 0), warnings)
 
-    return enveloped("search_sessions", arguments, clock, lambda given: _target_of_refused_search(given), answer)
+    return enveloped("search_sessions", arguments, context, lambda given: _target_of_refused_search(given), answer)
 
 
 def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kind, ...]) -> Scope:
@@ -154,8 +154,8 @@ def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kin
 
 
 def _find(
-    realm: Realm, reader: Reader, asked: Asked, scope: Scope, limit: int, check: Callable[[], None]
-) -> tuple[list[Found], bool, int | None]:
+    realm: Realm, reader: Reader, asked: ParsedQuery, scope: Scope, limit: int, check: Callable[[], None]
+) -> tuple[list[SearchHit], bool, int | None]:
     """What there is, whether there is more, and among how many documents; None for those where the index failed."""
     mode = realm.settings.search.mode
     for _ in range(2):  # an index that was rebuilt under us is opened anew
@@ -164,10 +164,10 @@ def _find(
             break
         ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
         try:
-            with sound():
+            with engine_panics_as_errors():
                 found, more = realm.with_meaning("events", mode if asked.meaning else "text", ask)
                 return found, more, index.searcher().num_docs
-        except Unusable:
+        except IndexUnusable:
             realm.index_failed()
     return [], False, None
 
@@ -175,13 +175,13 @@ def _find(
 def _ask(
     reader: Reader,
     index: TextIndex,
-    asked: Asked,
+    asked: ParsedQuery,
     scope: Scope,
     limit: int,
     check: Callable[[], None],
     mode: SearchMode,
     meaning: Meaning | None,
-) -> tuple[list[Found], bool]:
+) -> tuple[list[SearchHit], bool]:
     return search(reader, index, meaning, asked, scope, limit, check, mode)
 
 
@@ -200,14 +200,14 @@ def _target_of_refused_search(given: Any) -> int:
 # ---- open
 
 
-def open_id(realm: Realm, arguments: Any, clock: Clock) -> Reply:
+def open_id(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
     def answer(given: Arguments) -> Answer:
-        only(given, ("id",))
+        check_names(given, ("id",))
         text = given.get("id")
         if not isinstance(text, str) or not text.strip():
             raise BadRequest("id must be a non-empty string", field="id")
         identity = parse_id(text, "id")
-        with reading_within(realm, clock, OPEN_MS) as reader:
+        with open_reader(realm, context, OPEN_MS) as reader:
             data = OPENERS[identity.noun](reader, identity, text)
         target = _open_target(text)
         if identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS:
@@ -215,7 +215,7 @@ def open_id(realm: Realm, arguments: Any, clock: Clock) -> Reply:
         return Answer({"id": text}, data, target, realm.reading_warnings())
 
     return enveloped(
-        "open", arguments, clock, lambda given: _open_target(given.get("id") if isinstance(given, dict) else ""), answer
+        "open", arguments, context, lambda given: _open_target(given.get("id") if isinstance(given, dict) else ""), answer
     )
 
 
@@ -276,7 +276,7 @@ def _open_event(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
     session = reader.sessions([event.session]).get(event.session) if event else None
     turn = reader.turn(event.session, event.turn) if event else None
     if event is None or session is None or turn is None:
-        raise Absent("event not found", id=text)
+        raise NotFound("event not found", id=text)
     before, after = reader.beside(event)
     reference = turn_ref(session.id, turn.ordinal)
     return {
@@ -308,24 +308,27 @@ OPENERS = {Noun.SESSION: _open_session, Noun.TURN: _open_turn, Noun.EVENT: _open
 # ---- list_sessions
 
 
-def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> Reply:
+def list_sessions(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
     def answer(given: Arguments) -> Answer:
-        only(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
-        start, end = moment(given.get("start_datetime"), "start_datetime"), moment(given.get("end_datetime"), "end_datetime")
+        check_names(given, ("start_datetime", "end_datetime", "limit", "cursor", "mode", "sort"))
+        start, end = (
+            timestamp_us(given.get("start_datetime"), "start_datetime"),
+            timestamp_us(given.get("end_datetime"), "end_datetime"),
+        )
         if end <= start:
             raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
         start, end = _first_millisecond(start), _first_millisecond(end)
-        limit = whole_number(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
-        mode = one_of(given.get("mode"), "mode", tuple(Mode), None)
+        limit = integer(given.get("limit"), "limit", DEFAULT_LISTED, MOST_LISTED)
+        mode = one_of(given.get("mode"), "mode", tuple(SessionMode), None)
         sort = one_of(given.get("sort"), "sort", ("desc", "asc"), "desc")
         filters = {"start": start, "end": end, "mode": mode, "sort": sort}
         after = _place(given.get("cursor"), filters)
         window = {"start_datetime": timestamp(start), "end_datetime": timestamp(end)}
         request = {**window, "limit": limit, "cursor": given.get("cursor"), "mode": mode, "sort": sort}
-        with reading_within(realm, clock, LIST_MS) as reader:
+        with open_reader(realm, context, LIST_MS) as reader:
             is_broad = reader.breadth(start, end, BROAD + 1) > BROAD
             if is_broad:
-                reader.stop_when(clock.later_than(realm.deadline_ms(BROAD_MS)))
+                reader.stop_when(context.past_deadline(realm.deadline_ms(BROAD_MS)))
             found = reader.window(start, end, mode, newest_first=sort == "desc", after=after, limit=limit + 1)
         shown, more = found[:limit], len(found) > limit
         place = [shown[-1].updated_at, shown[-1].id.hex()] if more else None
@@ -339,7 +342,7 @@ def list_sessions(realm: Realm, arguments: Any, clock: Clock) -> Reply:
         target = 300 if not is_broad else 1_200 if mode else 1_000
         return Answer(request, data, target, realm.reading_warnings())
 
-    return enveloped("list_sessions", arguments, clock, lambda given: 300, answer)
+    return enveloped("list_sessions", arguments, context, lambda given: 300, answer)
 
 
 def _place(cursor: Any, filters: dict[str, Any]) -> tuple[int, bytes] | None:

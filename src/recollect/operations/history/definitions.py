@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from recollect.model import KINDS, SEARCHABLE, Mode
+from recollect.model import KINDS, SEARCHABLE, SessionMode
 from recollect.operations.history.envelope import schemas
-from recollect.operations.operation import Door
+from recollect.operations.operation import Route
 from recollect.shown_time import FIELD
 
 ID = {"type": "string"}
@@ -47,7 +47,7 @@ _LISTED = _object(
         **_HEAD,
         turn_count=COUNT,
         event_count=COUNT,
-        mode={"enum": list(Mode)},
+        mode={"enum": list(SessionMode)},
         session_slug=TEXT,
         session_summary=TEXT,
     ),
@@ -97,7 +97,7 @@ SEARCH: dict[str, Any] = {
         "additionalProperties": False,
     },
     **schemas("search_sessions", _object(result_count=COUNT, limit=COUNT, truncated=FLAG, results=_array(_HIT))),
-    "doors": (Door(http="GET /search"),),
+    "routes": (Route(http="GET /search"),),
 }
 
 OPEN: dict[str, Any] = {
@@ -138,7 +138,7 @@ OPEN: dict[str, Any] = {
             },
         },
     ),
-    "doors": (Door(http="GET /open/{id}"),),
+    "routes": (Route(http="GET /open/{id}"),),
 }
 
 LIST: dict[str, Any] = {
@@ -169,7 +169,7 @@ LIST: dict[str, Any] = {
             },
             "mode": {
                 "type": ["string", "null"],
-                "enum": [*Mode, None],
+                "enum": [*SessionMode, None],
                 "description": "Only sessions of this kind of work. Default: all.",
             },
             "sort": {
@@ -185,5 +185,5 @@ LIST: dict[str, Any] = {
         "list_sessions",
         _object(result_count=COUNT, limit=COUNT, truncated=FLAG, sessions=_array(_LISTED), next_cursor=ID_OR_NULL),
     ),
-    "doors": (Door(http="GET /history"),),
+    "routes": (Route(http="GET /history"),),
 }

@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations.operation import DOCTOR, Clock, Reply, answered
+from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
     ErrorKind.BAD_ID: "invalid_id",
     ErrorKind.BAD_EVENT_TYPE: "unsupported_event_type",
-    ErrorKind.ABSENT: "not_found",
+    ErrorKind.NOT_FOUND: "not_found",
     ErrorKind.DEADLINE: "deadline_exceeded",
 }
 INTERNAL = "internal_error"
@@ -31,7 +31,11 @@ class Answer(Struct):
 
 
 def enveloped(
-    tool: str, arguments: Any, clock: Clock, target: Callable[[Any], int], answer: Callable[[dict[str, Any]], Answer]
+    tool: str,
+    arguments: Any,
+    context: RequestContext,
+    target: Callable[[Any], int],
+    answer: Callable[[dict[str, Any]], Answer],
 ) -> Reply:
     """Run an operation and frame what comes of it. An error echoes the request as it was received; it is an answer, too."""
     given = {} if arguments is None else arguments
@@ -39,21 +43,21 @@ def enveloped(
     def made() -> Reply:
         found = answer(given)
         frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
-        return _timed({**frame, "warnings": found.warnings}, clock, found.sla_ms)
+        return _timed({**frame, "warnings": found.warnings}, context, found.sla_ms)
 
     def refuse(error: RecollectError) -> Reply:
         body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
         request = given if isinstance(given, dict) else {}
         frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
-        return _timed(frame, clock, target(given))
+        return _timed(frame, context, target(given))
 
-    return answered(tool, made, refuse, f"{tool} failed; {DOCTOR}")
+    return reply_or_error(tool, made, refuse, f"{tool} failed; {DOCTOR}")
 
 
-def _timed(frame: dict[str, Any], clock: Clock, sla_ms: int) -> Reply:
+def _timed(frame: dict[str, Any], context: RequestContext, sla_ms: int) -> Reply:
     """The frame as JSON. The time is taken when all the rest has been written."""
     body = msgspec.json.encode(frame)
-    elapsed = round(clock.elapsed_ms(), 3)
+    elapsed = round(context.elapsed_ms(), 3)
     performance = {"elapsed_ms": elapsed, "sla_target_ms": sla_ms, "met_sla": elapsed <= sla_ms}
     whole = body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
     return Reply(whole.decode(), whole)

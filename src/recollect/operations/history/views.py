@@ -6,7 +6,7 @@ from typing import Any
 from recollect.assemble import call_text
 from recollect.model import Kind, timestamp
 from recollect.operations.ids import event_ref, session_ref, turn_ref
-from recollect.search import Asked, Found, shown_text
+from recollect.search import ParsedQuery, SearchHit, shown_text
 from recollect.shown_time import estimate_field
 from recollect.snippet import snippet
 from recollect.store import EventRow, SessionRow, TurnRow
@@ -26,7 +26,7 @@ def telling_of(arguments: dict[str, Any]) -> str | None:
     return next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
 
 
-def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
+def hit(rank: int, found: SearchHit, asked: ParsedQuery) -> dict[str, Any]:
     event, turn, session = found.event, found.turn, found.session
     ids = {
         "event_id": event_ref(event.id),
@@ -58,7 +58,7 @@ def hit(rank: int, found: Found, asked: Asked) -> dict[str, Any]:
     }
 
 
-def why(found: Found) -> dict[str, float]:
+def why(found: SearchHit) -> dict[str, float]:
     """What a score is made of, largest first. The parts add up, and their sum becomes the score."""
     return {name: round(worth, 3) for name, worth in sorted(found.parts.items(), key=lambda part: -part[1])}
 

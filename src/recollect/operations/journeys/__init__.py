@@ -11,35 +11,37 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from recollect.errors import Absent, BadRequest, ErrorKind, RecollectError, StoreFault
+from recollect.errors import BadRequest, ErrorKind, NotFound, RecollectError, StoreFault
 from recollect.model import now_ms
-from recollect.operations.arguments import Arguments, flag, moment, only, text, whole_number
+from recollect.operations.arguments import Arguments, check_names, flag, integer, text, timestamp_us
 from recollect.operations.ids import uuid_key, uuid_text
 from recollect.operations.journeys import definitions as said
 from recollect.operations.journeys import views
 from recollect.operations.journeys.members import diagnosed_among, settle, told_of
-from recollect.operations.operation import DOCTOR, Clock, Family, Operation, Reply, answered
+from recollect.operations.operation import DOCTOR, Family, Operation, Reply, RequestContext, reply_or_error
 from recollect.realms import Realm
-from recollect.search import Asked, deadline_check, parse
+from recollect.search import ParsedQuery, deadline_check, parse
 from recollect.search.recall import match_of
-from recollect.store.journeys import Document, JourneyRow, Journeys, Member, Told, Window
+from recollect.store.journeys import Document, JourneyRow, Journeys, Member, SessionSummaryRow, Window
 
 WITHIN_MS = 5_000  # the deadline
 LONGEST_QUERY = 4_096  # characters
 LONGEST_GIVEN = 10_000  # characters of a summary or diagnosis that somebody gives
 BAD, UNKNOWN, FAULT = 400, 404, 500
-CODES = {ErrorKind.BAD_ARGUMENT: BAD, ErrorKind.BAD_ID: BAD, ErrorKind.ABSENT: UNKNOWN}
+CODES = {ErrorKind.BAD_ARGUMENT: BAD, ErrorKind.BAD_ID: BAD, ErrorKind.NOT_FOUND: UNKNOWN}
 
 Answer = dict[str, Any]
 
 
-def _replied(operation: Callable[[Realm, Any, Clock], Answer], failed: str) -> Callable[[Realm, Any, Clock], Reply]:
+def _replied(
+    operation: Callable[[Realm, Any, RequestContext], Answer], failed: str
+) -> Callable[[Realm, Any, RequestContext], Reply]:
     """`failed` begins the message where it is the store, not the request, that something is wrong with."""
 
-    def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
+    def run(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
         def made() -> Reply:
             try:
-                body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
+                body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, context))
             except OSError as error:
                 raise StoreFault(str(error)) from error
             return Reply(body.decode(), body)
@@ -48,7 +50,7 @@ def _replied(operation: Callable[[Realm, Any, Clock], Answer], failed: str) -> C
             code = CODES.get(error.kind, FAULT)
             return _refusal(code, str(error) if code != FAULT else f"{failed}: {error}")
 
-        return answered(operation.__name__, made, refuse, DOCTOR)
+        return reply_or_error(operation.__name__, made, refuse, DOCTOR)
 
     return run
 
@@ -61,9 +63,9 @@ def _refusal(code: int, message: str) -> Reply:
 # ---- checking what came
 
 
-def _check_time(realm: Realm, clock: Clock) -> Callable[[], bool]:
+def _check_time(realm: Realm, context: RequestContext) -> Callable[[], bool]:
     """A test whether the time of a request is up; where it is up already, that is an error."""
-    late = clock.later_than(realm.deadline_ms(WITHIN_MS))
+    late = context.past_deadline(realm.deadline_ms(WITHIN_MS))
     deadline_check(late)()
     return late
 
@@ -71,8 +73,8 @@ def _check_time(realm: Realm, clock: Clock) -> Callable[[], bool]:
 def _window(given: Arguments) -> Window:
     """From the first to the last whole millisecond between two dates, both included."""
     start, end = given.get("from_date"), given.get("to_date")
-    first = moment(start, "from_date") if start is not None else None
-    last = moment(end, "to_date") if end is not None else None
+    first = timestamp_us(start, "from_date") if start is not None else None
+    last = timestamp_us(end, "to_date") if end is not None else None
     if first is not None and last is not None and first >= last:
         raise BadRequest("from_date must be before to_date", field="from_date")
     window = Window()
@@ -81,7 +83,7 @@ def _window(given: Arguments) -> Window:
     return window if last is None else replace(window, last=last // 1000)
 
 
-def _query(value: Any) -> Asked | None:
+def _query(value: Any) -> ParsedQuery | None:
     query = text(value, "query", LONGEST_QUERY)
     return parse(query) if query else None
 
@@ -123,10 +125,10 @@ def _diagnosis(realm: Realm, value: Any) -> tuple[bool | None, str | None]:
 # ---- journeys
 
 
-def get_or_create_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.GET_OR_CREATE["input_schema"]["properties"])
+def get_or_create_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.GET_OR_CREATE["input_schema"]["properties"])
     user = uuid_key(given["user_id"], "user_id") if given.get("user_id") is not None else None
-    late = _check_time(realm, clock)
+    late = _check_time(realm, context)
     new = JourneyRow(uuid.uuid4().bytes, user, now_ms())
     journey = _journey_of(realm, user) or _created(realm, new)
     is_new = journey.id == new.id
@@ -152,10 +154,10 @@ def _session_count(realm: Realm, journey: bytes, late: Callable[[], bool]) -> in
         return Journeys(memory).session_count(journey, reader.path)
 
 
-def delete_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.DELETE_JOURNEY["input_schema"]["properties"])
+def delete_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.DELETE_JOURNEY["input_schema"]["properties"])
     journey = uuid_key(given.get("journey_id"), "journey_id")
-    _check_time(realm, clock)
+    _check_time(realm, context)
     with realm.remembering(writable=True) as memory:
         removed = Journeys(memory).delete(journey)
     if removed is None:
@@ -176,10 +178,10 @@ def _reading(realm: Realm, late: Callable[[], bool], journey: bytes, given: Argu
 
 
 @contextmanager
-def _level(realm: Realm, clock: Clock, journey: bytes, given: Arguments) -> Iterator[Journeys]:
+def _level(realm: Realm, context: RequestContext, journey: bytes, given: Arguments) -> Iterator[Journeys]:
     """The same, after what is told of its sessions was brought level, in no more than half of the time."""
-    late = _check_time(realm, clock)
-    settle(realm, journey, late, clock.later_than(realm.deadline_ms(WITHIN_MS) // 2))
+    late = _check_time(realm, context)
+    settle(realm, journey, late, context.past_deadline(realm.deadline_ms(WITHIN_MS) // 2))
     with _reading(realm, late, journey, given) as journeys:
         yield journeys
 
@@ -189,19 +191,19 @@ def _check_journey(journeys: Journeys, journey: bytes, given: Arguments) -> None
         raise _absent("Journey", given["journey_id"])
 
 
-def _absent(noun: str, identity: str) -> Absent:
-    return Absent(f"{noun} {identity} not found", id=identity)
+def _absent(noun: str, identity: str) -> NotFound:
+    return NotFound(f"{noun} {identity} not found", id=identity)
 
 
 # ---- sessions
 
 
-def link_session_to_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.LINK["input_schema"]["properties"])
+def link_session_to_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.LINK["input_schema"]["properties"])
     journey, session = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("session_id"), "session_id")
     summary = realm.without_secrets(text(given.get("summary"), "summary", LONGEST_GIVEN))
     diagnosed, diagnosis = _diagnosis(realm, given.get("diagnosis"))
-    late = _check_time(realm, clock)
+    late = _check_time(realm, context)
     with realm.reading() as reader, realm.remembering(writable=True) as memory, memory.transaction():
         reader.stop_when(late)
         _check_journey(Journeys(memory), journey, given)
@@ -230,17 +232,19 @@ def journey_for(realm: Realm, user: Any, journey: Any) -> bytes | None:
 def join(realm: Realm, journey: bytes, session: bytes, started_at: int) -> None:
     """Put a session that has just begun into a journey; what there is to tell of it is found out when somebody asks."""
     with realm.remembering(writable=True) as memory, memory.transaction():
-        Journeys(memory).link(journey, Told(session=session, started_at=started_at, mark="", summary="", words=""))
+        Journeys(memory).link(
+            journey, SessionSummaryRow(session=session, started_at=started_at, mark="", summary="", words="")
+        )
 
 
-def query_journey_history(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.QUERY["input_schema"]["properties"])
+def query_journey_history(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.QUERY["input_schema"]["properties"])
     journey = uuid_key(given.get("journey_id"), "journey_id")
     asked = _query(given.get("query"))
     window = _window(given)
-    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_FOUND, said.MOST_FOUND)
+    limit = integer(given.get("limit"), "limit", said.DEFAULT_FOUND, said.MOST_FOUND)
     wants_documents = flag(given.get("include_documents"), "include_documents")
-    with _level(realm, clock, journey, given) as journeys:
+    with _level(realm, context, journey, given) as journeys:
         found, total = _found(journeys, journey, asked, window, limit)
         diagnosed = diagnosed_among(journeys.memory, found)
         documents = journeys.documents(journey, window) if wants_documents else []
@@ -252,7 +256,9 @@ def query_journey_history(realm: Realm, given: Any, clock: Clock) -> Answer:
     }
 
 
-def _found(journeys: Journeys, journey: bytes, asked: Asked | None, window: Window, limit: int) -> tuple[list[Member], int]:
+def _found(
+    journeys: Journeys, journey: bytes, asked: ParsedQuery | None, window: Window, limit: int
+) -> tuple[list[Member], int]:
     """The sessions to show, and how many there are; a question without any word finds none."""
     if asked is None:
         return journeys.by_time(journey, window, limit), journeys.count(journey, window)
@@ -261,11 +267,11 @@ def _found(journeys: Journeys, journey: bytes, asked: Asked | None, window: Wind
     return journeys.by_words(journey, match_of(asked, None), window, limit)
 
 
-def journey_timeline(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.TIMELINE["input_schema"]["properties"])
+def journey_timeline(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.TIMELINE["input_schema"]["properties"])
     journey = uuid_key(given.get("journey_id"), "journey_id")
-    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_ENTRIES, said.MOST_ENTRIES)
-    with _level(realm, clock, journey, given) as journeys:
+    limit = integer(given.get("limit"), "limit", said.DEFAULT_ENTRIES, said.MOST_ENTRIES)
+    with _level(realm, context, journey, given) as journeys:
         sessions = journeys.by_time(journey, Window(), limit, newest_first=False)
         documents = journeys.documents(journey, Window(), limit, newest_first=False)
         diagnosed = diagnosed_among(journeys.memory, sessions)
@@ -275,8 +281,8 @@ def journey_timeline(realm: Realm, given: Any, clock: Clock) -> Answer:
 # ---- documents
 
 
-def add_document_to_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.ADD_DOCUMENT["input_schema"]["properties"])
+def add_document_to_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.ADD_DOCUMENT["input_schema"]["properties"])
     document = Document(
         id=uuid.uuid4().bytes,
         journey=uuid_key(given.get("journey_id"), "journey_id"),
@@ -286,31 +292,31 @@ def add_document_to_journey(realm: Realm, given: Any, clock: Clock) -> Answer:
         metadata=_metadata(realm, given.get("metadata")),
         created_at=now_ms(),
     )
-    _check_time(realm, clock)
+    _check_time(realm, context)
     with realm.remembering(writable=True) as memory:
         if not Journeys(memory).add_document(document):
             raise _absent("Journey", given["journey_id"])
     return views.added(document)
 
 
-def list_documents(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.LIST_DOCUMENTS["input_schema"]["properties"])
+def list_documents(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.LIST_DOCUMENTS["input_schema"]["properties"])
     journey = uuid_key(given.get("journey_id"), "journey_id")
-    with _reading(realm, _check_time(realm, clock), journey, given) as journeys:
+    with _reading(realm, _check_time(realm, context), journey, given) as journeys:
         return {"documents": [views.document_head(row) for row in journeys.documents(journey, Window())]}
 
 
-def get_document(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.GET_DOCUMENT["input_schema"]["properties"])
+def get_document(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.GET_DOCUMENT["input_schema"]["properties"])
     journey, document = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("document_id"), "document_id")
-    with _reading(realm, _check_time(realm, clock), journey, given) as journeys:
+    with _reading(realm, _check_time(realm, context), journey, given) as journeys:
         return _shown(journeys.document(journey, document), given)
 
 
-def delete_document(realm: Realm, given: Any, clock: Clock) -> Answer:
-    only(given, said.DELETE_DOCUMENT["input_schema"]["properties"])
+def delete_document(realm: Realm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.DELETE_DOCUMENT["input_schema"]["properties"])
     journey, document = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("document_id"), "document_id")
-    _check_time(realm, clock)
+    _check_time(realm, context)
     with realm.remembering(writable=True) as memory:
         _check_journey(Journeys(memory), journey, given)
         return _shown(Journeys(memory).delete_document(journey, document), given)

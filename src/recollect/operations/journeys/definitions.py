@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recollect.operations.operation import Door
+from recollect.operations.operation import Route
 
 TYPES = ("woop_plan", "file_upload", "artifact", "note")
 DEFAULT_FOUND, MOST_FOUND = 10, 100
@@ -55,7 +55,7 @@ GET_OR_CREATE: dict[str, Any] = {
     ),
     "writes": True,
     "repeatable": False,
-    "doors": (Door(rpc="journey/get_or_create", http="POST /journeys"),),
+    "routes": (Route(rpc="journey/get_or_create", http="POST /journeys"),),
 }
 
 QUERY: dict[str, Any] = {
@@ -87,7 +87,7 @@ QUERY: dict[str, Any] = {
         documents=_DOCUMENTS,
         total_results={"type": "integer"},
     ),
-    "doors": (Door(rpc="journey/query", http="GET /journeys/{journey_id}/history"),),
+    "routes": (Route(rpc="journey/query", http="GET /journeys/{journey_id}/history"),),
 }
 
 ADD_DOCUMENT: dict[str, Any] = {
@@ -114,7 +114,7 @@ ADD_DOCUMENT: dict[str, Any] = {
     ),
     "writes": True,
     "repeatable": False,
-    "doors": (Door(rpc="document/add", http="POST /journeys/{journey_id}/documents"),),
+    "routes": (Route(rpc="document/add", http="POST /journeys/{journey_id}/documents"),),
 }
 
 LINK: dict[str, Any] = {
@@ -133,7 +133,7 @@ LINK: dict[str, Any] = {
     ),
     "output_schema": _object(["journey_id", "session_id"], journey_id=_UUID, session_id=_UUID),
     "writes": True,
-    "doors": (Door(rpc="journey/link", http="POST /journeys/{journey_id}/sessions"),),
+    "routes": (Route(rpc="journey/link", http="POST /journeys/{journey_id}/sessions"),),
 }
 
 # ---- what people and programs ask for, and models are not offered
@@ -165,7 +165,7 @@ TIMELINE: dict[str, Any] = {
         ),
     ),
     "is_tool": False,
-    "doors": (Door(rpc="journey/timeline", http="GET /journeys/{journey_id}/timeline"),),
+    "routes": (Route(rpc="journey/timeline", http="GET /journeys/{journey_id}/timeline"),),
 }
 
 LIST_DOCUMENTS: dict[str, Any] = {
@@ -175,7 +175,7 @@ LIST_DOCUMENTS: dict[str, Any] = {
     "input_schema": _JOURNEY,
     "output_schema": _object(["documents"], documents=_DOCUMENTS),
     "is_tool": False,
-    "doors": (Door(rpc="document/list", http="GET /journeys/{journey_id}/documents"),),
+    "routes": (Route(rpc="document/list", http="GET /journeys/{journey_id}/documents"),),
 }
 
 GET_DOCUMENT: dict[str, Any] = {
@@ -185,7 +185,7 @@ GET_DOCUMENT: dict[str, Any] = {
     "input_schema": _ONE_DOCUMENT,
     "output_schema": _DOCUMENT,
     "is_tool": False,
-    "doors": (Door(rpc="document/get", http="GET /journeys/{journey_id}/documents/{document_id}"),),
+    "routes": (Route(rpc="document/get", http="GET /journeys/{journey_id}/documents/{document_id}"),),
 }
 
 DELETE_DOCUMENT: dict[str, Any] = {
@@ -197,7 +197,7 @@ DELETE_DOCUMENT: dict[str, Any] = {
     "writes": True,
     "repeatable": False,
     "is_tool": False,
-    "doors": (Door(rpc="document/delete", http="DELETE /journeys/{journey_id}/documents/{document_id}"),),
+    "routes": (Route(rpc="document/delete", http="DELETE /journeys/{journey_id}/documents/{document_id}"),),
 }
 
 DELETE_JOURNEY: dict[str, Any] = {
@@ -214,5 +214,5 @@ DELETE_JOURNEY: dict[str, Any] = {
     "writes": True,
     "repeatable": False,
     "is_tool": False,
-    "doors": (Door(rpc="journey/delete", http="DELETE /journeys/{journey_id}"),),
+    "routes": (Route(rpc="journey/delete", http="DELETE /journeys/{journey_id}"),),
 }

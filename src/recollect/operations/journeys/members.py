@@ -9,20 +9,20 @@ from recollect.observe import states_cause
 from recollect.operations.journeys.session_summary import summary_of
 from recollect.realms import Realm
 from recollect.store import Reader, SessionRow
-from recollect.store.journeys import Journeys, Member, Told, mark_of
+from recollect.store.journeys import Journeys, Member, SessionSummaryRow, mark_of
 from recollect.store.memory import Memory, ObservationRow
 
 AT_ONCE = 32  # sessions per transaction: some tens of milliseconds
 DIAGNOSIS, MENDED = "diagnosis", "bug-fix"  # types of observations; one of the second kind must say why it was so
 
 
-def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = "") -> Told:
+def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = "") -> SessionSummaryRow:
     """What is told of a session, in the words that were given for it or in ours.
 
     To be called inside a transaction of the memory, so that no observation comes in between.
     """
     summary = given or summary_of(reader, memory, session)
-    return Told(
+    return SessionSummaryRow(
         session=session.id,
         started_at=session.started_at,
         mark=mark_of(session),

@@ -14,21 +14,21 @@ from msgspec.structs import replace
 
 from recollect.distil import Distiller, event_of, place_of, words_around, words_of
 from recollect.embed import Unavailable
-from recollect.errors import Absent, BadId, BadRequest, Busy, StoreFault
-from recollect.index.engine import Unusable, sound
+from recollect.errors import BadId, BadRequest, NotFound, StoreBusy, StoreFault
+from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.text import Scope
-from recollect.model import TOLD_CODES, Observation, now_ms, observation_type
-from recollect.operations.arguments import Arguments, one_of, only, strings, text, whole_number
-from recollect.operations.asker import asking_sessions
+from recollect.model import DEFAULT_KIND_CODES, Observation, now_ms, observation_type
+from recollect.operations.arguments import Arguments, check_names, integer, one_of, strings, text
+from recollect.operations.caller import calling_sessions
 from recollect.operations.ids import Id, Noun, parse_id
 from recollect.operations.memory import views
 from recollect.operations.memory.definitions import GET_OBSERVATIONS, READ, RECORD, SEARCH
 from recollect.operations.memory.transcript import transcript
-from recollect.operations.operation import DOCTOR, Clock, Family, Operation, Reply, answered, reading_within
+from recollect.operations.operation import DOCTOR, Family, Operation, Reply, RequestContext, open_reader, reply_or_error
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
 from recollect.search import Meaning, Mode, deadline_check, parse
-from recollect.search.recall import Recalled, conversations, recall
+from recollect.search.recall import ObservationHit, conversations, recall
 from recollect.store import EventRow, Reader
 from recollect.store.memory import AGENT, Filters, ObservationRow
 
@@ -45,13 +45,13 @@ OBSERVATION_ID = re.compile(r"obs-([0-9a-f]{16})")
 OBSERVATIONS_ONLY = ("types", "concepts", "files")
 
 
-def _replied(operation: Callable[[Realm, Any, Clock], str]) -> Callable[[Realm, Any, Clock], Reply]:
+def _replied(operation: Callable[[Realm, Any, RequestContext], str]) -> Callable[[Realm, Any, RequestContext], Reply]:
     """This family answers with text, and says of errors that they are some."""
 
-    def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
-        return answered(
+    def run(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
+        return reply_or_error(
             operation.__name__,
-            lambda: Reply(operation(realm, {} if arguments is None else arguments, clock)),
+            lambda: Reply(operation(realm, {} if arguments is None else arguments, context)),
             lambda error: Reply(str(error), is_error=True),
             f"{operation.__name__} failed; {DOCTOR}.",
         )
@@ -62,14 +62,14 @@ def _replied(operation: Callable[[Realm, Any, Clock], str]) -> Callable[[Realm, 
 # ---- search
 
 
-def search(realm: Realm, arguments: Any, clock: Clock) -> str:
-    only(arguments, SEARCH["input_schema"]["properties"])
+def search(realm: Realm, arguments: Any, context: RequestContext) -> str:
+    check_names(arguments, SEARCH["input_schema"]["properties"])
     query = _query(arguments.get("query"))
     mode: Any = one_of(arguments.get("mode"), "mode", ("vector", "text", "both"), realm.settings.search.mode)
-    limit = whole_number(arguments.get("limit"), "limit", DEFAULT_RESULTS, MOST_RESULTS)
+    limit = integer(arguments.get("limit"), "limit", DEFAULT_RESULTS, MOST_RESULTS)
     as_json = one_of(arguments.get("response_format"), "response_format", ("markdown", "json"), "markdown") == "json"
-    filters = _filters(arguments, realm, clock)
-    check = deadline_check(clock.later_than(realm.deadline_ms(SEARCH_MS)))
+    filters = _filters(arguments, realm, context)
+    check = deadline_check(context.past_deadline(realm.deadline_ms(SEARCH_MS)))
     check()
     if isinstance(query, str):
         found = recalled(realm, query, filters, mode, limit)
@@ -102,18 +102,18 @@ def _concept(value: str) -> str:
     return query
 
 
-def _filters(given: Arguments, realm: Realm, clock: Clock) -> Filters:
+def _filters(given: Arguments, realm: Realm, context: RequestContext) -> Filters:
     types, projects, concepts, files = (
         strings(given.get(name), name) for name in ("types", "projects", "concepts", "files")
     )
     filters = search_filters(types, projects, concepts, files, _day(given.get("after")), _day(given.get("before")))
-    return replace(filters, without=asking_ids(realm, clock))
+    return replace(filters, without=asking_ids(realm, context))
 
 
-def asking_ids(realm: Realm, clock: Clock) -> tuple[bytes, ...]:
+def asking_ids(realm: Realm, context: RequestContext) -> tuple[bytes, ...]:
     """The sessions that are left out because they ask."""
     with realm.reading() as reader:
-        return tuple(session.id for session in asking_sessions(reader, clock.asker))
+        return tuple(session.id for session in calling_sessions(reader, context.caller))
 
 
 def search_filters(
@@ -150,7 +150,7 @@ def session_keys(reader: Reader, ids: Sequence[bytes]) -> tuple[int, ...]:
     return tuple(session.key for one in ids if (session := reader.session(one)) is not None)
 
 
-def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int) -> list[Recalled]:
+def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int) -> list[ObservationHit]:
     """Observations for a question, by whatever works: without its model, a realm is searched by words.
 
     What is left of a session that was excluded since is passed over: the memory forgets it with the next pass over it.
@@ -162,7 +162,7 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
         asking = session_keys(reader, filters.without)
         turn_text = partial(_turn_text, reader)
 
-        def found_by(meaning: Meaning | None) -> list[Recalled]:
+        def found_by(meaning: Meaning | None) -> list[ObservationHit]:
             possible = _possible(mode, meaning)
             return recall(memory, meaning, searcher, asked, filters, possible, limit, asking, turn_text)
 
@@ -192,9 +192,9 @@ def _conversations(
         allowed = None
         if not replace(filters, without=()).is_empty():
             allowed = reader.sessions_between(filters.since, filters.until, filters.projects)
-        scope = Scope(TOLD_CODES, without=session_keys(reader, filters.without))
+        scope = Scope(DEFAULT_KIND_CODES, without=session_keys(reader, filters.without))
         try:
-            with sound():
+            with engine_panics_as_errors():
                 found = realm.with_meaning(
                     "events",
                     mode,
@@ -202,7 +202,7 @@ def _conversations(
                         index, meaning, concepts, scope, allowed, _possible(mode, meaning), limit, check
                     ),
                 )
-        except Unusable:
+        except IndexUnusable:
             realm.index_failed()
             return []
         return views.conversation_rows(reader, memory, found, concepts)
@@ -217,8 +217,8 @@ def notes(realm: Realm) -> list[str]:
 # ---- get_observations
 
 
-def get_observations(realm: Realm, arguments: Any, clock: Clock) -> str:
-    only(arguments, ("ids",))
+def get_observations(realm: Realm, arguments: Any, context: RequestContext) -> str:
+    check_names(arguments, ("ids",))
     return views.observations(observations_of(realm, arguments.get("ids")))
 
 
@@ -231,7 +231,7 @@ def observations_of(realm: Realm, ids: Any) -> list[ObservationRow]:
         rows = {key: row for key, row in memory.by_ids(keys).items() if reader.session(row.session) is not None}
     for key, identity in zip(keys, ids, strict=True):
         if key not in rows:
-            raise Absent(f"Invalid observation ID: {identity}")
+            raise NotFound(f"Invalid observation ID: {identity}")
     return [rows[key] for key in keys]
 
 
@@ -245,18 +245,18 @@ def _observation_key(identity: Any) -> bytes:
 # ---- read
 
 
-def read(realm: Realm, arguments: Any, clock: Clock) -> str:
-    only(arguments, ("path", "startLine", "endLine"))
+def read(realm: Realm, arguments: Any, context: RequestContext) -> str:
+    check_names(arguments, ("path", "startLine", "endLine"))
     path = arguments.get("path")
     if not isinstance(path, str) or not path:
         raise BadRequest("File not found")
     first, last = _line(arguments.get("startLine")), _line(arguments.get("endLine"))
     if last is not None and last < (first or 1):
         raise BadRequest("Invalid line range")
-    with reading_within(realm, clock, READ_MS) as reader:
+    with open_reader(realm, context, READ_MS) as reader:
         sessions = reader.sessions_at(path)
         if not sessions:
-            raise Absent("File not found")
+            raise NotFound("File not found")
         if (first or 1) > reader.last_line(sessions[0].path, [session.key for session in sessions]):
             raise BadRequest("Invalid line range")
         return transcript(reader, sessions, first or 1, last)
@@ -273,8 +273,8 @@ def _line(value: Any) -> int | None:
 # ---- record_observation
 
 
-def record_observation(realm: Realm, arguments: Any, clock: Clock) -> str:
-    only(arguments, RECORD["input_schema"]["properties"])
+def record_observation(realm: Realm, arguments: Any, context: RequestContext) -> str:
+    check_names(arguments, RECORD["input_schema"]["properties"])
     arguments = realm.without_secrets(arguments)
     kind = _type(arguments.get("type"))
     title = _one_line(arguments.get("title"), "title", TITLE)
@@ -350,13 +350,16 @@ def _events_of(reader: Reader, identity: Id, item: str) -> list[EventRow]:
     elif identity.noun is Noun.SESSION:
         raise BadRequest("evidence_ids takes event and turn ids, not session ids", field="evidence_ids")
     if not found:
-        raise Absent(f"evidence not found: {item}", id=item)
+        raise NotFound(f"evidence not found: {item}", id=item)
     return found
 
 
 def _embed_at_once(realm: Realm) -> None:
     """Give what was recorded its vector, unless somebody is distilling and so will do it."""
-    with suppress(Busy, StoreFault, Unavailable), Distiller(realm.folder, realm.settings, {}, realm.model()) as distiller:
+    with (
+        suppress(StoreBusy, StoreFault, Unavailable),
+        Distiller(realm.folder, realm.settings, {}, realm.model()) as distiller,
+    ):
         distiller.embed_observations()
 
 

@@ -12,14 +12,14 @@ from recollect.display import MARK, bold, code_span, in_parentheses, list_item, 
 from recollect.errors import BadRequest
 from recollect.index.text import Scope
 from recollect.language import Unanswered, open_model
-from recollect.model import TOLD_CODES, now_ms
+from recollect.model import DEFAULT_KIND_CODES, now_ms
 from recollect.operations.ids import event_ref
 from recollect.operations.memory import asking_ids, recalled, session_keys
 from recollect.operations.memory.views import NO_PROJECT, QUOTED, observation_ref
-from recollect.operations.operation import Clock
+from recollect.operations.operation import RequestContext
 from recollect.realms import Realm
-from recollect.search import Asked, Found, deadline_check, parse, search
-from recollect.search.recall import Recalled
+from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, search
+from recollect.search.recall import ObservationHit
 from recollect.shown_time import day, marked
 from recollect.snippet import snippet
 from recollect.store.memory import Filters
@@ -71,26 +71,26 @@ class Answered(Struct):
 class Material(Struct):
     """What was found for a question."""
 
-    observations: list[Recalled]
-    events: list[Found]
+    observations: list[ObservationHit]
+    events: list[SearchHit]
     addresses: dict[int, str]
-    asked: Asked
+    asked: ParsedQuery
 
 
-def gather(realm: Realm, question: str, clock: Clock, project: str | None = None) -> Material:
+def gather(realm: Realm, question: str, context: RequestContext, project: str | None = None) -> Material:
     if len(question.strip()) < 2:
         raise BadRequest("A question has at least 2 characters.")
     mode = realm.settings.search.mode
-    check = deadline_check(clock.later_than(realm.deadline_ms(SEARCH_MS)))
+    check = deadline_check(context.past_deadline(realm.deadline_ms(SEARCH_MS)))
     check()
     asked = parse(question, now_ms())
-    left_out = asking_ids(realm, clock)
+    left_out = asking_ids(realm, context)
     filters = Filters(projects=(project,) if project else (), without=left_out)
     observations = recalled(realm, question, filters, mode, OBSERVATIONS)
     with realm.reading() as reader:
         index = realm.text_index(reader)
-        scope = Scope(TOLD_CODES, project=project, without=session_keys(reader, left_out))
-        events: list[Found] = []
+        scope = Scope(DEFAULT_KIND_CODES, project=project, without=session_keys(reader, left_out))
+        events: list[SearchHit] = []
         if index is not None:
             events, _ = realm.with_meaning(
                 "events", mode, lambda meaning: search(reader, index, meaning, asked, scope, EVENTS, check, mode)
@@ -148,7 +148,7 @@ class _Paper:
         return Answered(question, text, self.sources, len(text) // TOKEN)
 
 
-def _remembered(rank: int, found: Recalled) -> str:
+def _remembered(rank: int, found: ObservationHit) -> str:
     row = found.observation
     when = day(row.at, estimated=row.estimated)
     about = f"{one_line(row.type)}, {in_parentheses(row.project or NO_PROJECT)}, {when}, {observation_ref(row.id)}"
@@ -157,17 +157,17 @@ def _remembered(rank: int, found: Recalled) -> str:
     return "\n".join([f"{rank}. {bold(row.title)} ({about})", *told, *facts, ""])
 
 
-def _quote(found: Found, material: Material) -> str:
+def _quote(found: SearchHit, material: Material) -> str:
     return one_line(snippet(found.text, material.asked.groups())[0])
 
 
-def _source_of_observation(found: Recalled) -> Source:
+def _source_of_observation(found: ObservationHit) -> Source:
     row = found.observation
     place = (row.path, row.first_line, row.last_line)
     return Source(observation_ref(row.id), day(row.at), row.title, *place, row.estimated)
 
 
-def _source_of_event(found: Found, material: Material) -> Source:
+def _source_of_event(found: SearchHit, material: Material) -> Source:
     event, session = found.event, found.session
     path = material.addresses[session.key]
     return Source(event_ref(event.id), day(event.at), session.title, path, event.line, event.line, event.estimated)
@@ -180,10 +180,16 @@ def _cited(source: Source) -> str:
 
 
 def answer(
-    realm: Realm, question: str, clock: Clock, env: Mapping[str, str], project: str | None = None, *, by_model: bool = True
+    realm: Realm,
+    question: str,
+    context: RequestContext,
+    env: Mapping[str, str],
+    project: str | None = None,
+    *,
+    by_model: bool = True,
 ) -> Answered:
     """The answer to a question: written by a model where one is configured, else made of what was found."""
-    given = extracted(question, gather(realm, question, clock, project))
+    given = extracted(question, gather(realm, question, context, project))
     configured = realm.settings.extraction.by in ("endpoint", "command")
     if not (by_model and configured and given.sources):
         return given

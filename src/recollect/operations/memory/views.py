@@ -7,7 +7,7 @@ import msgspec
 
 from recollect.display import DATA, MARK, bold, code_span, escape_json, in_brackets, list_item, one_line, quote
 from recollect.search import parse, shown_text
-from recollect.search.recall import Conversation, Recalled
+from recollect.search.recall import ConversationHit, ObservationHit
 from recollect.shown_time import FIELD, day, estimate_field, marked, minute
 from recollect.snippet import snippet
 from recollect.store import Reader, SessionRow
@@ -39,7 +39,7 @@ def results(noun: str, rows: Sequence[Any], shown: str, *, as_json: bool, notes:
 # ---- observations in a list
 
 
-def observation_row(found: Recalled) -> dict[str, Any]:
+def observation_row(found: ObservationHit) -> dict[str, Any]:
     row = found.observation
     return {
         "id": observation_ref(row.id),
@@ -56,7 +56,7 @@ def observation_row(found: Recalled) -> dict[str, Any]:
     }
 
 
-def observation_hit(rank: int, found: Recalled) -> str:
+def observation_hit(rank: int, found: ObservationHit) -> str:
     row = found.observation
     lines = [
         f"### {rank}. [{in_brackets(row.project or NO_PROJECT)}] - {day(row.at, estimated=row.estimated)}",
@@ -109,7 +109,7 @@ def _named(label: str, values: Sequence[str]) -> str:
 
 
 def conversation_rows(
-    reader: Reader, memory: Memory, found: Sequence[Conversation], concepts: Sequence[str]
+    reader: Reader, memory: Memory, found: Sequence[ConversationHit], concepts: Sequence[str]
 ) -> list[dict[str, Any]]:
     sessions = reader.sessions(one.session for one in found)
     events = reader.events(one.event for one in found)

@@ -9,16 +9,16 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from recollect.errors import Ambiguous, BadRequest, Cancelled, NoSession, ProviderFault, RecollectError
+from recollect.errors import AmbiguousId, BadRequest, Cancelled, ProviderFault, RecollectError, SessionNotFound
 from recollect.live import LiveRealm
 from recollect.live.event_streams import Listener
-from recollect.live.sessions import New
-from recollect.live.turn_runner import Order, Ran
-from recollect.model import LIVE, path_text, timestamp, whole
-from recollect.operations.arguments import Arguments, flag, one_of, only, whole_number
+from recollect.live.sessions import NewSession
+from recollect.live.turn_runner import TurnRequest, TurnResult
+from recollect.model import LIVE_SOURCE, path_text, replace_surrogates, timestamp
+from recollect.operations.arguments import Arguments, check_names, flag, integer, one_of
 from recollect.operations.ids import uuid_key, uuid_text
 from recollect.operations.journeys import join, journey_for
-from recollect.operations.operation import Clock, Family, Operation, Reply, reading_within
+from recollect.operations.operation import Family, Operation, Reply, RequestContext, open_reader
 from recollect.operations.sessions import definitions as said
 from recollect.operations.sessions import imported, realms, runners
 from recollect.operations.sessions.envelope import Answer, refused, replied
@@ -46,7 +46,7 @@ def session_key(realm: LiveRealm, value: Any) -> bytes:
     where, name = _parted(value)
     key = uuid_key(name, "session_id")
     if where and where != realm.name:
-        raise NoSession(f"{value} is not a session of this realm, {realm.name}.")
+        raise SessionNotFound(f"{value} is not a session of this realm, {realm.name}.")
     return key
 
 
@@ -66,7 +66,7 @@ def _prompt(given: Arguments) -> str:
         raise BadRequest("prompt must be a text that says something", field="prompt")
     if len(value) > said.LONGEST_PROMPT:
         raise BadRequest(f"prompt must be at most {said.LONGEST_PROMPT:,} characters", field="prompt")
-    return whole(value)
+    return replace_surrogates(value)
 
 
 def _labels(realm: LiveRealm, value: Any) -> dict[str, str]:
@@ -78,19 +78,21 @@ def _labels(realm: LiveRealm, value: Any) -> dict[str, str]:
         raise BadRequest("labels must have names that say something, and no zero bytes", field="labels")
     if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
         raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
-    labels: dict[str, str] = realm.without_secrets({whole(name): whole(label) for name, label in value.items()})
+    labels: dict[str, str] = realm.without_secrets(
+        {replace_surrogates(name): replace_surrogates(label) for name, label in value.items()}
+    )
     return labels
 
 
-def _command(realm: LiveRealm, given: Arguments, clock: Clock) -> list[str] | None:
+def _command(realm: LiveRealm, given: Arguments, context: RequestContext) -> list[str] | None:
     value = given.get("command")
     if value is None:
         return None
     if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value) or not value[0]:
         raise BadRequest("command must be an array of strings: a program and its arguments", field="command")
-    if any(word != whole(word) or "\0" in word for word in value):
+    if any(word != replace_surrogates(word) or "\0" in word for word in value):
         raise BadRequest("command cannot be run: all its words must be UTF-8, without zero bytes", field="command")
-    check_may_name_programs(realm, clock, "command")
+    check_may_name_programs(realm, context, "command")
     return value
 
 
@@ -111,17 +113,17 @@ def _offset(value: Any) -> int:
     return min(value, FARTHEST)
 
 
-def _check_time(realm: LiveRealm, clock: Clock) -> None:
-    if clock.later_than(realm.deadline_ms(WITHIN_MS))():
+def _check_time(realm: LiveRealm, context: RequestContext) -> None:
+    if context.past_deadline(realm.deadline_ms(WITHIN_MS))():
         raise Cancelled("the request took longer than its deadline")
 
 
 # ---- finding
 
 
-def locate(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def locate(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     """The session that a person means: also `last`, or the beginning of an id."""
-    only(given, said.LOCATE["input_schema"]["properties"])
+    check_names(given, said.LOCATE["input_schema"]["properties"])
     value = given.get("session_id")
     where, name = _parted(value)
     digits = name.lower().replace("-", "")
@@ -130,7 +132,7 @@ def locate(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
     if name == LAST:
         newest = realm.live.listed({}, 0, 1)
         if not newest:
-            raise NoSession(f"There is no session in realm {realm.name} yet.")
+            raise SessionNotFound(f"There is no session in realm {realm.name} yet.")
         return {"session_id": uuid_text(newest[0][0].id)}
     if PREFIX.fullmatch(digits) is None:
         return {"session_id": uuid_text(session_key(realm, value))}
@@ -140,26 +142,28 @@ def locate(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
 def _begins(realm: LiveRealm, name: str, digits: str) -> str:
     found = [uuid_text(key) for key in realm.live.like(digits, SHOWN)]
     if len(found) > 1:
-        raise Ambiguous(f"{name} is the beginning of more than one session's id.", matches=found)
+        raise AmbiguousId(f"{name} is the beginning of more than one session's id.", matches=found)
     if not found:
-        raise NoSession(f"No session's id begins with {name} in this realm.")
+        raise SessionNotFound(f"No session's id begins with {name} in this realm.")
     return found[0]
 
 
 @contextmanager
-def _imported(realm: LiveRealm, key: bytes, clock: Clock, absent: NoSession) -> Iterator[tuple[Reader, SessionRow]]:
+def _imported(
+    realm: LiveRealm, key: bytes, context: RequestContext, absent: SessionNotFound
+) -> Iterator[tuple[Reader, SessionRow]]:
     """An imported session with a reader of its archive; raises `absent` where there is none of this id."""
-    with reading_within(realm, clock, WITHIN_MS) as reader:
+    with open_reader(realm, context, WITHIN_MS) as reader:
         session = imported.imported_session(reader, key)
         if session is None:
             raise absent
         yield reader, session
 
 
-def _refuse_imported(realm: LiveRealm, key: bytes, clock: Clock, absent: NoSession) -> NoReturn:
+def _refuse_imported(realm: LiveRealm, key: bytes, context: RequestContext, absent: SessionNotFound) -> NoReturn:
     """Say of an imported session that it cannot be changed here."""
-    with _imported(realm, key, clock, absent) as (_, session):
-        raise NoSession(
+    with _imported(realm, key, context, absent) as (_, session):
+        raise SessionNotFound(
             f"This session was imported from {session.source}: it can be read here, not continued or archived.",
             session_id=uuid_text(key),
         ) from absent
@@ -168,20 +172,20 @@ def _refuse_imported(realm: LiveRealm, key: bytes, clock: Clock, absent: NoSessi
 # ---- creating and running
 
 
-def create_session(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.CREATE["input_schema"]["properties"])
+def create_session(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.CREATE["input_schema"]["properties"])
     initial = one_of(given.get("initial_turn"), "initial_turn", (said.IMMEDIATE, said.DEFERRED), said.IMMEDIATE)
     is_deferred = initial == said.DEFERRED
     prompt = "" if is_deferred and given.get("prompt") is None else _prompt(given)
     labels = _labels(realm, given.get("labels"))
     config = configs.read(realm.home)
     name = _runner_name(given, _default_runner(config.config))
-    command = _command(realm, given, clock)
-    chosen = runners.choose(realm, config.config, name, command, clock)
+    command = _command(realm, given, context)
+    chosen = runners.choose(realm, config.config, name, command, context)
     folder = _folder(chosen.options)
     journey = journey_for(realm, given.get("user_id"), given.get("journey_id"))
     row = realm.live.create(
-        New(
+        NewSession(
             labels=labels,
             runner=name,
             command=realm.without_secrets(command),
@@ -193,24 +197,24 @@ def create_session(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
         join(realm, journey, row.id, row.created_at)
     if is_deferred:
         return {"session_id": uuid_text(row.id)}
-    return _ran(realm.live.run(row.id, _order(realm, chosen, command, prompt, config, clock)))
+    return _ran(realm.live.run(row.id, _order(realm, chosen, command, prompt, config, context)))
 
 
-def start_turn(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.TURN["input_schema"]["properties"])
+def start_turn(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.TURN["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
     prompt = _prompt(given)
     config = configs.read(realm.home)
     try:
         row, _ = realm.live.read(key)
-    except NoSession as absent:
-        _refuse_imported(realm, key, clock, absent)
-    command = _command(realm, given, clock)
+    except SessionNotFound as absent:
+        _refuse_imported(realm, key, context, absent)
+    command = _command(realm, given, context)
     name = _runner_name(given, row.runner)
     if command is None and name == row.runner:
         command = _stored_command(row)
-    chosen = runners.choose(realm, config.config, name, command, clock)
-    return _ran(realm.live.run(key, _order(realm, chosen, command, prompt, config, clock)))
+    chosen = runners.choose(realm, config.config, name, command, context)
+    return _ran(realm.live.run(key, _order(realm, chosen, command, prompt, config, context)))
 
 
 def _stored_command(row: LiveRow) -> list[str] | None:
@@ -234,10 +238,15 @@ def _folder(options: dict[str, Any]) -> str:
 
 
 def _order(
-    realm: LiveRealm, chosen: runners.Chosen, command: list[str] | None, prompt: str, config: configs.Config, clock: Clock
-) -> Order:
+    realm: LiveRealm,
+    chosen: runners.Chosen,
+    command: list[str] | None,
+    prompt: str,
+    config: configs.Config,
+    context: RequestContext,
+) -> TurnRequest:
     timeout = config.config.get("turn_timeout_ms")
-    return Order(
+    return TurnRequest(
         prompt=prompt,
         runner=chosen.run,
         name=chosen.name,
@@ -245,13 +254,13 @@ def _order(
         keeps=realm.without_secrets(command),
         options=chosen.options,
         generation=config.generation,
-        tell=clock.tell,
-        is_unwanted=clock.cancelled,
+        tell=context.on_event,
+        is_unwanted=context.cancelled,
         timeout_s=timeout / 1000 if isinstance(timeout, int) and timeout > 0 else None,
     )
 
 
-def _ran(ran: Ran) -> Answer:
+def _ran(ran: TurnResult) -> Answer:
     return {
         "session_id": uuid_text(ran.session),
         "text": ran.text,
@@ -262,38 +271,38 @@ def _ran(ran: Ran) -> Answer:
     }
 
 
-def interrupt(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.INTERRUPT["input_schema"]["properties"])
+def interrupt(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.INTERRUPT["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
     try:
         interrupted = realm.live.interrupt(key)
-    except NoSession as absent:
-        with _imported(realm, key, clock, absent):
+    except SessionNotFound as absent:
+        with _imported(realm, key, context, absent):
             interrupted = False  # no turn of it runs here
     return {"session_id": uuid_text(key), "interrupted": interrupted}
 
 
-def archive(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.ARCHIVE["input_schema"]["properties"])
+def archive(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.ARCHIVE["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
     try:
         realm.live.archive(key)
-    except NoSession as absent:
-        _refuse_imported(realm, key, clock, absent)
+    except SessionNotFound as absent:
+        _refuse_imported(realm, key, context, absent)
     return {"session_id": uuid_text(key), "archived": True}
 
 
 # ---- reading
 
 
-def read(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.READ["input_schema"]["properties"])
+def read(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.READ["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
-    _check_time(realm, clock)
+    _check_time(realm, context)
     try:
         return _view(realm, *realm.live.read(key))
-    except NoSession as absent:
-        with _imported(realm, key, clock, absent) as (reader, session):
+    except SessionNotFound as absent:
+        with _imported(realm, key, context, absent) as (reader, session):
             return imported.session_view(realm, reader, session)
 
 
@@ -316,16 +325,16 @@ def _view(realm: LiveRealm, row: LiveRow, is_active: bool) -> Answer:
     }
 
 
-def history(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.HISTORY["input_schema"]["properties"])
+def history(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.HISTORY["input_schema"]["properties"])
     key = session_key(realm, given.get("session_id"))
     offset = _offset(given.get("offset"))
-    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
-    _check_time(realm, clock)
+    limit = integer(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
+    _check_time(realm, context)
     try:
         row, messages = realm.live.history(key, offset, limit)
-    except NoSession as absent:
-        with _imported(realm, key, clock, absent) as (reader, session):
+    except SessionNotFound as absent:
+        with _imported(realm, key, context, absent) as (reader, session):
             return imported.history_view(reader, session, offset, limit)
     return {
         "session_id": uuid_text(key),
@@ -337,17 +346,17 @@ def history(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
     }
 
 
-def list_sessions(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
-    only(given, said.LIST["input_schema"]["properties"])
+def list_sessions(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
+    check_names(given, said.LIST["input_schema"]["properties"])
     labels = _labels(realm, given.get("labels"))
     offset = _offset(given.get("offset"))
-    limit = whole_number(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
-    _check_time(realm, clock)
+    limit = integer(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
+    _check_time(realm, context)
     if not flag(given.get("imported"), "imported") or labels:  # an imported session has no labels
         return {"sessions": [_view(realm, *found) for found in realm.live.listed(labels, offset, limit)]}
     most = offset + limit
-    with reading_within(realm, clock, WITHIN_MS) as reader:
-        live, others = realm.live.listed({}, 0, most), reader.last_updated(LIVE, most)
+    with open_reader(realm, context, WITHIN_MS) as reader:
+        live, others = realm.live.listed({}, 0, most), reader.last_updated(LIVE_SOURCE, most)
         rows: list[tuple[int, bytes, Callable[[], Answer]]] = [
             *((row.updated_at, row.id, partial(_view, realm, row, is_active)) for row, is_active in live),
             *((row.updated_at, row.id, partial(imported.session_view, realm, reader, row)) for row in others),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recollect.operations.operation import Door, JsonSchema
+from recollect.operations.operation import JsonSchema, Route
 from recollect.shown_time import FIELD
 
 ACTIONS = ("get", "set", "patch")
@@ -110,7 +110,7 @@ CREATE: dict[str, Any] = {
         journey_id=ID,
     ),
     "answer_schema": {"anyOf": [RAN, told(session_id=ID)]},
-    "doors": (Door(rpc="session/create", http="POST /sessions", headers={"x-device-id": "user_id"}),),
+    "routes": (Route(rpc="session/create", http="POST /sessions", headers={"x-device-id": "user_id"}),),
     "writes": True,
     "repeatable": False,
     "runs_programs": True,
@@ -125,7 +125,7 @@ TURN: dict[str, Any] = {
     ),
     "input_schema": shape(["session_id", "prompt"], session_id=UUID, prompt=TEXT, runner=TEXT, command=WORDS),
     "answer_schema": RAN,
-    "doors": (Door(rpc="turn/start", http="POST /sessions/{session_id}/messages"),),
+    "routes": (Route(rpc="turn/start", http="POST /sessions/{session_id}/messages"),),
     "writes": True,
     "repeatable": False,
     "runs_programs": True,
@@ -140,7 +140,7 @@ INTERRUPT: dict[str, Any] = {
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": told(session_id=ID, interrupted={"type": "boolean"}),
-    "doors": (Door(rpc="turn/interrupt", http="POST /sessions/{session_id}/interrupt"),),
+    "routes": (Route(rpc="turn/interrupt", http="POST /sessions/{session_id}/interrupt"),),
     "writes": True,
     "is_destructive": True,
     "is_long": True,
@@ -154,7 +154,7 @@ READ: dict[str, Any] = {
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": SESSION,
-    "doors": (Door(rpc="session/read", http="GET /sessions/{session_id}"),),
+    "routes": (Route(rpc="session/read", http="GET /sessions/{session_id}"),),
 }
 HISTORY: dict[str, Any] = {
     "name": "meerkat_history",
@@ -172,7 +172,7 @@ HISTORY: dict[str, Any] = {
         has_more={"type": "boolean"},
         messages={"type": "array", "items": MESSAGE},
     ),
-    "doors": (Door(rpc="session/history", http="GET /sessions/{session_id}/history"),),
+    "routes": (Route(rpc="session/history", http="GET /sessions/{session_id}/history"),),
 }
 LIST: dict[str, Any] = {
     "name": "meerkat_list",
@@ -183,7 +183,7 @@ LIST: dict[str, Any] = {
     ),
     "input_schema": shape([], labels=LABELS, imported=IMPORTED, offset=OFFSET, limit=LIMIT),
     "answer_schema": told(sessions={"type": "array", "items": SESSION}),
-    "doors": (Door(rpc="session/list", http="GET /sessions"),),
+    "routes": (Route(rpc="session/list", http="GET /sessions"),),
 }
 ARCHIVE: dict[str, Any] = {
     "name": "meerkat_archive",
@@ -194,7 +194,7 @@ ARCHIVE: dict[str, Any] = {
     ),
     "input_schema": shape(["session_id"], session_id=UUID),
     "answer_schema": told(session_id=ID, archived={"type": "boolean"}),
-    "doors": (Door(rpc="session/archive", http="DELETE /sessions/{session_id}"),),
+    "routes": (Route(rpc="session/archive", http="DELETE /sessions/{session_id}"),),
     "writes": True,
     "is_destructive": True,
 }
@@ -222,18 +222,18 @@ CONFIG: dict[str, Any] = {
         expected_generation=COUNT,
     ),
     "answer_schema": told(config=SETTINGS, generation=COUNT, realm_id=TEXT, instance_id=TEXT, backend=TEXT),
-    "doors": (
-        Door(rpc="config/get", http="GET /config", implies={"action": "get"}, input_schema=shape([])),
-        Door(
+    "routes": (
+        Route(rpc="config/get", http="GET /config", implied_arguments={"action": "get"}, input_schema=shape([])),
+        Route(
             rpc="config/set",
             http="PUT /config",
-            implies={"action": "set"},
+            implied_arguments={"action": "set"},
             input_schema=shape(["config"], config=SETTINGS, expected_generation=COUNT),
         ),
-        Door(
+        Route(
             rpc="config/patch",
             http="PATCH /config",
-            implies={"action": "patch"},
+            implied_arguments={"action": "patch"},
             input_schema=shape(["patch"], patch=SETTINGS, expected_generation=COUNT),
         ),
     ),
@@ -249,7 +249,7 @@ REALM_LIST: dict[str, Any] = {
     "description": "Every realm here.",
     "input_schema": shape([]),
     "answer_schema": {**LISTED, "properties": {**LISTED["properties"], "failed": FAILED}},
-    "doors": (Door(rpc="realm/list", http="GET /realms"),),
+    "routes": (Route(rpc="realm/list", http="GET /realms"),),
     "is_tool": False,
 }
 REALM_GET: dict[str, Any] = {
@@ -258,7 +258,7 @@ REALM_GET: dict[str, Any] = {
     "description": "What a realm is and holds.",
     "input_schema": ONE_REALM,
     "answer_schema": WHOLE_REALM,
-    "doors": (Door(rpc="realm/get", http="GET /realms/{realm_id}"),),
+    "routes": (Route(rpc="realm/get", http="GET /realms/{realm_id}"),),
     "is_tool": False,
 }
 REALM_DELETE: dict[str, Any] = {

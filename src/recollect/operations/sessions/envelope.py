@@ -7,17 +7,17 @@ import msgspec
 
 from recollect.errors import ErrorKind, RecollectError
 from recollect.live import LiveRealm
-from recollect.operations.operation import DOCTOR, Clock, Reply, answered
+from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "INVALID_PARAMS",
     ErrorKind.GENERATION: "GENERATION_CONFLICT",
-    ErrorKind.NO_SESSION: "SESSION_NOT_FOUND",
+    ErrorKind.SESSION_NOT_FOUND: "SESSION_NOT_FOUND",
     ErrorKind.SESSION_BUSY: "SESSION_BUSY",
     ErrorKind.CANCELLED: "REQUEST_CANCELLED",
     ErrorKind.PROVIDER: "PROVIDER_ERROR",
     ErrorKind.AGENT: "AGENT_ERROR",
-    ErrorKind.NOT_KEPT: "SESSION_PERSISTENCE_DISABLED",
+    ErrorKind.PERSISTENCE_DISABLED: "SESSION_PERSISTENCE_DISABLED",
     ErrorKind.STALE_CURSOR: "STALE_CURSOR",
     ErrorKind.STORE: "INTERNAL_ERROR",
 }
@@ -26,8 +26,8 @@ SHARED = {
     ErrorKind.BAD_ID: ErrorKind.BAD_ARGUMENT,
     ErrorKind.AMBIGUOUS: ErrorKind.BAD_ARGUMENT,
     ErrorKind.SETTINGS: ErrorKind.BAD_ARGUMENT,
-    ErrorKind.NO_REALM: ErrorKind.BAD_ARGUMENT,
-    ErrorKind.ABSENT: ErrorKind.BAD_ARGUMENT,
+    ErrorKind.REALM_NOT_FOUND: ErrorKind.BAD_ARGUMENT,
+    ErrorKind.NOT_FOUND: ErrorKind.BAD_ARGUMENT,
     ErrorKind.DEADLINE: ErrorKind.CANCELLED,
     ErrorKind.MODEL: ErrorKind.PROVIDER,
 }
@@ -35,13 +35,15 @@ SHARED = {
 Answer = dict[str, Any]
 
 
-def replied(operation: Callable[[LiveRealm, Any, Clock], Answer]) -> Callable[[LiveRealm, Any, Clock], Reply]:
-    def run(realm: LiveRealm, arguments: Any, clock: Clock) -> Reply:
+def replied(
+    operation: Callable[[LiveRealm, Any, RequestContext], Answer],
+) -> Callable[[LiveRealm, Any, RequestContext], Reply]:
+    def run(realm: LiveRealm, arguments: Any, context: RequestContext) -> Reply:
         def made() -> Reply:
-            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
+            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, context))
             return Reply(body.decode(), body)
 
-        reply = answered(operation.__name__, made, refused, f"{operation.__name__} failed; {DOCTOR}.")
+        reply = reply_or_error(operation.__name__, made, refused, f"{operation.__name__} failed; {DOCTOR}.")
         return reply if reply.kind is None else msgspec.structs.replace(reply, kind=_kind(reply.kind))
 
     return run

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from recollect.live import LiveRealm
 from recollect.live.transcript_builder import usage_of
-from recollect.model import KINDS, LIVE, Kind, Usage, timestamp
+from recollect.model import KINDS, LIVE_SOURCE, Kind, Usage, timestamp
 from recollect.operations.ids import event_ref, uuid_text
 from recollect.operations.sessions.envelope import Answer
 from recollect.realms import config as configs
@@ -40,7 +40,7 @@ class MessageEvents(Struct):
 
 def imported_session(reader: Reader, key: bytes) -> SessionRow | None:
     session = reader.session(key)
-    return session if session is not None and session.source != LIVE else None
+    return session if session is not None and session.source != LIVE_SOURCE else None
 
 
 def session_view(realm: LiveRealm, reader: Reader, session: SessionRow) -> Answer:

@@ -5,22 +5,22 @@ from typing import Any
 from recollect.errors import BadRequest, RecollectError
 from recollect.live import LiveRealm
 from recollect.model import timestamp
-from recollect.operations.arguments import Arguments, one_of, only
-from recollect.operations.operation import Clock
+from recollect.operations.arguments import Arguments, check_names, one_of
+from recollect.operations.operation import RequestContext
 from recollect.operations.sessions.definitions import ACTIONS, CONFIG
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms import config as configs
-from recollect.realms.catalog import Shelved, delete, exists, one, shelved, sweep, unused
+from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, sweep, unused
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
 
 # ---- config
 
 
-def config(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def config(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     """Read, replace or change the realm's config."""
-    only(given, CONFIG["input_schema"]["properties"])
+    check_names(given, CONFIG["input_schema"]["properties"])
     action = one_of(given.get("action"), "action", ACTIONS, None)
     match action:
         case "get":
@@ -28,21 +28,21 @@ def config(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
             found = configs.read(realm.home)
         case "set":
             _without(given, "patch")
-            found = configs.write(realm.home, _content(given, "config"), _generation(given), _allowed(realm, clock))
+            found = configs.write(realm.home, _content(given, "config"), _generation(given), _allowed(realm, context))
         case "patch":
             _without(given, "config")
-            found = configs.patch(realm.home, _content(given, "patch"), _generation(given), _allowed(realm, clock))
+            found = configs.patch(realm.home, _content(given, "patch"), _generation(given), _allowed(realm, context))
         case _:
             raise BadRequest(f"action must be one of {', '.join(ACTIONS)}", field="action")
     return {"config": found.config, "generation": found.generation, **_where(realm)}
 
 
-def _allowed(realm: LiveRealm, clock: Clock) -> configs.Allowed:
+def _allowed(realm: LiveRealm, context: RequestContext) -> configs.Allowed:
     """Who may not name a program in a request may not do so in a config either."""
 
     def check(before: dict[str, Any], after: dict[str, Any]) -> None:
         if before.get("runners") != after.get("runners"):
-            check_may_name_programs(realm, clock, "runners")
+            check_may_name_programs(realm, context, "runners")
 
     return check
 
@@ -74,30 +74,30 @@ def _where(realm: LiveRealm) -> Answer:
 # ---- realms
 
 
-def realm_list(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def realm_list(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     """Every realm; where some cannot be read, they are named apart."""
-    only(given, ())
-    realms = shelved(realm.settings)
+    check_names(given, ())
+    realms = list_realms(realm.settings)
     failed = _unreadable(realms)
     return {"realms": [_row(found) for found in realms if found.fault is None], **({"failed": failed} if failed else {})}
 
 
-def realm_get(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def realm_get(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     return _whole(_named(realm, given))
 
 
-def realm_delete(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def realm_delete(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     found = _named(realm, given)
     row = _whole(found)
     delete(found)
     return row
 
 
-def realm_prune(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
+def realm_prune(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     """Take away every generated realm that nobody is at work in; not the one that is asked. What cannot go is named."""
-    only(given, ())
+    check_names(given, ())
     gone: list[Answer] = []
-    failed = _unreadable(shelved(realm.settings))
+    failed = _unreadable(list_realms(realm.settings))
     for found in unused(realm.settings):
         if found.name == realm.name:
             continue
@@ -111,22 +111,22 @@ def realm_prune(realm: LiveRealm, given: Any, clock: Clock) -> Answer:
     return {"realms": gone, "failed": failed}
 
 
-def _named(realm: LiveRealm, given: Any) -> Shelved:
-    only(given, ("realm_id",))
+def _named(realm: LiveRealm, given: Any) -> StoredRealm:
+    check_names(given, ("realm_id",))
     name = given.get("realm_id")
     if not isinstance(name, str):
         raise BadRequest("realm_id must be a string", field="realm_id")
     check_name(name)
     if name == realm.name and not exists(realm.settings, name):
-        return Shelved(name, realm.home, None)  # nothing was ever written into it
-    return one(realm.settings, name)
+        return StoredRealm(name, realm.home, None)  # nothing was ever written into it
+    return find_realm(realm.settings, name)
 
 
-def _unreadable(realms: list[Shelved]) -> list[Answer]:
+def _unreadable(realms: list[StoredRealm]) -> list[Answer]:
     return [{"realm_id": found.name, "message": found.fault} for found in realms if found.fault is not None]
 
 
-def _row(found: Shelved) -> Answer:
+def _row(found: StoredRealm) -> Answer:
     manifest = found.manifest
     return {
         "realm_id": found.name,
@@ -136,7 +136,7 @@ def _row(found: Shelved) -> Answer:
     }
 
 
-def _whole(found: Shelved) -> Answer:
+def _whole(found: StoredRealm) -> Answer:
     generation = configs.generation(found.folder)
     instances = [
         {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": timestamp(lease.began_at)}

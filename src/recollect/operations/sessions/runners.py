@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from recollect.errors import BadRequest
 from recollect.live import LiveRealm
-from recollect.live.runners import Assignment, Called, Output, Returned, Runner, Said
+from recollect.live.runners import AnswerText, Assignment, Output, Runner, ToolCall, ToolResult
 from recollect.live.runners import command as commands
-from recollect.operations.operation import Clock
+from recollect.operations.operation import RequestContext
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, absent, command_of, kind_of
 
@@ -28,7 +28,9 @@ class Chosen(Struct, frozen=True):
     options: dict[str, Any]
 
 
-def choose(realm: LiveRealm, config: dict[str, Any], name: str, command: list[str] | None, clock: Clock) -> Chosen:
+def choose(
+    realm: LiveRealm, config: dict[str, Any], name: str, command: list[str] | None, context: RequestContext
+) -> Chosen:
     """The runner of this name. A command goes with those that start a program, and a configured one has its own."""
     kind, options = name, {}
     if name not in BUILT_IN:
@@ -37,11 +39,11 @@ def choose(realm: LiveRealm, config: dict[str, Any], name: str, command: list[st
         command = command or command_of(name, options)
     if kind in WITH_COMMAND and not command:
         if name in BUILT_IN:
-            check_may_name_programs(realm, clock, "command")  # a caller who may not is told so, not asked for one
+            check_may_name_programs(realm, context, "command")  # a caller who may not is told so, not asked for one
         raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
     if kind not in WITH_COMMAND and command:
         raise BadRequest(f"runner {name} takes no command", field="command")
-    return Chosen(name, _runner(realm, kind, clock), command, options)
+    return Chosen(name, _runner(realm, kind, context), command, options)
 
 
 def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
@@ -52,9 +54,9 @@ def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def _runner(realm: LiveRealm, kind: str, clock: Clock) -> Runner:
+def _runner(realm: LiveRealm, kind: str, context: RequestContext) -> Runner:
     if kind == RECALL:
-        return partial(recall, realm, has_deadline=clock.has_deadline)
+        return partial(recall, realm, has_deadline=context.has_deadline)
     if kind == COMMAND:
         return commands.run
     from recollect.live.runners import acp  # not everybody drives other agents, and asyncio is not loaded otherwise
@@ -67,16 +69,16 @@ def recall(realm: LiveRealm, given: Assignment, *, has_deadline: bool = True) ->
     from recollect.operations.memory import ask  # heavy: a server that is only asked for tools does not wait for it
 
     call = f"recall-{given.session}"
-    yield Called(call, TOOL, {"query": given.prompt})
+    yield ToolCall(call, TOOL, {"query": given.prompt})
     try:
-        clock = Clock(Clock.now().received, cancelled=given.cancel.is_set, has_deadline=has_deadline)
-        found = ask.gather(realm, given.prompt, clock)
+        context = RequestContext(RequestContext.now().received, cancelled=given.cancel.is_set, has_deadline=has_deadline)
+        found = ask.gather(realm, given.prompt, context)
     except BadRequest as reason:  # what is no question is answered, too
-        yield Returned(call, NOTHING)
-        yield Said(str(reason))
+        yield ToolResult(call, NOTHING)
+        yield AnswerText(str(reason))
         return
     answered = ask.extracted(given.prompt, found)
     titles = [source.title for source in answered.sources]
-    yield Returned(call, "\n".join(titles) or NOTHING)
+    yield ToolResult(call, "\n".join(titles) or NOTHING)
     for start in range(0, len(answered.answer), STEP):
-        yield Said(answered.answer[start : start + STEP], quoted=True)
+        yield AnswerText(answered.answer[start : start + STEP], quoted=True)

@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from recollect.errors import Absent, Ambiguous, BadCursor, BadDetailLevel, BadId, BadRequest, OutOfRange
-from recollect.index.engine import Unusable, sound
-from recollect.index.pieces import Narrow
+from recollect.errors import AmbiguousId, BadCursor, BadDetailLevel, BadId, BadRequest, NotFound, OutOfRange
+from recollect.index.engine import IndexUnusable, engine_panics_as_errors
+from recollect.index.ngrams import Narrow
 from recollect.operations import cursors
-from recollect.operations.arguments import Arguments, flag, only
-from recollect.operations.asker import asking_sessions
+from recollect.operations.arguments import Arguments, check_names, flag
+from recollect.operations.caller import calling_sessions
 from recollect.operations.ids import uuid_text
-from recollect.operations.operation import Clock, Family, Operation, reading_within
+from recollect.operations.operation import Family, Operation, RequestContext, open_reader
 from recollect.operations.trace import views
 from recollect.operations.trace.analysis import insights, score
 from recollect.operations.trace.definitions import ANALYZE, EVENT, EVENTS, PREVIEWS, SESSION
@@ -109,10 +109,10 @@ def session_named(reader: Reader, given: Any) -> SessionRow:
     found, count = reader.sessions_named(*bounds, SHOWN_MATCHES) if bounds else ([], 0)
     if count > 1:
         message = f"Session ID prefix '{given}' matches {count} sessions. Provide more characters."
-        raise Ambiguous(message, prefix=given, matches=[uuid_text(one) for one in found])
+        raise AmbiguousId(message, prefix=given, matches=[uuid_text(one) for one in found])
     session = reader.session(found[0]) if found else None
     if session is None:
-        raise Absent(f"No session with ID or prefix '{given}'")
+        raise NotFound(f"No session with ID or prefix '{given}'")
     return session
 
 
@@ -128,17 +128,17 @@ def _bounds(prefix: str) -> tuple[bytes, bytes] | None:
 # ---- search_event_previews and search_events
 
 
-def search_event_previews(realm: Realm, arguments: Any, clock: Clock) -> Answer:
-    only(arguments, PREVIEWS["input_schema"]["properties"])
-    return _search(realm, "search_event_previews", arguments, PREVIEWS_LIMIT, [], clock, _preview)
+def search_event_previews(realm: Realm, arguments: Any, context: RequestContext) -> Answer:
+    check_names(arguments, PREVIEWS["input_schema"]["properties"])
+    return _search(realm, "search_event_previews", arguments, PREVIEWS_LIMIT, [], context, _preview)
 
 
-def search_events(realm: Realm, arguments: Any, clock: Clock) -> Answer:
-    only(arguments, (*EVENTS["input_schema"]["properties"], *OLD_NAMES))
+def search_events(realm: Realm, arguments: Any, context: RequestContext) -> Answer:
+    check_names(arguments, (*EVENTS["input_schema"]["properties"], *OLD_NAMES))
     warnings = ["search_events is deprecated; use search_event_previews, then get_event_details"]
     given = _renamed(arguments, warnings)
     show = {"preview": _preview, "compact": _compact, "full": _payload}[_level(given.get("detail_level"), SEARCH_LEVELS)]
-    return _search(realm, "search_events", given, EVENTS_LIMIT, warnings, clock, show)
+    return _search(realm, "search_events", given, EVENTS_LIMIT, warnings, context, show)
 
 
 def _renamed(arguments: Arguments, warnings: list[str]) -> Arguments:
@@ -176,13 +176,13 @@ def _search(
     given: Arguments,
     bounds: tuple[int, int],
     warnings: list[str],
-    clock: Clock,
+    context: RequestContext,
     show: Callable[[EventRow, str], dict[str, Any]],
 ) -> Answer:
     query = _query(given.get("query"))
     limit = _limit(given.get("limit"), bounds, warnings)
     kind = _event_type(given.get("event_type"))
-    late = clock.later_than(realm.deadline_ms(SEARCH_MS))
+    late = context.past_deadline(realm.deadline_ms(SEARCH_MS))
     check = deadline_check(late)
     check()
     with realm.reading() as reader:
@@ -201,7 +201,7 @@ def _search(
             session=within.key if within is not None else None,
             source=provider,
             started=after and after[0],
-            without=tuple(one.key for one in asking_sessions(reader, clock.asker)) if within is None else (),
+            without=tuple(one.key for one in calling_sessions(reader, context.caller)) if within is None else (),
         )
         found = _find(realm, reader, query, narrow, after, limit + 1, check, warnings)
         sessions = reader.sessions({match.event.session for match in found})
@@ -233,7 +233,7 @@ def _find(
     warnings: list[str],
 ) -> list[Match]:
     """Matches by the index of pieces; where that cannot be read, by looking through everything."""
-    known = realm.pieces(reader)
+    known = realm.ngrams(reader)
     behind = reader.last_key() - known.seen
     warnings += realm.reading_warnings()
     if reader.last_key() == 0:
@@ -241,22 +241,22 @@ def _find(
     elif behind > BEHIND:
         warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
     try:
-        with sound():
+        with engine_panics_as_errors():
             return find(reader, known, query, narrow, after, limit, check)
-    except Unusable:
-        realm.pieces_failed()
+    except IndexUnusable:
+        realm.ngrams_failed()
         return find(reader, Known(None, 0), query, narrow, after, limit, check)
 
 
 # ---- details
 
 
-def get_event_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
-    only(arguments, EVENT["input_schema"]["properties"])
+def get_event_details(realm: Realm, arguments: Any, context: RequestContext) -> Answer:
+    check_names(arguments, EVENT["input_schema"]["properties"])
     index = arguments.get("event_index")
     if type(index) is not int:
         raise BadRequest("event_index must be an integer from 0", field="event_index")
-    with reading_within(realm, clock, READ_MS) as reader:
+    with open_reader(realm, context, READ_MS) as reader:
         session = session_named(reader, arguments.get("session_id"))
         event = reader.event_at(session.key, index) if 0 <= index < session.event_count else None
     if event is None:
@@ -265,21 +265,21 @@ def get_event_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
     return Answer({**views.head(event, session), "payload": views.payload(event)})
 
 
-def get_session_details(realm: Realm, arguments: Any, clock: Clock) -> Answer:
-    only(arguments, SESSION["input_schema"]["properties"])
+def get_session_details(realm: Realm, arguments: Any, context: RequestContext) -> Answer:
+    check_names(arguments, SESSION["input_schema"]["properties"])
     level = Level(_level(arguments.get("detail_level"), tuple(Level)))
     reasoning = flag(arguments.get("include_reasoning"), "include_reasoning")
     warnings = realm.reading_warnings()
     if reasoning and level is not Level.TURNS:
         warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")
-    with reading_within(realm, clock, READ_MS) as reader:
+    with open_reader(realm, context, READ_MS) as reader:
         trace = SessionTrace(reader, session_named(reader, arguments.get("session_id")))
         return details(trace, level, include_reasoning=reasoning, warnings=warnings, hint=DEEPER)
 
 
-def analyze_session(realm: Realm, arguments: Any, clock: Clock) -> Answer:
-    only(arguments, ANALYZE["input_schema"]["properties"])
-    with reading_within(realm, clock, READ_MS) as reader:
+def analyze_session(realm: Realm, arguments: Any, context: RequestContext) -> Answer:
+    check_names(arguments, ANALYZE["input_schema"]["properties"])
+    with open_reader(realm, context, READ_MS) as reader:
         trace = SessionTrace(reader, session_named(reader, arguments.get("session_id")))
     found = insights(trace.steps)
     data = {

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations.operation import DOCTOR, Clock, Reply, answered
+from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
 from recollect.realms import Realm
 
 CODES = {
@@ -18,7 +18,7 @@ CODES = {
     ErrorKind.BAD_DETAIL_LEVEL: "invalid_detail_level",
     ErrorKind.BAD_CURSOR: "invalid_cursor",
     ErrorKind.OUT_OF_RANGE: "invalid_event_index",
-    ErrorKind.ABSENT: "session_not_found",
+    ErrorKind.NOT_FOUND: "session_not_found",
     ErrorKind.DEADLINE: "search_timeout",
 }
 INTERNAL = "internal_error"
@@ -44,15 +44,17 @@ class Answer(Struct, omit_defaults=True):
         return len(msgspec.json.encode(self))
 
 
-def wrapped(tool: str, operation: Callable[[Realm, Any, Clock], Answer]) -> Callable[[Realm, Any, Clock], Reply]:
+def wrapped(
+    tool: str, operation: Callable[[Realm, Any, RequestContext], Answer]
+) -> Callable[[Realm, Any, RequestContext], Reply]:
     """The operation with its wrapper around what comes of it, whatever that is."""
 
-    def run(realm: Realm, arguments: Any, clock: Clock) -> Reply:
+    def run(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
         def made() -> Reply:
-            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, clock))
+            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, context))
             return Reply(body.decode(), body)
 
-        return answered(tool, made, _refused, f"{tool} failed; {DOCTOR}.")
+        return reply_or_error(tool, made, _refused, f"{tool} failed; {DOCTOR}.")
 
     return run
 

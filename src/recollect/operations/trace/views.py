@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from recollect.index.kinds import USAGE
-from recollect.index.pieces import folded
+from recollect.index.ngrams import folded
 from recollect.model import KIND_CODE, Kind, Usage, timestamp
 from recollect.operations.history.views import telling_of
 from recollect.operations.ids import uuid_text

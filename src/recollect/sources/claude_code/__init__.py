@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
 from recollect.sources.claude_code.metadata import SIDE_RECORDS, attachment, stop_hook, system
 from recollect.sources.claude_code.shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
@@ -99,13 +99,13 @@ def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
     reader = READERS.get(row.type)
     entries: list[Entry] = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
     if memory.parent is not None:
-        entries.append(About(session=memory.session, parent=memory.parent))
+        entries.append(SessionMetadata(session=memory.session, parent=memory.parent))
         memory.parent = None
     for entry in entries:
         if isinstance(entry, Record):
             entry.at = memory.at
-            memory.prompted |= entry.opens is Opens.PROMPT and entry.session == memory.session
-    return entries or [Noise(f"empty {row.type}")]
+            memory.prompted |= entry.opens is TurnStart.PROMPT and entry.session == memory.session
+    return entries or [Ignored(f"empty {row.type}")]
 
 
 # ---- whose record, under which key
@@ -133,7 +133,7 @@ def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
     for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
         if not memory.prompted and (continued := _continued(text)) and continued != memory.session:
-            yield About(session=session, parent=continued)
+            yield SessionMetadata(session=session, parent=continued)
         yield record(row, line, session, place, kind, text, **more)
         place += 1
 
@@ -191,13 +191,13 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
     if text.startswith(INTERRUPTED):
         return text, Kind.RUNTIME, {"stop": Stop.INTERRUPT}
     if text.startswith(LOCAL_OUTPUT):
-        return text, Kind.SYSTEM, {"opens": Opens.ECHO}
+        return text, Kind.SYSTEM, {"opens": TurnStart.ECHO}
     if row.is_meta or injected or text.startswith(SHELL_OUTPUT):
         return text, Kind.SYSTEM, {}
     if text.startswith(COMMAND):
         command = command_text(text)
-        return command, Kind.USER_INPUT, {"opens": Opens.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
-    return text, Kind.USER_INPUT, {"opens": Opens.NO if answering else Opens.PROMPT}
+        return command, Kind.USER_INPUT, {"opens": TurnStart.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
+    return text, Kind.USER_INPUT, {"opens": TurnStart.NO if answering else TurnStart.PROMPT}
 
 
 # ---- the agent's side
@@ -215,11 +215,11 @@ def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     usage = _usage(message, memory)
     for place, block in enumerate(_blocks(row)):
         if _repeated(message, block, memory):
-            yield Noise("repeated block")
+            yield Ignored("repeated block")
             continue
         said = _said_by_agent(row, line, session, place, block, message)
         if said is None:
-            yield Noise("empty block")
+            yield Ignored("empty block")
             continue
         said.usage, usage = usage, None
         if said.kind is Kind.TOOL_CALL and said.call and said.arguments and "prompt" in said.arguments:
@@ -295,11 +295,11 @@ def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
 # ---- sub-agents
 
 
-def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[About]:
+def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[SessionMetadata]:
     """The first record of an inline side chain is the prompt of the call that began it."""
     if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
         call = memory.tasks.pop(digest(text), None)
-        yield About(session=session, parent=memory.session, parent_call=call)
+        yield SessionMetadata(session=session, parent=memory.session, parent_call=call)
 
 
 def _spawned(row: Row, line: Line, blocks: list[Block], memory: ClaudeMemory) -> Iterator[Entry]:
@@ -308,7 +308,7 @@ def _spawned(row: Row, line: Line, blocks: list[Block], memory: ClaudeMemory) ->
         result = decoded(row.tool_use_result, Spawned)
     if result is not None and result.agent_id:
         child = f"{memory.session}/agent-{result.agent_id}"
-        yield About(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
+        yield SessionMetadata(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
     for block in blocks:
         if block.tool_use_id in memory.running and (result is None or result.status != LAUNCHED):
             child = memory.running.pop(block.tool_use_id or "")
@@ -339,16 +339,16 @@ def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         yield stop_hook(row, line, memory)
         return
     if progress is None or progress.type != "agent_progress":
-        yield Noise("progress")
+        yield Ignored("progress")
         return
     said = progress.message
     if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, memory.session, progress.agent_id):
-        yield Noise("copy of a sub-agent's record")
+        yield Ignored("copy of a sub-agent's record")
         return
     said.is_sidechain, said.agent_id = True, progress.agent_id
     said.cwd, said.git_branch = row.cwd, row.git_branch
     child = session_of(said, memory)
-    yield About(session=child, parent=memory.session, parent_call=row.parent_tool_use_id)
+    yield SessionMetadata(session=child, parent=memory.session, parent_call=row.parent_tool_use_id)
     if row.parent_tool_use_id:
         memory.running[row.parent_tool_use_id] = child
         keep_recent(memory.running, RECENT)

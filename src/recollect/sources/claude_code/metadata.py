@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.redact import redact
 from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, record, session_of
 from recollect.sources.claude_code.shapes import Row
@@ -24,12 +24,14 @@ def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         "agent-name": (row.agent_name, TitleRank.AGENT),
         "custom-title": (row.custom_title, TitleRank.CUSTOM),
     }[row.type]
-    yield About(session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None)
+    yield SessionMetadata(
+        session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None
+    )
 
 
 def setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     if memory.at is None:  # how a session is set up before anything happens in it
-        yield Noise(row.type)
+        yield Ignored(row.type)
         return
     match row.type:
         case "permission-mode":
@@ -44,7 +46,7 @@ def setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
 
 
 def bookkeeping(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    yield Noise(row.type)
+    yield Ignored(row.type)
 
 
 def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
@@ -62,7 +64,7 @@ def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             at = marks.index(_mark(content)) if _mark(content) in marks else 0
             yield from _steer(memory.queue.pop(at), row, line, memory)
             return
-    yield Noise("prompt queue")
+    yield Ignored("prompt queue")
 
 
 def _mark(text: str) -> str:
@@ -75,7 +77,7 @@ def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[En
     mark = _mark(text)
     if mark in memory.attached:
         memory.attached.remove(mark)
-        yield Noise("prompt queue")
+        yield Ignored("prompt queue")
     else:
         memory.steered = [*memory.steered, mark][-RECENT:]
         yield _queued(text, row, line, memory)
@@ -89,7 +91,7 @@ def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
 def stop_hook(row: Row, line: Line, memory: ClaudeMemory) -> Entry:
     """The first hook that runs because the agent has finished its turn. Until 2.1.81, nothing else may say so."""
     if memory.stop_hooks_ran:
-        return Noise("progress")
+        return Ignored("progress")
     memory.stop_hooks_ran = True
     return record(row, line, session_of(row, memory), 0, Kind.RUNTIME, STOP_HOOKS, stop=Stop.ANSWER)
 
@@ -99,7 +101,7 @@ def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
     text = result_text(row.content)
     match row.subtype:
         case "compact_boundary":
-            yield Noise("compaction boundary")  # the summary that follows is the compaction
+            yield Ignored("compaction boundary")  # the summary that follows is the compaction
         case "microcompact_boundary":
             yield record(row, line, session, 0, Kind.COMPACTION, text)
         case "turn_duration":
@@ -137,7 +139,7 @@ def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: Cl
     mark = _mark(text)
     if mark in memory.steered:
         memory.steered.remove(mark)
-        yield Noise("twin of a queued prompt")
+        yield Ignored("twin of a queued prompt")
         return
     if mark in map(_mark, memory.queue):
         memory.attached = [*memory.attached, mark][-RECENT:]

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from recollect.model import About, Entry, Noise, TitleRank
+from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources.codex import messages as speech
 from recollect.sources.codex import shapes as shape
 from recollect.sources.codex import tools, turns
@@ -113,7 +113,7 @@ def read(line: Line, memory: CodexMemory) -> list[Entry]:
     if value.type == "session_meta":
         return _session_meta(value, line, memory)
     if memory.copying and not _is_own(value, memory):
-        return [Noise("copied history")]
+        return [Ignored("copied history")]
     memory.copying, memory.begun = False, True
     return READERS.get(value.type or "", _flat)(value, line, memory)
 
@@ -136,7 +136,7 @@ def _inter_agent_communication(value: Envelope, line: Line, memory: CodexMemory)
 def _flat(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
     """A line that is the record itself, as in the oldest rollouts, or one whose type is new."""
     if value.record_type == "state":
-        return [Noise("state")]
+        return [Ignored("state")]
     if _is_header(value):
         return [_about(shaped(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, memory)]
     part = shaped(shape.ITEM, line.raw) or shaped(shape.EVENT, line.raw)
@@ -156,7 +156,7 @@ def _odd(raw: Raw | bytes, line: Line, memory: CodexMemory) -> list[Entry]:
         told = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
         return runtime(line, memory, f"{loose.type.replace('_', ' ')}: {told}".removesuffix(": "))
     if loose.type in QUIET or loose.type.endswith(QUIET_ENDINGS):
-        return [Noise(loose.type.replace("_", " "))]
+        return [Ignored(loose.type.replace("_", " "))]
     return unknown(line, memory)
 
 
@@ -177,7 +177,7 @@ def _session_meta(value: Envelope, line: Line, memory: CodexMemory) -> list[Entr
         return unknown(line, memory)
     if meta.id is not None and meta.id != memory.thread:
         memory.copying = memory.copying or not memory.begun
-        return [Noise("copied history" if memory.copying else "another session's header")]
+        return [Ignored("copied history" if memory.copying else "another session's header")]
     if not memory.begun and memory.copied_at is None:
         memory.copied_at, memory.own_from = at(value), meta.subagent_history_start_ordinal
         memory.forked = meta.forked_from_id is not None
@@ -186,11 +186,11 @@ def _session_meta(value: Envelope, line: Line, memory: CodexMemory) -> list[Entr
     return [_about(meta, value, memory)]
 
 
-def _about(meta: shape.SessionMeta, value: Envelope, memory: CodexMemory) -> About:
+def _about(meta: shape.SessionMeta, value: Envelope, memory: CodexMemory) -> SessionMetadata:
     memory.cwd = meta.cwd
     memory.born_at = memory.born_at or milliseconds(meta.timestamp) or at(value)
     parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
-    return About(
+    return SessionMetadata(
         session=memory.session,
         parent=parent if parent != memory.thread else None,
         cwd=meta.cwd,
@@ -250,13 +250,13 @@ def _turn_context(value: Envelope, line: Line, memory: CodexMemory) -> list[Entr
     before = memory.cwd, memory.model
     memory.cwd, memory.model = context.cwd or memory.cwd, context.model or memory.model
     if before == (memory.cwd, memory.model):
-        return [Noise("turn boundary")]
-    return [About(session=memory.session, cwd=memory.cwd, model=memory.model, at=at(value))]
+        return [Ignored("turn boundary")]
+    return [SessionMetadata(session=memory.session, cwd=memory.cwd, model=memory.model, at=at(value))]
 
 
 def _thread_name(part: shape.ThreadNameUpdated, line: Line, memory: CodexMemory) -> list[Entry]:
     session = memory.session if part.thread_id in (None, memory.thread) else part.thread_id
-    return [About(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
+    return [SessionMetadata(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
 
 
 # ---- what a record of each kind says
@@ -264,7 +264,7 @@ def _thread_name(part: shape.ThreadNameUpdated, line: Line, memory: CodexMemory)
 
 def _item_completed(part: shape.ItemCompleted, line: Line, memory: CodexMemory) -> list[Entry]:
     item = shaped(shape.TURN_ITEM, part.item)
-    return [Noise("turn item")] if item is None else PART_READERS[type(item)](item, line, memory)
+    return [Ignored("turn item")] if item is None else PART_READERS[type(item)](item, line, memory)
 
 
 READERS: dict[str, Callable[[Envelope, Line, CodexMemory], list[Entry]]] = {

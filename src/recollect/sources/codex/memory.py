@@ -6,7 +6,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Raw, Struct, field
 
-from recollect.model import Entry, Kind, Noise, Record, Usage
+from recollect.model import Entry, Ignored, Kind, Record, Usage
 from recollect.sources.codex.shapes import Envelope
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.source import Memory
@@ -96,4 +96,4 @@ def is_twin(what: str, text: str, stream: int, line: Line, memory: CodexMemory) 
 
 
 def twin_of(stream: int) -> list[Entry]:
-    return [Noise("twin of a response item" if stream == EVENT else "twin of an event")]
+    return [Ignored("twin of a response item" if stream == EVENT else "twin of an event")]

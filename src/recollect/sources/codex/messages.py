@@ -1,6 +1,6 @@
 """What is said in a Codex rollout: prompts, answers, thoughts, and what Codex itself puts into the user's mouth."""
 
-from recollect.model import Entry, Kind, Noise, Opens, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Record, Stop, TurnStart
 from recollect.sources.codex import shapes as shape
 from recollect.sources.codex import text as wording
 from recollect.sources.codex.memory import EVENT, ITEM, CodexMemory, is_twin, record, twin_of
@@ -41,7 +41,7 @@ def _person(texts: list[str], images: int, stream: int, line: Line, memory: Code
     if system and not is_twin("system", system, stream, line, memory):
         entries.append(record(line, memory, Kind.SYSTEM, system))
     if not said and not images:
-        return entries or (twin_of(stream) if system else [Noise("empty message")])
+        return entries or (twin_of(stream) if system else [Ignored("empty message")])
     if is_twin("person", "".join(said), stream, line, memory):
         memory.prompted = True
         return entries or twin_of(stream)
@@ -65,7 +65,7 @@ def _prompt(text: str, place: int, line: Line, memory: CodexMemory) -> Record:
     memory.prompted = True
     if not steers:
         memory.spoke = False
-    return record(line, memory, Kind.USER_INPUT, text, place, opens=Opens.NO if steers else Opens.PROMPT)
+    return record(line, memory, Kind.USER_INPUT, text, place, opens=TurnStart.NO if steers else TurnStart.PROMPT)
 
 
 def inter_agent(part: shape.InterAgentMessage, line: Line, memory: CodexMemory, stream: int = ITEM) -> list[Entry]:
@@ -104,7 +104,7 @@ def _agent(texts: list[str], stream: int, line: Line, memory: CodexMemory) -> li
         new = [part for part in parts if not is_twin("agent", part, stream, line, memory)]
         fresh += [text] if len(new) == len(parts) else new
     if not fresh:
-        return twin_of(stream) if texts else [Noise("empty message")]
+        return twin_of(stream) if texts else [Ignored("empty message")]
     return [record(line, memory, Kind.ASSISTANT_RESPONSE, "\n".join(fresh), model=memory.model)]
 
 
@@ -119,7 +119,7 @@ def agent_reasoning(part: shape.AgentReasoning, line: Line, memory: CodexMemory)
 
 def reasoning_turn_item(part: shape.ReasoningTurnItem, line: Line, memory: CodexMemory) -> list[Entry]:
     texts = (part.summary_text or []) + (part.raw_content or [])
-    return _thought(texts, EVENT, line, memory) if texts else [Noise("turn item")]
+    return _thought(texts, EVENT, line, memory) if texts else [Ignored("turn item")]
 
 
 def _thought(texts: list[str], stream: int, line: Line, memory: CodexMemory) -> list[Entry]:

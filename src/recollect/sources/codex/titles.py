@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Problem, TitleRank
+from recollect.model import Entry, Problem, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 
@@ -26,4 +26,4 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         elif isinstance(line.value, Misfit):
             yield Problem(path, line.number, "not the name of a thread", line.raw[:120].decode("utf-8", "replace"))
         else:
-            yield About(session=line.value.id, title=line.value.thread_name, title_rank=TitleRank.CUSTOM)
+            yield SessionMetadata(session=line.value.id, title=line.value.thread_name, title_rank=TitleRank.CUSTOM)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.model import About, Entry, Kind, Noise, Record
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata
 from recollect.sources.codex import shapes as shape
 from recollect.sources.codex.memory import EVENT, ITEM, Call, CodexMemory, is_twin, record, runtime, shaped, twin_of
 from recollect.sources.codex.text import (
@@ -28,7 +28,7 @@ from recollect.sources.formats.container import Line
 
 OPEN_CALLS = 256  # tool calls without an output, or still running; real sessions leave a handful
 ANSWERED = 32  # calls remembered after their output: a late end event follows within a few lines
-TWIN_OF_RESPONSE = Noise("twin of a tool response")
+TWIN_OF_RESPONSE = Ignored("twin of a tool response")
 
 
 class Spawned(msgspec.Struct):
@@ -79,7 +79,7 @@ def function_call_output(part: shape.FunctionCallOutput, line: Line, memory: Cod
     outcome = outcome_of(part.output)
     entries = _answered(part.call_id, outcome, line, memory)
     if outcome.text.startswith('{"agent_id":') and (spawned := shaped(SPAWNED, outcome.text.encode())):
-        entries.append(About(session=spawned.agent_id, parent=memory.session, parent_call=part.call_id))
+        entries.append(SessionMetadata(session=spawned.agent_id, parent=memory.session, parent_call=part.call_id))
     return entries
 
 
@@ -145,7 +145,7 @@ def mcp_turn_item(part: shape.McpTurnItem, line: Line, memory: CodexMemory) -> l
 
 def dynamic_tool_request(part: shape.DynamicToolRequest, line: Line, memory: CodexMemory) -> list[Entry]:
     if _is_known(part.call_id, memory):
-        return [Noise("twin of a tool call")]
+        return [Ignored("twin of a tool call")]
     return [_call(full_name(part.namespace, part.tool), part.call_id, arguments_of(part.arguments), line, memory)]
 
 
@@ -167,7 +167,7 @@ def view_image(part: shape.ViewImage, line: Line, memory: CodexMemory) -> list[E
 def spawn_end(part: shape.CollabSpawnEnd, line: Line, memory: CodexMemory) -> list[Entry]:
     if not part.new_thread_id:
         return [TWIN_OF_RESPONSE]
-    return [About(session=part.new_thread_id, parent=memory.session, parent_call=part.call_id)]
+    return [SessionMetadata(session=part.new_thread_id, parent=memory.session, parent_call=part.call_id)]
 
 
 def _is_known(call: str | None, memory: CodexMemory) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recollect.model import Entry, Kind, Noise, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Stop, Usage
 from recollect.sources.codex import shapes as shape
 from recollect.sources.codex.memory import EVENT, LOG, CodexMemory, is_twin, record, runtime, shaped, unknown
 from recollect.sources.codex.messages import stopped
@@ -16,7 +16,7 @@ ENDS = {"interrupted": Stop.INTERRUPT, "cancelled": Stop.CANCEL, "replaced": Sto
 def task_started(part: shape.TaskStarted, line: Line, memory: CodexMemory) -> list[Entry]:
     memory.prompted = memory.prompted and memory.turn is None  # some versions write the prompt first
     memory.turn, memory.spoke = part.turn_id or "running", False
-    return [Noise("turn boundary")]
+    return [Ignored("turn boundary")]
 
 
 def task_complete(part: shape.TaskComplete, line: Line, memory: CodexMemory) -> list[Entry]:
@@ -57,7 +57,7 @@ def context_compacted(part: Any, line: Line, memory: CodexMemory) -> list[Entry]
 
 def _compaction(text: str, stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
     if is_twin("compaction", "", stream, line, memory) and not text:
-        return [Noise("twin of a compaction")]
+        return [Ignored("twin of a compaction")]
     return [record(line, memory, Kind.COMPACTION, text)]
 
 
@@ -67,7 +67,7 @@ def _compaction(text: str, stream: int, line: Line, memory: CodexMemory) -> list
 def token_count(part: shape.TokenCount, line: Line, memory: CodexMemory) -> list[Entry]:
     spent = used(part.info, memory)
     if spent == Usage():
-        return [Noise("token count")]
+        return [Ignored("token count")]
     text = f"tokens: input {spent.input}, cached {spent.cache_read}, output {spent.output}"
     return runtime(line, memory, text, usage=spent)
 

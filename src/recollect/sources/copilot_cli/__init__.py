@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.copilot_cli.shapes import CopilotMemory, Row, ToolRequest
 from recollect.sources.copilot_cli.usage import answer_usage, shutdown_model, shutdown_usage
 from recollect.sources.formats.container import Line
@@ -103,9 +103,9 @@ def read(line: Line, memory: CopilotMemory) -> Iterable[Entry]:
     scribe.model = word(row.data.model) or (memory.model if session == memory.session else None)
     reader = READERS.get(row.type)
     if reader is not None:
-        return list(reader(scribe, row, memory)) or [Noise(f"empty {row.type}")]
+        return list(reader(scribe, row, memory)) or [Ignored(f"empty {row.type}")]
     if BOOKKEEPING.match(row.type):
-        return [Noise(row.type)]
+        return [Ignored(row.type)]
     return [scribe.unknown(line.raw.decode("utf-8", "replace"))]
 
 
@@ -122,11 +122,11 @@ def _start(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     memory.model = model or memory.model
     folder, branch = word(place.get("cwd")), word(place.get("branch"))
     memory.folder, memory.branch = folder or memory.folder, branch or memory.branch
-    yield About(session=memory.session, cwd=folder, branch=branch, model=model, at=scribe.at)
+    yield SessionMetadata(session=memory.session, cwd=folder, branch=branch, model=model, at=scribe.at)
 
 
 def _title(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    yield About(session=memory.session, title=word(row.data.title), title_rank=TitleRank.GENERATED)
+    yield SessionMetadata(session=memory.session, title=word(row.data.title), title_rank=TitleRank.GENERATED)
 
 
 def _user(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
@@ -134,7 +134,7 @@ def _user(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     said = text_of(data.content).strip() or _attached(data.attachments)
     if again := next((call for call, task in memory.begun.items() if task == said), None):
         del memory.begun[again]
-        yield Noise("a sub-agent's task again")
+        yield Ignored("a sub-agent's task again")
     elif not said or (data.source not in (None, "", "user") and not _is_from_parent(scribe, data.source, memory)):
         if injected := said or text_of(data.transformed_content).strip():
             yield scribe.record(Kind.SYSTEM, injected)
@@ -177,7 +177,7 @@ def _spent(scribe: Scribe, said: str, stop: Stop | None = None) -> Record:
 def _shutdown(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
     scribe.usage = shutdown_usage(row.data, memory)
     if model := shutdown_model(row.data):
-        yield About(session=memory.session, model=model)
+        yield SessionMetadata(session=memory.session, model=model)
     yield _spent(scribe, text_of(row.data.reason) or row.type, Stop.EXIT)
 
 
@@ -185,7 +185,7 @@ def _call(scribe: Scribe, request: ToolRequest, memory: CopilotMemory) -> Iterat
     """A tool call, unless it is the one that was told already."""
     call = request.tool_call_id
     if call in memory.calls:
-        yield Noise("a tool call again")
+        yield Ignored("a tool call again")
         return
     if call:
         memory.calls = [*memory.calls[1 - OPEN_CALLS :], call]
@@ -220,7 +220,9 @@ def _agent_started(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[
     if row.agent:
         memory.agents[row.agent] = call
     scribe.session = f"{memory.session}/{call}"
-    yield About(session=scribe.session, parent=memory.session, parent_call=call, cwd=memory.folder, branch=memory.branch)
+    yield SessionMetadata(
+        session=scribe.session, parent=memory.session, parent_call=call, cwd=memory.folder, branch=memory.branch
+    )
     if task := memory.tasks.pop(call, None):
         memory.begun[call] = task.strip()
         yield scribe.prompt(task)
@@ -233,7 +235,7 @@ def _agent_ended(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[En
         memory.begun.pop(call, None)
         scribe.session = f"{memory.session}/{call}"
         if model := word(row.data.model):
-            yield About(session=scribe.session, model=model)
+            yield SessionMetadata(session=scribe.session, model=model)
         failed = row.type == "subagent.failed"
         said = text_of(row.data.error) or row.type
         yield scribe.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
@@ -305,7 +307,7 @@ def read_workspace(path: Path, content: str) -> Iterator[Entry]:
     if session:
         title = _named(content, "name") or _named(content, "summary")
         rank = TitleRank.CUSTOM if told.get("user_named") == "true" else TitleRank.GENERATED
-        yield About(
+        yield SessionMetadata(
             session=session, title=title, title_rank=rank, cwd=told.get("cwd") or None, branch=told.get("branch") or None
         )
 

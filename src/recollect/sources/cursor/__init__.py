@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop
 from recollect.sources.cursor import chats, ide
 from recollect.sources.cursor.text import said, without_withheld
 from recollect.sources.formats.container import Line
@@ -89,9 +89,9 @@ def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     yield from each_line(lines, path.stem, _row)
 
 
-def _about(path: Path) -> About:
+def _about(path: Path) -> SessionMetadata:
     parent = path.parent.parent.name if path.parent.name == "subagents" else None
-    return About(session=path.stem, parent=parent)
+    return SessionMetadata(session=path.stem, parent=parent)
 
 
 def _row(scribe: Scribe, line: Line) -> Iterator[Record]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.cursor.text import said
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded
@@ -62,7 +62,9 @@ def is_sidecar(head: Head) -> bool:
 
 
 def read_sidecar(path: Path, sidecar: Sidecar) -> Iterator[Entry]:
-    yield About(session=path.parent.name, title=word(sidecar.title), title_rank=TitleRank.GENERATED, cwd=word(sidecar.cwd))
+    yield SessionMetadata(
+        session=path.parent.name, title=word(sidecar.title), title_rank=TitleRank.GENERATED, cwd=word(sidecar.cwd)
+    )
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
@@ -96,10 +98,10 @@ def _meta(db: sqlite3.Connection) -> Meta | None:
         return None
 
 
-def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> About:
+def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> SessionMetadata:
     workspace = next((value for number, value in fields if number == WORKSPACE), b"")
     place = dict(_fields(next((value for number, value in fields if number == PLACE), b"")))
-    return About(
+    return SessionMetadata(
         session=session,
         title=word(meta.name) if meta.name != UNNAMED else None,
         title_rank=TitleRank.GENERATED,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from recollect.model import About, Entry, Kind, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.message import Scribe, prompt_or_system, text_of
@@ -110,8 +110,8 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
         yield scribe.record(Kind.RUNTIME, str(told.status), stop=stop, failed=stop is Stop.CRASH)
 
 
-def _about(session: str, told: Conversation) -> About:
-    return About(
+def _about(session: str, told: Conversation) -> SessionMetadata:
+    return SessionMetadata(
         session=session,
         title=word(told.name),
         title_rank=TitleRank.GENERATED,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from recollect.model import Entry, Kind, Opens, Record
+from recollect.model import Entry, Kind, Record, TurnStart
 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z_-]{3,39})(?:\s[^<>]{0,400})?>")
 REMINDERS = ("system-reminder", "system_reminder")
@@ -106,12 +106,18 @@ def context_apart(entries: Iterable[Entry]) -> Iterator[Entry]:
 def _apart(record: Record) -> Iterator[Record]:
     own, blocks = split_context(record.text)
     if blocks and not own:
-        record.kind, record.opens = Kind.SYSTEM, Opens.NO
+        record.kind, record.opens = Kind.SYSTEM, TurnStart.NO
         blocks = []
     elif blocks:
         record.text = own
     yield record
     for number, block in enumerate(blocks):
         yield msgspec.structs.replace(
-            record, key=f"{record.key}/context.{number}", kind=Kind.SYSTEM, text=block, opens=Opens.NO, stop=None, usage=None
+            record,
+            key=f"{record.key}/context.{number}",
+            kind=Kind.SYSTEM,
+            text=block,
+            opens=TurnStart.NO,
+            stop=None,
+            usage=None,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import AGENT_ACTS, Entry, Kind, Opens, Problem, Record, Stop, Usage
+from recollect.model import AGENT_KINDS, Entry, Kind, Problem, Record, Stop, TurnStart, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.values import arguments_of, as_text, word
@@ -52,13 +52,13 @@ class Scribe(Struct, kw_only=True):
             branch=self.branch,
             **more,
         )
-        if kind in AGENT_ACTS:
+        if kind in AGENT_KINDS:
             record.model = self.model
             record.usage, self.usage = self.usage, None
         return record
 
     def prompt(self, text: str, **more: Any) -> Record:
-        return self.record(Kind.USER_INPUT, text, opens=Opens.PROMPT, **more)
+        return self.record(Kind.USER_INPUT, text, opens=TurnStart.PROMPT, **more)
 
     def call(self, tool: str | None, call: str | None, arguments: Any, **more: Any) -> Record:
         return self.record(Kind.TOOL_CALL, tool=tool, call=call, arguments=arguments_of(arguments), **more)
@@ -108,10 +108,10 @@ def text_of(content: Any, depth: int = 0) -> str:
 
 def prompt_or_system(scribe: Scribe, text: str) -> Iterator[Record]:
     """The usual reading of a user's text: a prompt, with the blocks around it as system events."""
-    yield from _with_context(scribe, *split_context(text), Opens.PROMPT)
+    yield from _with_context(scribe, *split_context(text), TurnStart.PROMPT)
 
 
-def _with_context(scribe: Scribe, own: str, blocks: list[str], opens: Opens) -> Iterator[Record]:
+def _with_context(scribe: Scribe, own: str, blocks: list[str], opens: TurnStart) -> Iterator[Record]:
     if own.strip():
         yield scribe.record(Kind.USER_INPUT, own, opens=opens)
     for block in blocks:
@@ -121,7 +121,7 @@ def _with_context(scribe: Scribe, own: str, blocks: list[str], opens: Opens) -> 
 def command_or_prompt(scribe: Scribe, text: str) -> Iterator[Record]:
     """The same, of agents that write slash commands down as they were typed."""
     own, blocks = split_context(text)
-    yield from _with_context(scribe, own, blocks, Opens.COMMAND if COMMAND.match(own) else Opens.PROMPT)
+    yield from _with_context(scribe, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
 
 
 Said = Callable[[Scribe, str], Iterator[Record]]

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import About, Entry, Problem, Record
+from recollect.model import Entry, Problem, Record, SessionMetadata
 from recollect.sources.formats.container import NOT_UNDERSTOOD, Line, Unreadable, not_understood
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.memory_limit import check_memory
@@ -262,7 +262,7 @@ def _by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     """The entries of each session, in their order; what belongs to none under the name of none."""
     sessions: dict[str, list[Entry]] = {}
     for entry in entries:
-        session = entry.session if isinstance(entry, Record | About) else UNNAMED
+        session = entry.session if isinstance(entry, Record | SessionMetadata) else UNNAMED
         sessions.setdefault(session, []).append(entry)
     return sessions
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import is_hook_tag, split_context
@@ -114,9 +114,9 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             for _, message, raw in each(change.messages, Message):
                 if message is None or message.id not in messages:
                     _put(messages, line.number, message, raw)
-            yield Noise("header" if patch.session_id else "$set")
+            yield Ignored("header" if patch.session_id else "$set")
         elif patch.rewind_to is not None:
-            yield Noise("$rewindTo")
+            yield Ignored("$rewindTo")
         else:
             _put(messages, line.number, patch, line.raw.decode("utf-8", "replace"))
     session = header.session_id or path.stem
@@ -132,7 +132,7 @@ def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session:
     told = Told()
     entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, told)]
     is_silent = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
-    yield from (Noise("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
+    yield from (Ignored("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
 
 
 def _put(messages: dict[str, tuple[int, Message | None, str]], line: int, message: Message | None, raw: str) -> None:
@@ -152,7 +152,7 @@ def _merged(header: Header, change: Header) -> Header:
 
 def _about(path: Path, header: Header, session: str) -> Iterator[Entry]:
     parent = path.parent.name if header.kind == "subagent" and path.parent.name != "chats" else None
-    yield About(
+    yield SessionMetadata(
         session=session,
         title=header.summary,
         title_rank=TitleRank.SUMMARY,
@@ -250,7 +250,7 @@ def _late_result(scribe: Scribe, response: Any, told: Told) -> Iterator[Entry]:
     given = response if isinstance(response, dict) else {}
     call = as_text(given.get("id"))
     if call in told.answered:
-        yield Noise("copy of a result")
+        yield Ignored("copy of a result")
         return
     told.answered.add(call)
     output = given.get("response")
@@ -260,7 +260,7 @@ def _late_result(scribe: Scribe, response: Any, told: Told) -> Iterator[Entry]:
 
 def _shell(scribe: Scribe, command: str, output: str) -> Iterator[Record]:
     """What the person ran without the agent."""
-    yield scribe.record(Kind.USER_INPUT, f"!{command}", opens=Opens.COMMAND)
+    yield scribe.record(Kind.USER_INPUT, f"!{command}", opens=TurnStart.COMMAND)
     found = SHELL_CODE.match(output)
     code = int(found[1]) if found else None
     yield scribe.record(Kind.TOOL_RESPONSE, output, tool=SHELL_TOOL, exit_code=code, failed=bool(code))
@@ -294,7 +294,7 @@ def _answer(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
             record.stop = Stop.CANCEL if refused and place == len(calls) else None
             yield record
         if call.agent_id:
-            yield About(session=call.agent_id, parent=scribe.session, parent_call=call.id)
+            yield SessionMetadata(session=call.agent_id, parent=scribe.session, parent_call=call.id)
     if not scribe.written:
         yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import split_context
@@ -194,10 +194,10 @@ def _backend_call(scribe: Scribe, kind: Any) -> Iterator[Record]:
 
 def read_summary(path: Path, summary: Summary) -> Iterator[Entry]:
     if summary.child_session_id:
-        yield About(session=summary.child_session_id, parent=summary.parent_session_id)
+        yield SessionMetadata(session=summary.child_session_id, parent=summary.parent_session_id)
         return
     forked = summary.forked_at is not None and summary.session_kind != "subagent"
-    yield About(
+    yield SessionMetadata(
         session=summary.info.id or path.parent.name,
         title=summary.generated_title or summary.session_summary,
         title_rank=TitleRank.GENERATED if summary.generated_title else TitleRank.SUMMARY,

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import About, Entry, TitleRank
+from recollect.model import Entry, SessionMetadata, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import document
 from recollect.sources.formats.jsonl import every_line
@@ -79,10 +79,10 @@ def read_state(path: Path, state: State) -> Iterator[Entry]:
     title = state.custom_title or state.title
     custom = state.is_custom_title or (state.custom_title is not None and not state.title_generated)
     rank = TitleRank.CUSTOM if custom else TitleRank.GENERATED
-    yield About(session=session, title=title, title_rank=rank, cwd=state.work_dir)
+    yield SessionMetadata(session=session, title=title, title_rank=rank, cwd=state.work_dir)
     for agent in state.agents:
         if agent != "main":
-            yield About(session=f"{session}/{agent}", cwd=state.work_dir)
+            yield SessionMetadata(session=f"{session}/{agent}", cwd=state.work_dir)
 
 
 SOURCE = Source(

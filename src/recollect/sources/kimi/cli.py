@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.json import beside
 from recollect.sources.formats.jsonl import every_line
@@ -79,7 +79,7 @@ def load_context(path: Path) -> list[Line | Problem]:
 def read_context(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     session, parent = session_of(path)
     if lines:
-        yield About(session=session, parent=parent, cwd=folder_of(path))
+        yield SessionMetadata(session=session, parent=parent, cwd=folder_of(path))
     yield from each_line(lines, session, _message)
 
 
@@ -87,7 +87,7 @@ def _message(scribe: Scribe, line: Line) -> Iterator[Entry]:
     message: dict[str, Any] = line.value
     match message.get("role"):
         case "_checkpoint" | "_usage" as role:
-            yield Noise(role)
+            yield Ignored(role)
         case "_system_prompt":
             yield scribe.record(Kind.SYSTEM, text_of(message.get("content")))
         case "assistant" if text_of(message.get("content")).startswith(COMPACTED):
@@ -109,7 +109,7 @@ def _tool_message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
         if spawned := SPAWNED.search(own_words):
             child, parent = session_of(Path(spawned[1]))
             if parent == scribe.session:
-                yield About(session=child, parent=parent, parent_call=record.call)
+                yield SessionMetadata(session=child, parent=parent, parent_call=record.call)
 
 
 def _said(scribe: Scribe, text: str) -> Iterator[Record]:
@@ -128,7 +128,7 @@ def read_wire(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     session, parent = session_of(path)
     folder = folder_of(path)
     wires = {session: Wire(session=session)}
-    yield About(session=session, parent=parent, cwd=folder)
+    yield SessionMetadata(session=session, parent=parent, cwd=folder)
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             yield line
@@ -137,13 +137,13 @@ def read_wire(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
         if isinstance(line.value, Misfit):
             wires[session].add(scribe.unknown(line.raw.decode("utf-8", "replace")))
         elif line.value.type == "metadata":
-            yield Noise("metadata")
+            yield Ignored("metadata")
         else:
             scribe.at = instant(line.value.timestamp)
             _take(line.value.message, scribe, wires[session], wires, path)
     for wire in wires.values():
         if wire.session != session:
-            yield About(session=wire.session, parent=session, cwd=folder)
+            yield SessionMetadata(session=wire.session, parent=session, cwd=folder)
         yield from wire.entries
 
 
@@ -152,7 +152,7 @@ def _take(event: Event, scribe: Scribe, wire: Wire, wires: dict[str, Wire], path
     if event.type == "SubagentEvent":
         _sub_agent(event.payload, scribe, wire, wires, path)
     elif event.type in NOISE:
-        wire.add(Noise(event.type))
+        wire.add(Ignored(event.type))
     elif reader is None:
         wire.add(scribe.unknown({"type": event.type, "payload": event.payload}))
     else:
@@ -168,9 +168,9 @@ def _sub_agent(payload: dict[str, Any], scribe: Scribe, wire: Wire, wires: dict[
         return
     child = f"{wire.session}/{agent}"
     if isinstance(call, str):
-        wire.add(About(session=child, parent=wire.session, parent_call=call))
+        wire.add(SessionMetadata(session=child, parent=wire.session, parent_call=call))
     if AGENT.fullmatch(agent) and (path.parent / "subagents" / agent / WIRE).exists():
-        wire.add(Noise("copy of a sub-agent's event"))
+        wire.add(Ignored("copy of a sub-agent's event"))
         return
     inner = event.get("payload")
     named = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
@@ -189,14 +189,14 @@ def _steer(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
 
 def _turn_end(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
     if wire.end_turn():
-        wire.add(Noise("TurnEnd"))
+        wire.add(Ignored("TurnEnd"))
     else:
         wire.add(scribe.record(Kind.RUNTIME, "TurnEnd", stop=Stop.OTHER))
 
 
 def _step_begin(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
     wire.begin_step()
-    wire.add(Noise("StepBegin"))
+    wire.add(Ignored("StepBegin"))
 
 
 def _interrupted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
@@ -223,7 +223,7 @@ def _result(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
 
 def _status(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
     wire.count(usage_of(payload.get("token_usage")))
-    wire.add(Noise("StatusUpdate"))
+    wire.add(Ignored("StatusUpdate"))
 
 
 def _compacted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
@@ -233,7 +233,7 @@ def _compacted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
 def _approval(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
     """A refusal ends the turn, unless the person said what to do instead."""
     if payload.get("response") != "reject":
-        wire.add(Noise("ApprovalResponse"))
+        wire.add(Ignored("ApprovalResponse"))
     elif feedback := text_of(payload.get("feedback")).strip():
         wire.add(scribe.record(Kind.USER_INPUT, feedback))
     else:

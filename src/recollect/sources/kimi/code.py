@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Problem, Stop
+from recollect.model import Entry, Ignored, Kind, Problem, SessionMetadata, Stop, TurnStart
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.json import beside
 from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, command_or_prompt, text_of
@@ -104,19 +104,19 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     session, parent = session_of(path)
     owners = _owners(path, session, lines)
     wire = Wire(session=owners.pop(0))
-    wire.add(About(session=session, parent=parent))
+    wire.add(SessionMetadata(session=session, parent=parent))
     begun = _begun(lines) if parent else 0
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             wire.add(line)
         elif place < begun and isinstance(line.value, Row) and line.value.type == "context.append_message":
-            wire.add(Noise("copied from the parent"))
+            wire.add(Ignored("copied from the parent"))
         elif _is_fork(line):
             wire.session = owners.pop(0)
             wire.begin_turn()
-            wire.add(Noise(FORKED))
+            wire.add(Ignored(FORKED))
         elif wire.session == NOBODY:
-            wire.add(Noise("copied twice"))
+            wire.add(Ignored("copied twice"))
         elif isinstance(line.value, Misfit):
             wire.add(wire.scribe(place, line).unknown(line.raw.decode("utf-8", "replace")))
         else:
@@ -153,7 +153,7 @@ def _take(line: Line, place: int, wire: Wire) -> None:
     row: Row = line.value
     scribe = wire.scribe(place, line, instant(row.time))
     if row.type in NOISE:
-        wire.add(Noise(row.type))
+        wire.add(Ignored(row.type))
     elif reader := READERS.get(row.type):
         reader(scribe, row, wire)
     else:
@@ -168,13 +168,13 @@ def _settings(scribe: Scribe, row: Row, wire: Wire) -> None:
     cwd = row.cwd or (disclosed.get("cwd") if isinstance(disclosed, dict) else None)
     wire.model = row.model_alias or wire.model
     if isinstance(cwd, str):
-        wire.add(About(session=wire.session, cwd=cwd))
-    wire.add(Noise(row.type))
+        wire.add(SessionMetadata(session=wire.session, cwd=cwd))
+    wire.add(Ignored(row.type))
 
 
 def _request(scribe: Scribe, row: Row, wire: Wire) -> None:
     wire.model = row.model or row.model_alias or wire.model
-    wire.add(Noise(row.type))
+    wire.add(Ignored(row.type))
 
 
 # ---- what is said to the agent
@@ -206,7 +206,7 @@ def _append_message(scribe: Scribe, row: Row, wire: Wire) -> None:
         wire.add(*chat_message(scribe, chat))
     elif text in wire.repeated:
         wire.repeated.remove(text)
-        wire.add(Noise("copy of a prompt"))
+        wire.add(Ignored("copy of a prompt"))
     else:
         _hear(scribe, text, message.origin, wire)
 
@@ -222,10 +222,10 @@ def _hear(scribe: Scribe, text: str, origin: Origin, wire: Wire) -> None:
                 wire.add(scribe.record(Kind.SYSTEM, context[0].strip()))
         case Origin(kind="skill_activation" | "plugin_command", trigger="user-slash"):
             name, arguments = origin.skill_name or origin.command_name, origin.skill_args or origin.command_args
-            wire.add(scribe.record(Kind.USER_INPUT, f"/{name} {arguments}".strip(), opens=Opens.COMMAND))
+            wire.add(scribe.record(Kind.USER_INPUT, f"/{name} {arguments}".strip(), opens=TurnStart.COMMAND))
             wire.add(scribe.record(Kind.SYSTEM, text))
         case Origin(kind="shell_command", phase="input"):
-            wire.add(scribe.record(Kind.USER_INPUT, text, opens=Opens.COMMAND))
+            wire.add(scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND))
         case Origin(kind="compaction_summary"):
             wire.add(scribe.record(Kind.COMPACTION, text))
         case _:
@@ -240,7 +240,7 @@ def _loop_event(scribe: Scribe, row: Row, wire: Wire) -> None:
     match event.type:
         case "step.begin":
             wire.begin_step()
-            wire.add(Noise("step.begin"))
+            wire.add(Ignored("step.begin"))
         case "content.part":
             wire.add(*agent_blocks(scribe, [event.part]))
         case "tool.call":
@@ -263,7 +263,7 @@ def _result(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
     if record.text.startswith("agent_id: "):
         root = wire.session.partition("/")[0]
         for spawned in SPAWNED.finditer(record.text):
-            wire.add(About(session=f"{root}/{spawned[1]}", parent=root, parent_call=record.call))
+            wire.add(SessionMetadata(session=f"{root}/{spawned[1]}", parent=root, parent_call=record.call))
 
 
 def _step_end(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
@@ -271,13 +271,13 @@ def _step_end(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
     if event.finish_reason in FINAL and not wire.end_turn():
         wire.add(scribe.record(Kind.RUNTIME, event.finish_reason or "", stop=Stop.OTHER))
     else:
-        wire.add(Noise("step.end"))
+        wire.add(Ignored("step.end"))
 
 
 def _usage(scribe: Scribe, row: Row, wire: Wire) -> None:
     if row.usage_scope != "turn":
         wire.usage = usage_of(row.usage)
-    wire.add(Noise(row.type))
+    wire.add(Ignored(row.type))
 
 
 def _compaction(scribe: Scribe, row: Row, wire: Wire) -> None:
@@ -295,7 +295,7 @@ def _cancel(scribe: Scribe, row: Row, wire: Wire) -> None:
 def _ended(scribe: Scribe, row: Row, wire: Wire) -> None:
     stop = ENDS.get(row.reason or "")
     if wire.stopped or (stop is None and wire.end_turn()):
-        wire.add(Noise(row.type))
+        wire.add(Ignored(row.type))
     else:
         ended = scribe.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
         wire.break_off(ended)
@@ -304,7 +304,7 @@ def _ended(scribe: Scribe, row: Row, wire: Wire) -> None:
 def _approval(scribe: Scribe, row: Row, wire: Wire) -> None:
     decision = row.result.get("decision") if isinstance(row.result, dict) else None
     if decision == "approved":
-        wire.add(Noise(row.type))
+        wire.add(Ignored(row.type))
     else:
         wire.add(scribe.record(Kind.RUNTIME, f"{decision}: {as_text(row.action) or as_text(row.tool_name)}"))
 

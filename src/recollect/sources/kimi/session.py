@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import AGENT_ACTS, Entry, Kind, Record, Stop, Usage
+from recollect.model import AGENT_KINDS, Entry, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.message import Scribe
 from recollect.sources.formats.values import count
@@ -66,7 +66,7 @@ class Wire(Struct, kw_only=True):
     def add(self, *entries: Entry) -> None:
         for entry in entries:
             self.entries.append(entry)
-            if isinstance(entry, Record) and entry.kind in AGENT_ACTS:
+            if isinstance(entry, Record) and entry.kind in AGENT_KINDS:
                 self.step = self.step or entry
                 self.answer = entry if entry.kind is Kind.ASSISTANT_RESPONSE else self.answer
 

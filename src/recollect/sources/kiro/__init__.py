@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document
@@ -151,7 +151,7 @@ def read_rows(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.stem
     info = beside(path.with_suffix(".json"), Info) or Info()
     state = info.session_state or State()
-    yield About(
+    yield SessionMetadata(
         session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=info.cwd, parent=info.parent_session_id
     )
     turns: list[list[tuple[str | None, list[Record]]]] = [[]]
@@ -271,7 +271,7 @@ def read_events(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.parent.name if path.name == MESSAGES else path.stem
     info = beside(path.with_name(SESSION), EventInfo) or EventInfo()
     folder = next(iter(info.workspace_paths or []), None)
-    yield About(session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=folder, model=info.model_id)
+    yield SessionMetadata(session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=folder, model=info.model_id)
     for line in lines:
         if isinstance(line, Problem):
             yield line

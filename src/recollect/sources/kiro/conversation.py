@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.jsonl import EXCERPT
 from recollect.sources.formats.message import Scribe, text_of
@@ -54,7 +54,7 @@ def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry
         if conversation is None:
             yield Problem(path, 0, f"the conversation {session} is not JSON of a known shape", str(row["value"])[:EXCERPT])
             return
-        yield About(session=session, cwd=row["key"] if isinstance(row["key"], str) else None)
+        yield SessionMetadata(session=session, cwd=row["key"] if isinstance(row["key"], str) else None)
         yield from _conversation(session, conversation)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Record, TitleRank
+from recollect.model import Entry, Kind, Record, SessionMetadata, TitleRank
 from recollect.sources.formats.message import Scribe, text_of
 from recollect.sources.formats.values import instant
 
@@ -46,7 +46,7 @@ class Chat(Struct, rename="camel"):
 
 def read_session(path: Path, kept: Session) -> Iterator[Entry]:
     session = kept.session_id or path.stem
-    yield About(session=session, title=kept.title, title_rank=TitleRank.GENERATED, cwd=kept.workspace_directory)
+    yield SessionMetadata(session=session, title=kept.title, title_rank=TitleRank.GENERATED, cwd=kept.workspace_directory)
     for place, entered in enumerate(kept.history, 1):
         message = entered.message
         key = f"{session}/{message.id}" if message.id else f"{session}@{place}"

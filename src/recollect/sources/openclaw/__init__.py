@@ -17,7 +17,7 @@ from typing import Any
 import zstandard
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Noise, Problem, TitleRank
+from recollect.model import Entry, Ignored, Problem, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decoded, document
@@ -76,10 +76,10 @@ def recognises_store(head: Head) -> bool:
 def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
     known = {key: session for key, raw in sessions.items() if (session := decoded(raw, Session))}
     if not known:
-        yield Noise("empty store")
+        yield Ignored("empty store")
     for session in known.values():
         parent = known.get(session.spawned_by or "")
-        yield About(
+        yield SessionMetadata(
             session=session.session_id,
             title=session.label,
             title_rank=TitleRank.CUSTOM,
@@ -106,7 +106,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
     for node in nodes:
         if node["current_session_id"] == session:
             parent = current.get(node["spawned_by"])
-            yield About(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
+            yield SessionMetadata(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
     memory = PiMemory(session=session, named=True)
     stored = ("seq", "event_json", "event_zstd")
     for row in select(db, "transcript_events", stored, "WHERE session_id = ? ORDER BY seq", (session,)):

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import About, Entry, Noise, TitleRank
+from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, content_of, decoded, document
@@ -78,7 +78,7 @@ def _exchange(raw: Raw) -> Told:
 
 def read_files(path: Path, info: Info) -> Iterator[Entry]:
     if info.session is not None:
-        yield Noise("part of a session that is not there")
+        yield Ignored("part of a session that is not there")
         return
     session = info.id or path.stem
     yield from _session(info, session, _messages(path.parents[2], _file_name(info, path)))
@@ -140,7 +140,9 @@ def _text(raw: Raw) -> str:
 
 def _session(info: Info, session: str, messages: Iterable[Told]) -> Iterator[Entry]:
     title = None if UNTITLED.match(info.title or "") else info.title
-    yield About(session=session, title=title, title_rank=TitleRank.GENERATED, parent=info.parent, cwd=info.directory or None)
+    yield SessionMetadata(
+        session=session, title=title, title_rank=TitleRank.GENERATED, parent=info.parent, cwd=info.directory or None
+    )
     for line, told in enumerate(messages, 1):
         yield from told_by(told, session, line)
 

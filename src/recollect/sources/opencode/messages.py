@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Record, Stop, Usage
+from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Record, SessionMetadata, Stop, Usage
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.message import Scribe, text_of
 from recollect.sources.formats.values import bounded, count, instant
@@ -121,7 +121,7 @@ def _asked(place: Place, parts: list[Part]) -> Iterator[Entry]:
             case "compaction":
                 yield scribe.record(Kind.RUNTIME, "compaction")
             case kind if kind in BOOKKEEPING:
-                yield Noise(kind)
+                yield Ignored(kind)
             case _:
                 yield scribe.unknown(part.json)
 
@@ -143,9 +143,9 @@ def _answered(place: Place, message: Message, parts: list[Part]) -> Iterator[Ent
         if part.type == "step-finish":
             _charge(done[step:], part.tokens)
             step, counted = len(done), True
-            yield Noise("step-finish")
+            yield Ignored("step-finish")
         elif part.type in BOOKKEEPING:
-            yield Noise(part.type)
+            yield Ignored(part.type)
         else:
             done += _acted(place, part, is_summary=message.summary is True)
             yield from _child(place, part)
@@ -198,11 +198,11 @@ def _used(scribe: Scribe, part: Part) -> Iterator[Record]:
     )
 
 
-def _child(place: Place, part: Part) -> Iterator[About]:
+def _child(place: Place, part: Part) -> Iterator[SessionMetadata]:
     metadata = part.state.metadata if part.tool == "task" and part.state else None
     child = (metadata or {}).get("sessionId")
     if isinstance(child, str) and child:
-        yield About(session=child, parent=place.session, parent_call=part.call)
+        yield SessionMetadata(session=child, parent=place.session, parent_call=part.call)
 
 
 def _ended(place: Place, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
@@ -240,7 +240,7 @@ def _name(error: Any) -> str:
 
 
 def _charge(done: list[Record], tokens: Any) -> None:
-    first = next((record for record in done if record.kind in AGENT_ACTS), done[0] if done else None)
+    first = next((record for record in done if record.kind in AGENT_KINDS), done[0] if done else None)
     if first is not None and isinstance(tokens, dict):
         first.usage = _usage(tokens)
 

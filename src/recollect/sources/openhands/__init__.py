@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Problem, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, Misfit, Unreadable
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, content_of, decoded, document, text
@@ -142,7 +142,9 @@ def owner(name: str) -> Callable[[Path], Path | None]:
 
 def read_folder(path: Path, state: State) -> Iterable[Entry]:
     session = path.parent.name
-    yield About(session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model"))
+    yield SessionMetadata(
+        session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model")
+    )
     yield from _of_files(path, session, Talk(usages=_usages(state.stats)))
 
 
@@ -150,7 +152,7 @@ def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
     session = path.parent.parent.name
     metadata = beside(path.parent.parent / METADATA, Metadata)
     if metadata and metadata.title:
-        yield About(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
+        yield SessionMetadata(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
     yield from _of_files(path, session, Talk())
 
 
@@ -182,11 +184,11 @@ def read_printed(path: Path, content: str) -> Iterable[Entry]:
     events = (decoded(line, Event) for line in content.split("\n") if line.startswith("{"))
     session = next((text_of(event.id) for event in events if event and event.id), path.stem)
     model = MODEL.search(content)
-    yield About(session=session, model=model[1] if model else None)
+    yield SessionMetadata(session=session, model=model[1] if model else None)
     talk = Talk()
     for place, line in enumerate(content.split("\n"), 1):
         if not line.startswith("{"):
-            yield Noise("words for the terminal")
+            yield Ignored("words for the terminal")
         elif decoded(line, Raw) is None:
             yield Problem(path, place, "an event is not JSON, or not all of it", line[:100])
         else:
@@ -215,7 +217,7 @@ def _name(row: Row) -> str:
 def _row(session: str, row: Row) -> Iterator[Entry]:
     model = _within(row.metadata, "llm_config", "model") or _within(row.metadata, "model_name")
     title = _within(row.issue, "title") or text_of(row.instance_id)
-    yield About(session=session, model=model, title=title or None, title_rank=TitleRank.SUMMARY)
+    yield SessionMetadata(session=session, model=model, title=title or None, title_rank=TitleRank.SUMMARY)
     talk = Talk(is_evaluation=True)
     for place, raw in enumerate(_flat(row.history), 1):
         yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.litellm import usage_of
 from recollect.sources.formats.message import Scribe, text_of
@@ -91,13 +91,13 @@ def _action(scribe: Scribe, act: Act, args: dict[str, Any], metadata: Metadata, 
         case "finish" | "reject":
             yield _end(scribe, act.action, args)
             if scribe.model:
-                yield About(session=scribe.session, model=scribe.model)
+                yield SessionMetadata(session=scribe.session, model=scribe.model)
         case "condensation":
             yield scribe.record(Kind.COMPACTION, text_of(args.get("summary")))
         case "change_agent_state":
             yield scribe.record(Kind.RUNTIME, text_of(act.message))
         case str(kind) if kind in QUIET:
-            yield Noise(kind)
+            yield Ignored(kind)
         case str(kind) if kind in TOOLS:
             yield from _call(scribe, kind, args, metadata, talk)
         case _:
@@ -138,7 +138,7 @@ def _called(metadata: Metadata) -> Any:
 def _observation(scribe: Scribe, act: Act, metadata: Metadata, talk: Talk) -> Iterator[Entry]:
     match act.observation:
         case "null" | "think":
-            yield Noise(act.observation)
+            yield Ignored(act.observation)
         case "agent_state_changed":
             state = act.extras.get("agent_state") if isinstance(act.extras, dict) else None
             stop = STATES.get(state) if isinstance(state, str) else None

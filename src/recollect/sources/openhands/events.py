@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Kind, Noise, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Record, Stop
 from recollect.sources.formats.json import decoded
 from recollect.sources.formats.message import Scribe, text_of
 from recollect.sources.formats.values import as_text
@@ -88,7 +88,7 @@ def event_entries(scribe: Scribe, raw: str, talk: Talk) -> Iterator[Entry]:
             failed = kind == "ConversationErrorEvent"
             yield scribe.record(Kind.RUNTIME, text_of(event.detail) or kind, stop=STOPS[kind], failed=failed)
         case kind if kind in QUIET:
-            yield Noise(kind)
+            yield Ignored(kind)
         case _:
             yield scribe.unknown(raw)
 
@@ -136,7 +136,7 @@ def _arguments(event: Event, action: dict[str, Any]) -> Any:
     return {name: value for name, value in action.items() if name != "kind"}
 
 
-def _observation(scribe: Scribe, event: Event) -> Record | Noise:
+def _observation(scribe: Scribe, event: Event) -> Record | Ignored:
     call, tool = event.tool_call_id, event.tool_name
     if event.kind == "AgentErrorEvent":
         return scribe.result(call, event.error, tool=tool, failed=True)
@@ -144,7 +144,7 @@ def _observation(scribe: Scribe, event: Event) -> Record | Noise:
         stop = None if event.rejection_source == "hook" else Stop.CANCEL
         return scribe.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
     if tool in {"finish", "think"}:
-        return Noise(f"{tool} observed")
+        return Ignored(f"{tool} observed")
     seen = event.observation if isinstance(event.observation, dict) else {}
     code = code if isinstance(code := seen.get("exit_code"), int) and code >= 0 else None
     failed = bool(seen.get("is_error") or seen.get("error")) or code not in (0, None)
@@ -154,7 +154,7 @@ def _observation(scribe: Scribe, event: Event) -> Record | Noise:
 def _other_agents(scribe: Scribe, event: Event) -> Iterator[Entry]:
     """A tool that another agent used on our agent's behalf. It is told again until it has ended."""
     if event.status not in ENDED:
-        yield Noise("ACPToolCallEvent")
+        yield Ignored("ACPToolCallEvent")
         return
     failed = bool(event.is_error) or event.status == "failed"
     yield scribe.call(event.title, event.tool_call_id, event.raw_input)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import AGENT_ACTS, About, Entry, Kind, Noise, Opens, Problem, Record, Stop
+from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TurnStart
 from recollect.sources.formats.message import Scribe, chat_message
 from recollect.sources.formats.values import instant
 from recollect.sources.otel.genai import (
@@ -55,9 +55,9 @@ def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
         sessions.setdefault(tree.session(key), []).append(tree.step(key, role))
     for session, steps in sessions.items():
         parent, call = tree.parents.get(session, (None, None))
-        yield About(session=session, parent=parent, parent_call=call)
+        yield SessionMetadata(session=session, parent=parent, parent_call=call)
         yield from _in_order(session, steps)
-    yield from (Noise("other span") for _ in range(len(found) - len(tree.roles)))
+    yield from (Ignored("other span") for _ in range(len(found) - len(tree.roles)))
 
 
 # ---- whose is which
@@ -152,7 +152,7 @@ class Transcript:
         self.records.append(record)
         if record.kind is Kind.TOOL_CALL and record.call:
             self._waiting[record.call] = record.tool or ""
-        if record.kind in AGENT_ACTS:
+        if record.kind in AGENT_KINDS:
             self._asked = ""
 
     def add_new(self, told: list[Record], *, is_outer: bool) -> None:
@@ -194,7 +194,7 @@ class Transcript:
         """
         lines = [_said(record) for record in told if not self._is_once(record)]
         begun = next((said for said in self._said if said[0] != Kind.SYSTEM), None)
-        if lines[:1] == [begun] or any(said[0] in AGENT_ACTS and self._known[said] for said in map(_said, told)):
+        if lines[:1] == [begun] or any(said[0] in AGENT_KINDS and self._known[said] for said in map(_said, told)):
             return 0
         for size in range(min(len(lines), len(self._said)), 0, -1):
             if self._said[-size:] == lines[:size]:
@@ -255,7 +255,7 @@ def _in_order(session: str, steps: list[Step]) -> list[Record]:
         elif step.is_root and step.role is Role.AGENT:
             scribe = _scribe(transcript, step.operation, step.operation.started)
             transcript.add(
-                scribe.record(Kind.RUNTIME, step.operation.name, opens=Opens.PROMPT)
+                scribe.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT)
             )  # its words are not recorded
     return transcript.records
 
@@ -263,7 +263,7 @@ def _in_order(session: str, steps: list[Step]) -> list[Record]:
 def _open(transcript: Transcript, step: Step) -> None:
     """A request of the person whose words were not recorded."""
     scribe = _scribe(transcript, step.operation, step.operation.started)
-    transcript.add(scribe.record(Kind.RUNTIME, step.operation.name, opens=Opens.PROMPT))
+    transcript.add(scribe.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT))
 
 
 def _scribe(transcript: Transcript, operation: Operation, nanoseconds: int) -> Scribe:

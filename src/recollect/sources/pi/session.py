@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decoded
@@ -108,11 +108,11 @@ def read(line: Line, memory: PiMemory, split: Split = without_skill) -> Iterable
     elif row.type in READERS:
         entries = list(READERS[row.type](row, scribe, memory))
     elif row.type in QUIET:
-        return [Noise(row.type)]
+        return [Ignored(row.type)]
     else:
         entries = [scribe.unknown(decoded(line.raw, dict[str, Any]))]
     memory.at = at or memory.at
-    return entries or [Noise(f"empty {row.type}")]
+    return entries or [Ignored(f"empty {row.type}")]
 
 
 def _key(row: Row, line: Line, memory: PiMemory) -> str:
@@ -131,7 +131,7 @@ def _header(row: Row, memory: PiMemory) -> Iterator[Entry]:
         memory.session, memory.named = row.id, True
     memory.parent = memory.parent or _original(row)
     title, rank = memory.title or (text_of(row.title), _rank(row.title_source))
-    yield About(
+    yield SessionMetadata(
         session=memory.session,
         title=title,
         title_rank=rank,
@@ -205,7 +205,7 @@ def _prompt(scribe: Scribe, text: str, message: Message, memory: PiMemory) -> Re
     early = typed is not None and memory.at is not None and typed < memory.at
     steers = message.steering is True or (memory.working and early)
     memory.working = True
-    return scribe.record(Kind.USER_INPUT, text, opens=Opens.NO if steers else Opens.PROMPT)
+    return scribe.record(Kind.USER_INPUT, text, opens=TurnStart.NO if steers else TurnStart.PROMPT)
 
 
 def _answer(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
@@ -258,7 +258,7 @@ def _result(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Entr
     if memory.nests and message.tool_name == "task":
         for agent in _agents(details):
             child = f"{memory.session}/{agent}"
-            yield About(session=child, parent=memory.session, parent_call=message.tool_call_id)
+            yield SessionMetadata(session=child, parent=memory.session, parent_call=message.tool_call_id)
 
 
 def _yielded(result: str, model: str | None, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
@@ -288,7 +288,7 @@ def _executed(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Re
     """What the person ran without the agent."""
     shell = message.role == "bashExecution"
     typed = f"!{text_of(message.command)}" if shell else f"${text_of(message.code)}"
-    yield scribe.record(Kind.USER_INPUT, typed, opens=Opens.NO if memory.working else Opens.COMMAND)
+    yield scribe.record(Kind.USER_INPUT, typed, opens=TurnStart.NO if memory.working else TurnStart.COMMAND)
     code = _exit_code(message.exit_code, "")
     tool = "bash" if shell else "python"
     yield scribe.record(Kind.TOOL_RESPONSE, text_of(message.output), tool=tool, exit_code=code, failed=bool(code))
@@ -300,13 +300,13 @@ def _executed(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Re
 def _title_slot(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
     if title := text_of(row.title):  # else the header may have one
         memory.title = (title, _rank(row.source))
-    yield Noise("title")
+    yield Ignored("title")
 
 
 def _title(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
     named = row.type == "session_info"
     rank = TitleRank.CUSTOM if named else _rank(row.source)
-    yield About(session=memory.session, title=text_of(row.name if named else row.title), title_rank=rank)
+    yield SessionMetadata(session=memory.session, title=text_of(row.name if named else row.title), title_rank=rank)
 
 
 def _summary(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
@@ -323,7 +323,7 @@ def _noted(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
 def _custom(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
     """What an extension keeps for itself, and how the session's program ended."""
     if row.custom_type == "tool_execution_start":
-        yield Noise("tool_execution_start")  # the call itself is in the agent's message
+        yield Ignored("tool_execution_start")  # the call itself is in the agent's message
         return
     stop = None
     if row.custom_type in ERRORS:
@@ -352,12 +352,12 @@ def _session_init(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]
     memory.sub_agent = True
     memory.parent = memory.parent or memory.copies_from
     if memory.parent is not None:
-        yield About(session=memory.session, parent=memory.parent)
+        yield SessionMetadata(session=memory.session, parent=memory.parent)
     yield scribe.record(Kind.SYSTEM, text_of(row.system_prompt))
 
 
 def _git_state(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    yield About(session=memory.session, branch=_branch(row.git))
+    yield SessionMetadata(session=memory.session, branch=_branch(row.git))
 
 
 def _model_usage(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Noise, Opens, Record, Stop, TitleRank
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
 from recollect.sources.claude_code.text import INJECTED, LOCAL_OUTPUT, SHELL_OUTPUT, command_text
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import split_context
@@ -101,14 +101,14 @@ def read(path: Path, content: str) -> Iterable[Entry]:
     found = SESSION.search(top)
     messages = list(_messages(content))
     if found is None and not messages:
-        yield Noise("no session yet")
+        yield Ignored("no session yet")
         return
     session = found.group(2) if found else path.stem
     title, begun = _heading(top)
-    yield About(session=session, cwd=_project(path), title=title, title_rank=TitleRank.GENERATED)
+    yield SessionMetadata(session=session, cwd=_project(path), title=title, title_rank=TitleRank.GENERATED)
     side = f"{session}/sidechain"
     if any(message.is_side for message in messages):
-        yield About(session=side, parent=session)
+        yield SessionMetadata(session=side, parent=session)
     if messages and messages[0].at is None:
         messages[0].at = begun or (_stamp(found.group(3)) if found else None) or _stamp(path.name)
     is_marked = any(mark in content for mark in MARKED)
@@ -121,7 +121,7 @@ def read(path: Path, content: str) -> Iterable[Entry]:
             continue
         words = message.text.strip().removesuffix(RULE).strip()
         for record in _user(scribe, words, is_expanded=command_at is not None and command_at == message.at):
-            command_at = message.at if record.opens is Opens.COMMAND else command_at
+            command_at = message.at if record.opens is TurnStart.COMMAND else command_at
             yield record
 
 
@@ -172,9 +172,9 @@ def _user(scribe: Scribe, words: str, *, is_expanded: bool) -> Iterator[Record]:
     elif own.startswith(COMMAND):
         command = command_text(own)
         stop = Stop.EXIT if command in LEAVES else None
-        yield scribe.record(Kind.USER_INPUT, command, opens=Opens.COMMAND, stop=stop)
+        yield scribe.record(Kind.USER_INPUT, command, opens=TurnStart.COMMAND, stop=stop)
     elif own.startswith(LOCAL_OUTPUT):
-        yield scribe.record(Kind.SYSTEM, own, opens=Opens.ECHO)
+        yield scribe.record(Kind.SYSTEM, own, opens=TurnStart.ECHO)
     elif own.startswith((*SHELL_OUTPUT, *INJECTED)) or is_expanded:
         yield scribe.record(Kind.SYSTEM, own)
     elif own:

@@ -8,7 +8,7 @@ the environment. The agent speaks through tools as well: `attempt_completion` en
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.model import Entry, Kind, Noise, Record, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
 from recollect.sources.formats.injected import is_hook_tag, split_context
 from recollect.sources.formats.message import RESULTS, THINKING, Scribe, text_of
 from recollect.sources.formats.values import as_text, count, instant, word
@@ -53,7 +53,7 @@ def read_conversation(task: Task, history: list[Said], started_at: int | None) -
             case _:
                 yield scribe.unknown({"role": said.role, "content": said.content})
         if not scribe.written:
-            yield Noise("message without words")
+            yield Ignored("message without words")
 
 
 # ---- the agent

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document, each
 from recollect.sources.formats.message import Scribe, text_of
@@ -137,9 +137,9 @@ def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
     yield from read_conversation(task, history, instant(task.session))  # Cline names a task by the time it began
 
 
-def _about(path: Path, session: str, folder: str | None) -> About:
+def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
     item = beside(path.with_name(ITEM), Item) or Item()
-    return About(
+    return SessionMetadata(
         session=session,
         title=item.title,
         title_rank=TitleRank.GENERATED,
@@ -204,7 +204,7 @@ def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
     cut = list(_cut(task, scribe, message))
     yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt is of its turn
     if not records:
-        yield Noise(name)
+        yield Ignored(name)
     if name not in COUNTED:
         task.usage = scribe.usage
     task.now = scribe.at or task.now

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import About, Entry, Kind, Problem, Record, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, Misfit
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import beside, document
@@ -161,7 +161,7 @@ def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
     if session is None:
         return
     title = chat.custom_title if isinstance(chat.custom_title, str) else None
-    yield About(session=session, title=title, title_rank=TitleRank.GENERATED, cwd=_folder(path))
+    yield SessionMetadata(session=session, title=title, title_rank=TitleRank.GENERATED, cwd=_folder(path))
     for place, value in enumerate(chat.requests, 1):
         request = _shaped(value, Request)
         scribe = Scribe(session=session, key=f"{session}@{place}", line=place)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.model import About, Entry, Kind, Noise, Record, Stop
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.message import Scribe, text_of
 from recollect.sources.formats.values import word
 
@@ -121,7 +121,7 @@ class Response:
             told = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
             yield self.scribe.record(Kind.RUNTIME, "\n".join(words for words in told if words))
         elif kind in CONTROLS:
-            yield Noise(kind or "")
+            yield Ignored(kind or "")
         else:
             yield self.scribe.unknown(part)
 
@@ -148,10 +148,10 @@ class Response:
             exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
         )
 
-    def _agent(self, agent: str) -> About:
+    def _agent(self, agent: str) -> SessionMetadata:
         session = f"{self.scribe.session}/{agent}"
         self.agents[agent] = Scribe(session=session, key=session, at=self.scribe.at, line=self.scribe.line)
-        return About(session=session, parent=self.scribe.session, parent_call=agent)
+        return SessionMetadata(session=session, parent=self.scribe.session, parent_call=agent)
 
     def _delegated(self, agent: str, data: dict[str, Any]) -> Iterator[Entry]:
         """What a sub-agent was asked, and what it answered in the end."""

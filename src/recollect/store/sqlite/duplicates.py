@@ -5,7 +5,7 @@ The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 
 from collections.abc import Iterable, Sequence
 
-from recollect.model import AGENT_START_S, KIND_CODE, LIVE, Kind, Stop
+from recollect.model import AGENT_START_S, KIND_CODE, LIVE_SOURCE, Kind, Stop
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.event_cells import OWN, EventCells
 
@@ -50,7 +50,7 @@ class DuplicateTurns(Database):
 
     def _logs_of(self, native_id: str) -> list[tuple[int, bytes]]:
         question = "SELECT key, id FROM session WHERE native_id = ? AND source <> ?"
-        return self.db.execute(question, (native_id, LIVE)).fetchall()
+        return self.db.execute(question, (native_id, LIVE_SOURCE)).fetchall()
 
     def _unmarked_duplicates(self, key: int, starts: Sequence[int]) -> list[int]:
         rows = self.db.execute(
@@ -88,7 +88,7 @@ class DuplicateTurns(Database):
                                         WHERE event.session = session.key AND event.kind IN {SPOKEN}
                                           AND event.flags & :own = 0))
              WHERE id = :session AND source <> :live""",
-            {"session": session, "own": OWN, "live": LIVE},
+            {"session": session, "own": OWN, "live": LIVE_SOURCE},
         )
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.index.kinds import USAGE
-from recollect.model import KIND_CODE, KINDS, Kind, Mode, Usage
+from recollect.model import KIND_CODE, KINDS, Kind, SessionMode, Usage
 from recollect.store.sqlite.body import arguments_of, head, unpacked
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
 
@@ -27,7 +27,7 @@ class SessionRow(Struct, kw_only=True):
     completed: bool
     turn_count: int
     event_count: int
-    mode: Mode
+    mode: SessionMode
     cwd: str | None
     branch: str | None
     project: str | None

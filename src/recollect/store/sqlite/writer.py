@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.model import KIND_CODE, About, Event, Problem, Session, Turn, path_text
+from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata, Turn, path_text
 from recollect.store.sqlite.body import packed, unpacked
 from recollect.store.sqlite.database import fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
@@ -49,9 +49,9 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
         self._private: set[bytes] = {session for (session,) in self.db.execute("SELECT session FROM private")}
         self.remember_shared()
-        self._told: dict[bytes, dict[str, About]] = {}
+        self._told: dict[bytes, dict[str, SessionMetadata]] = {}
         for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
-            self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=About)
+            self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=SessionMetadata)
 
     # ---- cursors
 
@@ -186,11 +186,11 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         ).fetchone()
         return row
 
-    def told(self, session: bytes, other_than: str) -> list[About]:
+    def told(self, session: bytes, other_than: str) -> list[SessionMetadata]:
         """What other logs say of a session."""
         return [about for path, about in self._told.get(session, {}).items() if path != other_than]
 
-    def put_about(self, session: bytes, path: str, about: About, project: str | None) -> None:
+    def put_about(self, session: bytes, path: str, about: SessionMetadata, project: str | None) -> None:
         """Keep what a log says of a session that is told elsewhere, now or later."""
         self._told.setdefault(session, {})[path] = about
         self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", (session, path, as_json(about)))

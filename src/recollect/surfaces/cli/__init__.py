@@ -11,11 +11,11 @@ import click
 from recollect import __version__
 from recollect.display import escape_json, neutralise
 from recollect.errors import BadRequest, RecollectError, StoreFault
-from recollect.model import whole
+from recollect.model import replace_surrogates
 from recollect.settings import state_folder
 from recollect.surfaces.cli.address_space import check_address_space
 from recollect.surfaces.cli.streams import prepare_streams
-from recollect.surfaces.transport.error_codes import numbers_of
+from recollect.surfaces.transport.error_codes import codes_of_kind
 
 PRIVATE = 0o077  # what we write is nobody else's to read
 
@@ -108,16 +108,16 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except RecollectError as error:
-        _fail(error, error.kind, numbers_of(error.kind).exit)
+        _fail(error, error.kind, codes_of_kind(error.kind).exit)
     except (ReaderGone, BrokenPipeError):  # whoever read us has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
         fault = StoreFault("There is not enough memory. Close other programs, or raise the limit with `ulimit -v`.")
-        _fail(fault, fault.kind, numbers_of(fault.kind).exit)
+        _fail(fault, fault.kind, codes_of_kind(fault.kind).exit)
     except OSError as error:
         fault = StoreFault(f"{error.filename or 'The system'}: {error.strerror or error}")
-        _fail(fault, fault.kind, numbers_of(fault.kind).exit)
+        _fail(fault, fault.kind, codes_of_kind(fault.kind).exit)
 
 
 def _for_programs() -> bool:
@@ -134,7 +134,7 @@ def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
 
 def _told(error: RecollectError, code: str) -> str:
     """An error for programs: as the sessions family says it where the command is one of its own, else by this code."""
-    error.args = (whole(str(error)),)  # it may name what was given, or a path
+    error.args = (replace_surrogates(str(error)),)  # it may name what was given, or a path
     if sys.argv[1] not in SESSIONS:
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
     from recollect.operations.sessions.envelope import refused  # heavy: a cheap command stays cheap

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, Clock, Reply
+from recollect.operations import OPERATIONS, Reply, RequestContext
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_to_read, typed
 from recollect.surfaces.cli.render import print_json, say
-from recollect.surfaces.transport.error_codes import numbers
+from recollect.surfaces.transport.error_codes import codes_of_reply
 
 BARE = {"code", "message", "details"}  # of an error that no wrapper is around
 EXISTING = {"journey_id", "session_id"}  # arguments that name something in a realm
@@ -31,7 +31,7 @@ def ask(
     given = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
     asked = realm if isinstance(realm, LiveRealm) else realm_for(operation, given, realm)
-    reply = OPERATIONS[operation].run(asked, given, Clock.now(has_deadline=as_json))
+    reply = OPERATIONS[operation].run(asked, given, RequestContext.now(has_deadline=as_json))
     deliver(reply, as_json=as_json, show=show)
 
 
@@ -43,8 +43,8 @@ def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) ->
 
 def located(realm: LiveRealm, session: str, *, as_json: bool) -> str:
     """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
-    clock = Clock.now(has_deadline=as_json)
-    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(typed(session))}, clock)
+    context = RequestContext.now(has_deadline=as_json)
+    reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(typed(session))}, context)
     if reply.is_error:
         deliver(reply, as_json=as_json, show=lambda answer: None)
     return str(msgspec.json.decode(reply.text)["session_id"])
@@ -68,7 +68,7 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None
         for warning in answer.get("warnings") or ():
             say(f"! {warning}", err=True)
         show(answer)
-    if (number := numbers(reply)) is not None:
+    if (number := codes_of_reply(reply)) is not None:
         sys.exit(number.exit)
 
 

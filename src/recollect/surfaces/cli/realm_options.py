@@ -8,7 +8,7 @@ import click
 
 from recollect.errors import BadSettings
 from recollect.live import LiveRealm
-from recollect.model import whole
+from recollect.model import replace_surrogates
 from recollect.realms import DEFAULT
 from recollect.realms.catalog import exists
 from recollect.realms.manifest import Backend, Manifest, Origin, pin
@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def typed(text: str) -> str:
     """What somebody typed: UTF-8, also where the locale does not say so; without bytes that are not."""
-    return whole(text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
+    return replace_surrogates(text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
 
 
 TEXT = click.types.FuncParamType(typed)  # an option that can be stored and sent, whatever bytes were typed

@@ -19,7 +19,7 @@ from recollect import OURS
 from recollect.errors import StoreFault
 from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend
-from recollect.store.watcher_lock import WatchPlace
+from recollect.store.watcher_lock import WatcherLock
 
 DELAYS_S = (0.1, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # before each new start of a watcher that ends again and again
 STEADY_S = 60.0  # a watcher that ran for so long counts as working: when it ends, the next one starts at once
@@ -68,14 +68,14 @@ class Supervisor(threading.Thread):
     def run(self) -> None:
         while not self._stop_all.is_set():
             try:
-                with WatchPlace(self._realm.folder) as place:
+                with WatcherLock(self._realm.folder) as place:
                     self._realm.reading_fault = ""
                     self._keep_watching(place)
             except (StoreFault, OSError) as fault:
                 self._realm.reading_fault = str(fault)
                 self._stop_all.wait(PLACE_AGAIN_S)
 
-    def _keep_watching(self, place: WatchPlace) -> None:
+    def _keep_watching(self, place: WatcherLock) -> None:
         """Start a watcher, and another one whenever it ends; ever more slowly while none of them lasts."""
         failures = 0
         while not self._stop_all.is_set():
@@ -90,7 +90,7 @@ class Supervisor(threading.Thread):
             place.say(f"the process that reads them ended ({ended}); Recollect starts it again.")
             self._stop_all.wait(delay)
 
-    def _watch(self, place: WatchPlace) -> str:
+    def _watch(self, place: WatcherLock) -> str:
         """Run one watcher to its end; how it ended."""
         command = [*OURS, "watch", "--while-open", "--realm", self._realm.name]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

@@ -69,6 +69,6 @@ def _is_free(realm: Path, until: float) -> bool:
 
 def _was_busy(answer: bytes) -> bool:
     try:
-        return bool(json.loads(answer)["error"]["code"] == ErrorKind.BUSY)
+        return bool(json.loads(answer)["error"]["code"] == ErrorKind.STORE_BUSY)
     except (ValueError, KeyError, TypeError):
         return False

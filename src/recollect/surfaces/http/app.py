@@ -12,8 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from recollect import __version__
-from recollect.operations import Offer
-from recollect.surfaces.http.dispatcher import Desk
+from recollect.operations import Toolset
+from recollect.surfaces.http.dispatcher import Dispatcher
 from recollect.surfaces.http.guard import Guard
 from recollect.surfaces.http.mcp import McpEndpoint
 from recollect.surfaces.http.openapi import document
@@ -33,15 +33,17 @@ WORDS = {
 }
 
 
-def made(desk: Desk, offer: Offer, *, sign_in: SignIn | None, is_public: bool, rpc: str | None) -> Starlette:
+def create_app(
+    dispatcher: Dispatcher, offer: Toolset, *, sign_in: SignIn | None, is_public: bool, rpc: str | None
+) -> Starlette:
     app = Starlette(
         routes=[
             Route("/", lambda _: RedirectResponse("/docs"), methods=["GET"]),
-            Route("/health", _health(desk, rpc), methods=["GET"]),
+            Route("/health", _health(dispatcher, rpc), methods=["GET"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
             *(Route(path, _page(*page), methods=["GET"]) for path, page in PAGES.items()),
-            McpEndpoint(desk, offer).route(),
-            *routes(desk),
+            McpEndpoint(dispatcher, offer).route(),
+            *routes(dispatcher),
             *(sign_in.routes() if sign_in is not None else ()),
         ],
         middleware=[Middleware(Guard, sign_in, is_public=is_public)],
@@ -51,8 +53,8 @@ def made(desk: Desk, offer: Offer, *, sign_in: SignIn | None, is_public: bool, r
     return app
 
 
-def _health(desk: Desk, rpc: str | None) -> Any:
-    realm = desk.realm
+def _health(dispatcher: Dispatcher, rpc: str | None) -> Any:
+    realm = dispatcher.realm
     told: dict[str, Any] = {"status": "ok", "version": __version__, "realm_id": realm.name, "instance_id": realm.instance}
     told |= {"backend": realm.backend, "rpc": rpc}
 

@@ -9,10 +9,10 @@ import msgspec
 
 from recollect.live import LiveRealm
 from recollect.live.event_streams import Event, Listener
-from recollect.operations import Clock, Operation, Reply
+from recollect.operations import Operation, Reply, RequestContext
 from recollect.operations.sessions import is_present, listen
 from recollect.surfaces.transport.json import encoded
-from recollect.surfaces.transport.thread_pool import Work
+from recollect.surfaces.transport.thread_pool import ThreadPool
 
 HEARTBEAT_S = 15.0  # seconds of silence after which a reader is told that we are still here
 HEARTBEAT = b": still here\n\n"
@@ -25,19 +25,19 @@ class Overloaded(Exception):
     """No thread is to be had, or the server is about to end."""
 
 
-class Desk:
+class Dispatcher:
     """One realm, asked by everybody who is connected."""
 
-    def __init__(self, realm: LiveRealm, work: Work) -> None:
+    def __init__(self, realm: LiveRealm, work: ThreadPool) -> None:
         self.realm = realm
         self.work = work
         self._readings: set[Reading] = set()
 
-    async def ask(self, operation: Operation, arguments: Any, clock: Clock) -> Reply:
+    async def ask(self, operation: Operation, arguments: Any, context: RequestContext) -> Reply:
         """What an operation answers. A turn goes on when its caller hangs up: `interrupt` is how one ends it."""
         if operation.is_long:
-            clock = msgspec.structs.replace(clock, cancelled=self.work.is_unwanted)
-        return await self._done(lambda: operation.run(self.realm, arguments, clock), is_long=operation.is_long)
+            context = msgspec.structs.replace(context, cancelled=self.work.is_unwanted)
+        return await self._done(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
 
     async def listening(self, session: str, heard: int | None) -> "Reading | Reply":
         """The events of a session's turns, or why there are none."""

@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from recollect.operations import Clock, Offer
+from recollect.operations import RequestContext, Toolset
 from recollect.realms.names import uuid7
 from recollect.surfaces.http.body import Unreadable, json_of
-from recollect.surfaces.http.dispatcher import HEARTBEAT, HEARTBEAT_S, Desk, sse_named
+from recollect.surfaces.http.dispatcher import HEARTBEAT, HEARTBEAT_S, Dispatcher, sse_named
 from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE
 from recollect.surfaces.mcp.server import (
@@ -64,8 +64,8 @@ class Session(Struct):
 
 
 class McpEndpoint:
-    def __init__(self, desk: Desk, offer: Offer) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: Dispatcher, offer: Toolset) -> None:
+        self._dispatcher = dispatcher
         self._offer = offer
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
@@ -83,7 +83,9 @@ class McpEndpoint:
         return Response(status_code=204 if session is not None else 404)
 
     async def receive(self, request: Request) -> Response:
-        clock = Clock(Clock.now().received, cancelled=self._desk.work.is_unwanted, is_local=request.scope[LOCAL])
+        context = RequestContext(
+            RequestContext.now().received, cancelled=self._dispatcher.work.is_unwanted, is_local=request.scope[LOCAL]
+        )
         try:
             message = await json_of(request)
         except Unreadable as wrong:
@@ -98,7 +100,7 @@ class McpEndpoint:
             return _error(refused, message)
         except KeyError:
             return _error(RpcError(INVALID_REQUEST, "there is no such session; initialize again"), message, status=404)
-        exchange = self._begun(message, clock, session, STATUS if is_modern else EARLIER)
+        exchange = self._begun(message, context, session, STATUS if is_modern else EARLIER)
         if not exchange.is_expected:
             return Response(status_code=202)
         if _wants_progress(message) and SSE in request.headers.get("accept", ""):
@@ -130,13 +132,13 @@ class McpEndpoint:
             self._sessions.popitem(last=False)
         return {SESSION: name}
 
-    def _begun(self, message: Message, clock: Clock, session: Session, statuses: dict[int, int]) -> "Exchange":
+    def _begun(self, message: Message, context: RequestContext, session: Session, statuses: dict[int, int]) -> "Exchange":
         exchange = Exchange(statuses)
 
         def run(job: Job, is_long: bool) -> bool:
-            return self._desk.work.take(exchange.through(job), is_long=is_long)
+            return self._dispatcher.work.take(exchange.through(job), is_long=is_long)
 
-        McpServer(self._desk.realm, self._offer, exchange.send, session.running).receive(message, clock, run)
+        McpServer(self._dispatcher.realm, self._offer, exchange.send, session.running).receive(message, context, run)
         return exchange
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect import __version__
-from recollect.operations import TOOLSETS, Door, Operation, offer_of
+from recollect.operations import FAMILIES, Operation, Route, toolset_of
 
 Part = dict[str, Any]
 
@@ -39,15 +39,15 @@ def document() -> bytes:
 
 def _document() -> Part:
     paths: dict[str, Part] = {}
-    for family, name in ((family, one) for family, members in TOOLSETS.items() for one in members.operations):
-        for door in name.doors:
-            if door.http:
-                method, path = door.http.split(" ")
-                paths.setdefault(path, {})[method.lower()] = _entry(name, door, family)
+    for family, name in ((family, one) for family, members in FAMILIES.items() for one in members.operations):
+        for route in name.routes:
+            if route.http:
+                method, path = route.http.split(" ")
+                paths.setdefault(path, {})[method.lower()] = _entry(name, route, family)
     paths["/sessions/{session_id}/events"] = {"get": _events()}
     paths["/health"] = {"get": _health()}
     paths["/login-links"] = {"post": _new_link()}
-    for tool in offer_of(tuple(TOOLSETS)).operations.values():
+    for tool in toolset_of(tuple(FAMILIES)).operations.values():
         paths[f"/v1/tools/{tool.name}"] = {"post": _tool(tool)}
     return {
         "openapi": "3.1.0",
@@ -58,7 +58,7 @@ def _document() -> Part:
             "bodies, and errors the same codes as on every other surface. Every path is found under /v1 too.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "tags": [{"name": name} for name in (*TOOLSETS, "tools", "server")],
+        "tags": [{"name": name} for name in (*FAMILIES, "tools", "server")],
         "paths": paths,
         "components": {
             "schemas": {"Error": _ERROR, "ToolResult": _TOOL_RESULT, "Event": _EVENT},
@@ -98,21 +98,21 @@ _EVENT: Part = {
 }
 
 
-def _entry(operation: Operation, door: Door, family: str) -> Part:
-    method, path = door.http.split(" ")
+def _entry(operation: Operation, route: Route, family: str) -> Part:
+    method, path = route.http.split(" ")
     inside = ARGUMENT.findall(path)
-    schema = door.input_schema or _without(operation.input_schema, *door.implies)
+    schema = route.input_schema or _without(operation.input_schema, *route.implied_arguments)
     has_body = method in ("POST", "PUT", "PATCH")
     asked = inside if has_body else [*inside, *(name for name in schema["properties"] if name not in inside)]
     found = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
     if (operation.is_long and "messages" in path) or (path == "/sessions" and method == "POST"):
         found[SSE] = {"schema": TEXT}
     entry: Part = {
-        "operationId": door.rpc.replace("/", "_") or operation.name,
+        "operationId": route.rpc.replace("/", "_") or operation.name,
         "summary": operation.title,
         "description": operation.description,
         "tags": [family],
-        "parameters": [*(_parameter(name, schema, name in inside) for name in asked), *_headers(door, schema)],
+        "parameters": [*(_parameter(name, schema, name in inside) for name in asked), *_headers(route, schema)],
         "responses": _responses(found, family),
     }
     if has_body:
@@ -169,7 +169,7 @@ def _plain(schema: Part) -> Part:
     return {**rest, "type": next(kind for kind in kinds if kind != "null"), **values}
 
 
-def _headers(door: Door, schema: Part) -> list[Part]:
+def _headers(route: Route, schema: Part) -> list[Part]:
     return [
         {
             "name": header,
@@ -177,7 +177,7 @@ def _headers(door: Door, schema: Part) -> list[Part]:
             "schema": schema["properties"][name],
             "description": f"{name}, where the body does not say it.",
         }
-        for header, name in door.headers.items()
+        for header, name in route.headers.items()
     ]
 
 

@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from recollect.operations import Reply
-from recollect.surfaces.transport.error_codes import numbers
+from recollect.surfaces.transport.error_codes import codes_of_reply
 
 JSON = "application/json"
 SSE = "text/event-stream"
@@ -30,7 +30,7 @@ def _is_json(text: str) -> bool:
 
 
 def status(reply: Reply) -> int:
-    number = numbers(reply)
+    number = codes_of_reply(reply)
     return number.http if number is not None else 200
 
 

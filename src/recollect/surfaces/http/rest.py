@@ -1,4 +1,4 @@
-"""REST: an operation by the path of one of its doors. Arguments have the same names in the path, the query and the body."""
+"""REST: an operation by the path of one of its routes. Arguments have the same names in the path, the query and the body."""
 
 import asyncio
 import re
@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route as HttpRoute
 
 from recollect.errors import BadRequest
-from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
+from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
 from recollect.surfaces.http.body import Unreadable, json_of
-from recollect.surfaces.http.dispatcher import Desk, Overloaded, sse_named
+from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, sse_named
 from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE, answer, refused, status
 from recollect.surfaces.mcp.server import tool_result
@@ -29,22 +29,24 @@ WITH_BODY = ("POST", "PUT", "PATCH")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
     """A path is one route, so that who comes with another method is told of all that it has."""
-    paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(desk)}}
+    paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(dispatcher)}}
     for operation in OPERATIONS.values():
-        for door in operation.doors:
-            if door.http:
-                method, path = door.http.split(" ")
-                paths.setdefault(path, {})[method] = _door(desk, operation, door)
-    tools = {f"{VERSION}/tools/{tool.name}": _tool(desk, tool) for tool in offer_of(tuple(TOOLSETS)).operations.values()}
+        for route in operation.routes:
+            if route.http:
+                method, path = route.http.split(" ")
+                paths.setdefault(path, {})[method] = _routed(dispatcher, operation, route)
+    tools = {
+        f"{VERSION}/tools/{tool.name}": _tool(dispatcher, tool) for tool in toolset_of(tuple(FAMILIES)).operations.values()
+    }
     return [
         *(_route(prefix + path, methods) for prefix in ("", VERSION) for path, methods in paths.items()),
         *(_route(path, {"POST": tool}) for path, tool in tools.items()),
     ]
 
 
-def _route(path: str, methods: dict[str, Endpoint]) -> Route:
+def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
     async def enter(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         try:
@@ -54,51 +56,51 @@ def _route(path: str, methods: dict[str, Endpoint]) -> Route:
         except Overloaded:
             return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
 
-    return Route(path, enter, methods=[*methods])
+    return HttpRoute(path, enter, methods=[*methods])
 
 
-def _door(desk: Desk, operation: Operation, door: Door) -> Endpoint:
+def _routed(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:
     async def enter(request: Request) -> Response:
-        clock = _clock(request)
+        context = _context(request)
         arguments: Any
         try:
-            arguments = door.arguments(await _given(request, operation, door))
+            arguments = route.arguments(await _given(request, operation, route))
         except BadRequest as wrong:
             arguments = wrong  # the operation says it in its family's form
         if operation.is_long and SSE in request.headers.get("accept", ""):
-            return await _turn(desk, operation, arguments, clock)
-        return answer(await desk.ask(operation, arguments, clock))
+            return await _turn(dispatcher, operation, arguments, context)
+        return answer(await dispatcher.ask(operation, arguments, context))
 
     return enter
 
 
-def _tool(desk: Desk, operation: Operation) -> Endpoint:
+def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
     """A tool, with the very answer that it has by MCP."""
 
     async def call(request: Request) -> Response:
-        clock = _clock(request)
+        context = _context(request)
         try:
             arguments = await _body(request)
         except BadRequest as wrong:
             arguments = wrong
-        reply = await desk.ask(operation, arguments, clock)
+        reply = await dispatcher.ask(operation, arguments, context)
         return Response(encoded(tool_result(reply)), status(reply), media_type=JSON)
 
     return call
 
 
-def _clock(request: Request) -> Clock:
-    return Clock(Clock.now().received, is_local=request.scope[LOCAL])
+def _context(request: Request) -> RequestContext:
+    return RequestContext(RequestContext.now().received, is_local=request.scope[LOCAL])
 
 
 # ---- events
 
 
-def _events(desk: Desk) -> Endpoint:
+def _events(dispatcher: Dispatcher) -> Endpoint:
     async def stream(request: Request) -> Response:
         """The turns of a session as they run in this server, one event after the other, until it is archived."""
         last = request.headers.get("last-event-id", "")
-        found = await desk.listening(request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None)
+        found = await dispatcher.listening(request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None)
         if isinstance(found, Reply):
             return answer(found)
         if request.method == "HEAD":  # which wants no events, and would wait for the end of them
@@ -109,11 +111,11 @@ def _events(desk: Desk) -> Endpoint:
     return stream
 
 
-async def _turn(desk: Desk, operation: Operation, arguments: Any, clock: Clock) -> Response:
+async def _turn(dispatcher: Dispatcher, operation: Operation, arguments: Any, context: RequestContext) -> Response:
     """A turn whose events are the answer, and then `result` or `error`. What cannot even begin has a status of its own."""
-    reading = desk.telling()
-    told = msgspec.structs.replace(clock, tell=reading.listener.feed)
-    running = asyncio.ensure_future(desk.ask(operation, arguments, told))
+    reading = dispatcher.telling()
+    told = msgspec.structs.replace(context, tell=reading.listener.feed)
+    running = asyncio.ensure_future(dispatcher.ask(operation, arguments, told))
     running.add_done_callback(lambda _: reading.listener.end())
     if not await reading.begun():
         reading.close()
@@ -135,7 +137,7 @@ def _stream(lines: AsyncIterator[bytes]) -> Response:
 # ---- arguments
 
 
-async def _given(request: Request, operation: Operation, door: Door) -> dict[str, Any]:
+async def _given(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
     """What a request says, wherever it says it. The same thing twice must be the same."""
     properties = operation.input_schema["properties"]
     given = _queried(properties, request.query_params.multi_items())
@@ -145,7 +147,7 @@ async def _given(request: Request, operation: Operation, door: Door) -> dict[str
             raise BadRequest("the body must be a JSON object")
         _merge(given, body or {})
     _merge(given, request.path_params)
-    for header, name in door.headers.items():
+    for header, name in route.headers.items():
         if name not in given and header in request.headers:
             given[name] = request.headers[header]
     return given

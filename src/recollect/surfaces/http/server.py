@@ -17,14 +17,14 @@ import uvicorn
 from recollect.errors import BadSettings
 from recollect.live import LiveRealm
 from recollect.loopback import is_loopback
-from recollect.operations import TOOLSETS, offer_of
-from recollect.surfaces.http.app import made
+from recollect.operations import FAMILIES, toolset_of
+from recollect.surfaces.http.app import create_app
 from recollect.surfaces.http.connection import MOST_AT_ONCE, Connection
-from recollect.surfaces.http.dispatcher import Desk
+from recollect.surfaces.http.dispatcher import Dispatcher
 from recollect.surfaces.http.sign_in import SignIn
 from recollect.surfaces.rpc.tcp import listen
 from recollect.surfaces.transport.port import address_of, bound
-from recollect.surfaces.transport.thread_pool import Work
+from recollect.surfaces.transport.thread_pool import ThreadPool
 
 IDLE_S = 75  # seconds that a connection may be silent between two requests
 ENDED_WITHIN_S = 5  # seconds that answers under way have when the server ends
@@ -55,9 +55,11 @@ class HttpServer:
         self.rpc = rpc
         self._listening = listening
         self._sign_in = SignIn(token, listening.getsockname()[1]) if token is not None else None
-        self._work = Work()
-        self._desk = Desk(realm, self._work)
-        app = made(self._desk, offer_of(tuple(TOOLSETS)), sign_in=self._sign_in, is_public=not is_loopback(host), rpc=rpc)
+        self._work = ThreadPool()
+        self._dispatcher = Dispatcher(realm, self._work)
+        app = create_app(
+            self._dispatcher, toolset_of(tuple(FAMILIES)), sign_in=self._sign_in, is_public=not is_loopback(host), rpc=rpc
+        )
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -70,7 +72,7 @@ class HttpServer:
                 timeout_graceful_shutdown=ENDED_WITHIN_S,
                 http=Connection,
             ),
-            self._desk,
+            self._dispatcher,
         )
 
     def link(self) -> str | None:
@@ -93,9 +95,9 @@ class HttpServer:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+    def __init__(self, config: uvicorn.Config, dispatcher: Dispatcher) -> None:
         super().__init__(config)
-        self._desk = desk
+        self._dispatcher = dispatcher
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """While uvicorn waits for answers under way: turns would keep it waiting, and so would readers of events."""
@@ -103,8 +105,8 @@ class _Server(uvicorn.Server):
         threading.Thread(target=self._wind_up, daemon=True).start()
 
     def _wind_up(self) -> None:
-        self._desk.work.finish()
-        self._desk.close()
+        self._dispatcher.work.finish()
+        self._dispatcher.close()
 
 
 def _make_room() -> None:

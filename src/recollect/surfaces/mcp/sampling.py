@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.errors import Busy, RecollectError
+from recollect.errors import RecollectError, StoreBusy
 from recollect.extract import EXTRACTING, Limits, Report, extract
 from recollect.language import SAMPLING, Completion, Unanswered, tokens
 from recollect.live import LiveRealm
@@ -94,7 +94,7 @@ class Sampling:
     def _pass(self) -> None:
         try:
             self._read_turns()
-        except Busy:
+        except StoreBusy:
             pass
         except (OSError, ValueError):  # the client is gone; the reading loop will see it too
             pass

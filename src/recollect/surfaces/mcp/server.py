@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from recollect import __version__
 from recollect.display import escape_json, neutralise, one_line
 from recollect.live import LiveRealm
-from recollect.operations import Clock, Offer, Operation, Reply, asker_of
+from recollect.operations import Operation, Reply, RequestContext, Toolset, caller_of
 from recollect.operations.prompts import Prompt
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Call(Struct):
 
     id: str | int
     cancelled: threading.Event
-    clock: Clock
+    context: RequestContext
 
 
 class McpServer:
     """Answers messages. `send` may be called from several threads; it neither waits for who reads nor raises."""
 
-    def __init__(self, realm: LiveRealm, offer: Offer, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
+    def __init__(self, realm: LiveRealm, offer: Toolset, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
         """`running`: the calls of this client that are under way, where messages of one client come by several servers."""
         self.realm = realm
         self.offer = offer
@@ -83,7 +83,7 @@ class McpServer:
         for call in list(self._running.values()):
             call.cancelled.set()
 
-    def receive(self, message: Any, clock: Clock, run: Callable[[Job, bool], bool]) -> None:
+    def receive(self, message: Any, context: RequestContext, run: Callable[[Job, bool], bool]) -> None:
         """Take one message. Tool calls go to `run`, which may use another thread and is told whether they may take as long
         as an agent does; False says that it takes no more. Everything else is answered at once."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
@@ -100,7 +100,7 @@ class McpServer:
             elif self.sampling is not None:
                 self.sampling.answered(message)
         else:
-            call = Call(identity, threading.Event(), clock)
+            call = Call(identity, threading.Event(), context)
             self._running[identity] = call
             params = message.get("params")
             if method == "tools/call":
@@ -202,11 +202,11 @@ class McpServer:
         progress.say(0, f"{operation.title}…")
 
         def cancelled() -> bool:  # a server that ends still answers what is quick
-            return call.cancelled.is_set() or (operation.is_long and call.clock.cancelled())
+            return call.cancelled.is_set() or (operation.is_long and call.context.cancelled())
 
-        asker = asker_of(meta, self.folder)
-        clock = replace(call.clock, cancelled=cancelled, tell=progress.tell, is_mcp=True, asker=asker)
-        reply = operation.run(self.realm, params.get("arguments"), clock)
+        asker = caller_of(meta, self.folder)
+        context = replace(call.context, cancelled=cancelled, tell=progress.tell, is_mcp=True, asker=asker)
+        reply = operation.run(self.realm, params.get("arguments"), context)
         progress.say(1, "done")
         return tool_result(reply)
 

@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from recollect.live import LiveRealm
-from recollect.operations import Clock, Offer
+from recollect.operations import RequestContext, Toolset
 from recollect.surfaces.mcp.server import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
 from recollect.surfaces.transport.json import decoded
 from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG, heard, is_read, lines
-from recollect.surfaces.transport.thread_pool import Work
+from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.warm_up import WarmUp
-from recollect.surfaces.transport.write_queue import Outbox, line_of, write_all
+from recollect.surfaces.transport.write_queue import WriteQueue, line_of, write_all
 
 GONE_S = 8.0  # seconds that their agents may take to end
 
 
-def serve(realm: LiveRealm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> None:
+def serve(realm: LiveRealm, offer: Toolset, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer all that the client asks until it closes its end. Nothing that it sends can end the loop."""
-    work, warm_up = Work(), WarmUp(realm)
-    outbox = Outbox(warm_up.after(lambda line: write_all(stdout.fileno(), line)))
+    work, warm_up = ThreadPool(), WarmUp(realm)
+    outbox = WriteQueue(warm_up.after(lambda line: write_all(stdout.fileno(), line)))
 
     def send(message: Message) -> None:
         line = line_of(message)
@@ -41,11 +41,11 @@ def serve(realm: LiveRealm, offer: Offer, stdin: BinaryIO, stdout: BinaryIO) -> 
     try:
         for line in lines(lambda: heard(stdin.fileno())):
             outbox.wait_for_room()
-            clock = Clock.now()
+            context = RequestContext.now()
             if line is not None and not line.strip():
                 continue
             try:
-                server.receive(_message(line), clock, run)
+                server.receive(_message(line), context, run)
             except RpcError as refused:
                 send(refused.answer())
         while not work.rests(HEED_S) and is_read(stdout.fileno()):

@@ -1,6 +1,6 @@
 """JSON-RPC 2.0: what a program may say and what it is answered, whatever carries the messages.
 
-Methods are the `doors` of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the very
+Methods are the `routes` of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the very
 result that MCP has. Events of a turn come as `session/event` to the connection that asked for the turn, all before its
 answer. Batches are refused: whose events they are would be anybody's guess.
 """
@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 from recollect import __version__
 from recollect.errors import BadRequest
 from recollect.live import LiveRealm
-from recollect.operations import OPERATIONS, TOOLSETS, Clock, Door, Operation, Reply, offer_of
+from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
 from recollect.surfaces.mcp.server import (
     INTERNAL,
     INVALID_PARAMS,
@@ -30,11 +30,11 @@ from recollect.surfaces.mcp.server import (
     tool_of,
     tool_result,
 )
-from recollect.surfaces.transport.error_codes import FAILED, numbers
+from recollect.surfaces.transport.error_codes import FAILED, codes_of_reply
 from recollect.surfaces.transport.json import decoded
 from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG
-from recollect.surfaces.transport.thread_pool import Job, Work
-from recollect.surfaces.transport.write_queue import Outbox, line_of
+from recollect.surfaces.transport.thread_pool import Job, ThreadPool
+from recollect.surfaces.transport.write_queue import WriteQueue, line_of
 
 OWN = ("initialize", "ping", "tools/list", "tools/call")
 NO_TOKEN = "Send `initialize` first, with the server's token as `token`. `recollect token` prints it."
@@ -46,15 +46,17 @@ log = logging.getLogger(__name__)
 
 
 class Method(Struct, frozen=True):
-    """An operation by the name of one of its doors."""
+    """An operation by the name of one of its routes."""
 
     operation: Operation
-    door: Door
+    route: Route
 
 
 @cache
 def methods() -> dict[str, Method]:
-    return {door.rpc: Method(operation, door) for operation in OPERATIONS.values() for door in operation.doors if door.rpc}
+    return {
+        route.rpc: Method(operation, route) for operation in OPERATIONS.values() for route in operation.routes if route.rpc
+    }
 
 
 class Request(Struct, frozen=True):
@@ -69,7 +71,7 @@ class Request(Struct, frozen=True):
 class RpcConnection:
     """Answers what comes by one connection. Nothing that it is given makes it raise."""
 
-    def __init__(self, realm: LiveRealm, work: Work, outbox: Outbox, token: str | None = None) -> None:
+    def __init__(self, realm: LiveRealm, work: ThreadPool, outbox: WriteQueue, token: str | None = None) -> None:
         self._realm = realm
         self._work = work
         self._outbox = outbox
@@ -84,28 +86,28 @@ class RpcConnection:
     def receive(self, line: bytes | None) -> None:
         """Take one line, or None for one that was too long. What takes time is done elsewhere."""
         self._outbox.wait_for_room()
-        clock = Clock.now()
+        context = RequestContext.now()
         if line is not None and not line.strip():
             return
         try:
-            self._take_up(_request(line), clock)
+            self._take_up(_request(line), context)
         except NotARequest as refused:
             self._refuse(refused.id, refused.error)
 
     def receive_strictly(self, line: bytes) -> None:
         """The same, but raises `NotARequest` for a line that is not a JSON-RPC 2.0 object."""
         self._outbox.wait_for_room()
-        clock = Clock.now()
+        context = RequestContext.now()
         try:
-            self._take_up(_request(line), clock)
+            self._take_up(_request(line), context)
         except NotARequest as refused:
             if not refused.is_message:
                 raise
             self._refuse(refused.id, refused.error)
 
-    def _take_up(self, request: Request, clock: Clock) -> None:
+    def _take_up(self, request: Request, context: RequestContext) -> None:
         try:
-            self._begin(request, clock)
+            self._begin(request, context)
         except RpcError as error:
             if not request.is_notification:
                 self._refuse(request.id, error)
@@ -116,7 +118,7 @@ class RpcConnection:
             while self._under_way and is_read():
                 self._changed.wait(HEED_S)
 
-    def _begin(self, request: Request, clock: Clock) -> None:
+    def _begin(self, request: Request, context: RequestContext) -> None:
         if self._token is not None:
             self._admit(request)
         given = request.params
@@ -132,7 +134,7 @@ class RpcConnection:
 
         def run() -> None:
             try:
-                reply = operation.run(self._realm, arguments, self._clock(operation, clock))
+                reply = operation.run(self._realm, arguments, self._context(operation, context))
                 self._answer(request, tool_result(reply) if is_tool else _result(reply))
             except RpcError as error:
                 self._fail(request, error)
@@ -172,11 +174,11 @@ class RpcConnection:
             self._under_way += more
             self._changed.notify_all()
 
-    def _clock(self, operation: Operation, received: Clock) -> Clock:
+    def _context(self, operation: Operation, received: RequestContext) -> RequestContext:
         """What is quick is answered even when the server is about to end; a turn is interrupted then."""
         if not operation.is_long:
             return received
-        return Clock(received.received, cancelled=self._work.is_unwanted, tell=self._outbox.tell)
+        return RequestContext(received.received, cancelled=self._work.is_unwanted, on_event=self._outbox.tell)
 
     def _told(self, method: str) -> Message:
         """What is said of the server itself."""
@@ -245,14 +247,14 @@ def _entered(method: str, given: dict[str, Any]) -> tuple[Operation, dict[str, A
     if found is None:
         raise RpcError(NO_METHOD, f"Method not found: {method}")
     try:
-        return found.operation, found.door.arguments(given)
+        return found.operation, found.route.arguments(given)
     except BadRequest as refused:
         raise RpcError(INVALID_PARAMS, str(refused), BAD_PARAMS) from None
 
 
 @cache
 def _tools() -> dict[str, Operation]:
-    return offer_of(tuple(TOOLSETS)).operations
+    return toolset_of(tuple(FAMILIES)).operations
 
 
 def _called(given: dict[str, Any]) -> tuple[Operation, Any]:
@@ -277,4 +279,4 @@ def _raise(reply: Reply) -> NoReturn:
         body = {"message": reply.text}
     body = body.get("error", body)
     data = {name: body[name] for name in ("code", "details") if name in body}
-    raise RpcError((numbers(reply) or FAILED).rpc, body["message"], data or None)
+    raise RpcError((codes_of_reply(reply) or FAILED).rpc, body["message"], data or None)

@@ -17,8 +17,8 @@ from recollect.loopback import is_loopback
 from recollect.surfaces.rpc.server import NotARequest, RpcConnection
 from recollect.surfaces.transport.line_reader import LONGEST, BadLine, object_lines
 from recollect.surfaces.transport.port import address_of, bound
-from recollect.surfaces.transport.thread_pool import Work
-from recollect.surfaces.transport.write_queue import DRAIN_S, Outbox
+from recollect.surfaces.transport.thread_pool import ThreadPool
+from recollect.surfaces.transport.write_queue import DRAIN_S, WriteQueue
 
 CHUNK = 1 << 16  # bytes that are read at once
 MOST_CONNECTIONS = 256  # each has two threads
@@ -50,7 +50,7 @@ class RpcListener:
         self._realm = realm
         self._token = token
         self._listening = listening
-        self._work = Work()
+        self._work = ThreadPool()
         self._closing = False
         self._served: dict[threading.Thread, socket.socket] = {}
         self._changing = threading.Lock()
@@ -103,7 +103,7 @@ class RpcListener:
         thread = threading.current_thread()
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            outbox = Outbox(connected.sendall)
+            outbox = WriteQueue(connected.sendall)
         except (OSError, RuntimeError):  # it is gone already, or the system gives no more threads
             self._let_go(connected, thread)
             return
@@ -120,7 +120,7 @@ class RpcListener:
         with self._changing:
             del self._served[thread]
 
-    def _talk(self, connected: socket.socket, outbox: Outbox) -> None:
+    def _talk(self, connected: socket.socket, outbox: WriteQueue) -> None:
         connection = RpcConnection(self._realm, self._work, outbox, self._token)
         greeted_by = time.monotonic() + GREETING_S
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:  # else every command would load all that can be asked
 INVALID_PARAMS, INTERNAL = -32602, -32603
 
 
-class Numbers(Struct, frozen=True):
+class ErrorCodes(Struct, frozen=True):
     rpc: int
     http: int
     exit: int
 
 
-REFUSED = Numbers(INVALID_PARAMS, 400, 2)
-FAILED = Numbers(INTERNAL, 500, 1)
+REFUSED = ErrorCodes(INVALID_PARAMS, 400, 2)
+FAILED = ErrorCodes(INTERNAL, 500, 1)
 BY_KIND = {
     ErrorKind.BAD_ARGUMENT: REFUSED,
     ErrorKind.BAD_ID: REFUSED,
@@ -28,26 +28,26 @@ BY_KIND = {
     ErrorKind.BAD_CURSOR: REFUSED,
     ErrorKind.OUT_OF_RANGE: REFUSED,
     ErrorKind.SETTINGS: REFUSED,
-    ErrorKind.STALE_CURSOR: Numbers(-32027, 410, 47),
-    ErrorKind.AMBIGUOUS: Numbers(INVALID_PARAMS, 409, 2),
-    ErrorKind.GENERATION: Numbers(INVALID_PARAMS, 409, 2),
-    ErrorKind.NO_REALM: Numbers(INVALID_PARAMS, 404, 2),
-    ErrorKind.ABSENT: Numbers(INVALID_PARAMS, 404, 1),
-    ErrorKind.NO_SESSION: Numbers(-32001, 404, 10),
-    ErrorKind.SESSION_BUSY: Numbers(-32002, 409, 11),
-    ErrorKind.CANCELLED: Numbers(-32005, 499, 14),
-    ErrorKind.PROVIDER: Numbers(-32010, 502, 20),
-    ErrorKind.AGENT: Numbers(-32013, 500, 30),
-    ErrorKind.NOT_KEPT: Numbers(-32020, 501, 40),
-    ErrorKind.DEADLINE: Numbers(INTERNAL, 504, 1),
-    ErrorKind.BUSY: Numbers(INTERNAL, 409, 1),
+    ErrorKind.STALE_CURSOR: ErrorCodes(-32027, 410, 47),
+    ErrorKind.AMBIGUOUS: ErrorCodes(INVALID_PARAMS, 409, 2),
+    ErrorKind.GENERATION: ErrorCodes(INVALID_PARAMS, 409, 2),
+    ErrorKind.REALM_NOT_FOUND: ErrorCodes(INVALID_PARAMS, 404, 2),
+    ErrorKind.NOT_FOUND: ErrorCodes(INVALID_PARAMS, 404, 1),
+    ErrorKind.SESSION_NOT_FOUND: ErrorCodes(-32001, 404, 10),
+    ErrorKind.SESSION_BUSY: ErrorCodes(-32002, 409, 11),
+    ErrorKind.CANCELLED: ErrorCodes(-32005, 499, 14),
+    ErrorKind.PROVIDER: ErrorCodes(-32010, 502, 20),
+    ErrorKind.AGENT: ErrorCodes(-32013, 500, 30),
+    ErrorKind.PERSISTENCE_DISABLED: ErrorCodes(-32020, 501, 40),
+    ErrorKind.DEADLINE: ErrorCodes(INTERNAL, 504, 1),
+    ErrorKind.STORE_BUSY: ErrorCodes(INTERNAL, 409, 1),
 }
 
 
-def numbers_of(kind: ErrorKind) -> Numbers:
+def codes_of_kind(kind: ErrorKind) -> ErrorCodes:
     return BY_KIND.get(kind, FAILED)
 
 
-def numbers(reply: "Reply") -> Numbers | None:
+def codes_of_reply(reply: "Reply") -> ErrorCodes | None:
     """Of an answer that is an error; None of any other."""
-    return numbers_of(reply.kind) if reply.kind is not None else None
+    return codes_of_kind(reply.kind) if reply.kind is not None else None

@@ -2,7 +2,7 @@
 
 import socket
 
-from recollect.errors import BadSettings, Busy
+from recollect.errors import BadSettings, StoreBusy
 
 WAITING = 128  # that want to connect
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # of every address
@@ -22,7 +22,7 @@ def bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as reason:
         listening.close()
         why = getattr(reason, "strerror", None) or reason
-        raise Busy(f"Port {port} of {host} cannot be had: {why}; --port 0 takes any that is free.") from reason
+        raise StoreBusy(f"Port {port} of {host} cannot be had: {why}; --port 0 takes any that is free.") from reason
     return listening
 
 

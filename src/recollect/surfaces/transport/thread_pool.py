@@ -16,7 +16,7 @@ Job = Callable[[], None]
 log = logging.getLogger(__name__)
 
 
-class Work:
+class ThreadPool:
     def __init__(self) -> None:
         self._unwanted = threading.Event()
         self._quick = _Threads(QUICK, "quick")

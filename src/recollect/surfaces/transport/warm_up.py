@@ -57,7 +57,7 @@ class WarmUp(threading.Thread):
             index = self._realm.text_index(reader)
             if index is not None:
                 index.is_readable()
-            self._realm.pieces(reader)
+            self._realm.ngrams(reader)
 
     def _memory(self) -> None:
         if memory_of(self._realm.folder).exists():

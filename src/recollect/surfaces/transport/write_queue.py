@@ -26,7 +26,7 @@ class _Missing(Struct):
     events: int
 
 
-class Outbox:
+class WriteQueue:
     """A queue and the one thread that writes it. Answers are never dropped; of the rest, as much waits as may."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:

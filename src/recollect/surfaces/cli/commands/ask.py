@@ -5,7 +5,7 @@ import os
 import click
 import msgspec
 
-from recollect.operations import Clock
+from recollect.operations import RequestContext
 from recollect.operations.memory import notes
 from recollect.operations.memory.ask import answer
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
@@ -28,8 +28,8 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
     Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    clock = Clock.now(has_deadline=as_json)
-    given = answer(opened, " ".join(question), clock, os.environ, project, by_model=not extract)
+    context = RequestContext.now(has_deadline=as_json)
+    given = answer(opened, " ".join(question), context, os.environ, project, by_model=not extract)
     given.warnings += notes(opened)
     for warning in given.warnings:
         say(f"! {warning}", err=True)

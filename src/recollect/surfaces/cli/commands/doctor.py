@@ -12,7 +12,7 @@ import msgspec
 from rich.markup import escape
 
 from recollect.errors import StoreFault
-from recollect.ingest import Intake
+from recollect.ingest import Ingester
 from recollect.live import LiveRealm
 from recollect.realms import Condition
 from recollect.sources import all_sources
@@ -124,9 +124,9 @@ def _set_aside(realm: LiveRealm) -> Path:
     return aside
 
 
-def _intake(realm: LiveRealm) -> Intake:
+def _intake(realm: LiveRealm) -> Ingester:
     """The realm for writing, after whoever writes now."""
-    return in_write_turn(realm, PATIENCE_S, lambda: Intake(realm.folder, realm.settings, all_sources(), os.environ))
+    return in_write_turn(realm, PATIENCE_S, lambda: Ingester(realm.folder, realm.settings, all_sources(), os.environ))
 
 
 def _draw(found: dict[str, Any]) -> None:

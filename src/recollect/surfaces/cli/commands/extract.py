@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from recollect.errors import Busy
+from recollect.errors import StoreBusy
 from recollect.extract import EXTRACTING, Limits, Odd, Plan, Report, extract, plan
 from recollect.language import Unanswered, model_name, open_model
 from recollect.live import LiveRealm
@@ -81,8 +81,10 @@ def _extract(realm: LiveRealm, limits: Limits, report: Report, *, quiet: bool) -
             _progress(quiet) as show,
         ):
             extract(reader, memory, model, limits, report, tell)
-    except Busy as busy:
-        raise Busy("Another Recollect is having turns read by a model; two would pay for the same turns twice.") from busy
+    except StoreBusy as busy:
+        raise StoreBusy(
+            "Another Recollect is having turns read by a model; two would pay for the same turns twice."
+        ) from busy
 
 
 # ---- what is shown

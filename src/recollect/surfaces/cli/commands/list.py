@@ -4,8 +4,8 @@ import time
 
 import click
 
-from recollect.model import Mode
-from recollect.operations import Clock
+from recollect.model import SessionMode
+from recollect.operations import RequestContext
 from recollect.operations.history import list_sessions
 from recollect.surfaces.cli.output import deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
@@ -19,7 +19,7 @@ AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day c
 @click.option("--since", metavar="WHEN", help="Sessions active from then on: 2026-04-30, 12h, 7d. Default: the beginning.")
 @click.option("--until", metavar="WHEN", help="Sessions begun before then. Default: now.")
 @click.option("-n", "--limit", type=int, help="How many, 1 to 50. Default 20.")
-@click.option("--mode", type=TEXT, metavar="MODE", help=f"Only this kind of work: {', '.join(Mode)}.")
+@click.option("--mode", type=TEXT, metavar="MODE", help=f"Only this kind of work: {', '.join(SessionMode)}.")
 @click.option("--sort", type=TEXT, metavar="ORDER", help="desc: newest first (default); asc: oldest first.")
 @click.option("--cursor", type=TEXT, help="Go on from an earlier page.")
 @json_option
@@ -47,6 +47,6 @@ def command(
     arguments = {"start_datetime": iso(start), "end_datetime": iso(end)}
     given = {"limit": limit, "mode": mode, "sort": sort, "cursor": cursor}
     arguments |= {name: value for name, value in given.items() if value is not None}  # type: ignore[misc]
-    clock = Clock.now(has_deadline=as_json)
-    reply = list_sessions(realm_to_read(**realm), arguments, clock)  # type: ignore[arg-type]
+    context = RequestContext.now(has_deadline=as_json)
+    reply = list_sessions(realm_to_read(**realm), arguments, context)  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_list)

@@ -2,7 +2,7 @@
 
 import click
 
-from recollect.operations import Clock
+from recollect.operations import RequestContext
 from recollect.operations.history import open_id
 from recollect.surfaces.cli.output import deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
@@ -21,6 +21,6 @@ def command(identity: str, as_json: bool, **realm: object) -> None:
     recollect open turn:9ab2…-3     what happened around it
     recollect open session:9ab2…    the course of it all
     """
-    clock = Clock.now(has_deadline=as_json)
-    reply = open_id(realm_to_read(**realm), {"id": identity}, clock)  # type: ignore[arg-type]
+    context = RequestContext.now(has_deadline=as_json)
+    reply = open_id(realm_to_read(**realm), {"id": identity}, context)  # type: ignore[arg-type]
     deliver(reply, as_json=as_json, show=draw_open)

@@ -4,7 +4,7 @@ import os
 
 import click
 
-from recollect.ingest import Intake
+from recollect.ingest import Ingester
 from recollect.live import LiveRealm
 from recollect.sources import all_sources
 from recollect.surfaces.cli.commands.sync import AT_ONCE_S, SHARE, remember, sentence
@@ -42,5 +42,5 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
         remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
 
 
-def _intake(realm: LiveRealm) -> Intake:
-    return Intake(realm.folder, realm.settings, all_sources(), os.environ)
+def _intake(realm: LiveRealm) -> Ingester:
+    return Ingester(realm.folder, realm.settings, all_sources(), os.environ)

@@ -8,13 +8,13 @@ import click
 import msgspec
 
 from recollect.errors import ErrorKind
-from recollect.operations import OPERATIONS, Clock, Reply
+from recollect.operations import OPERATIONS, Reply, RequestContext
 from recollect.surfaces.cli.commands.sync import AT_ONCE_S, remember
 from recollect.surfaces.cli.output import deliver, located
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, labels_of, realm_options, realm_to_read
 from recollect.surfaces.cli.render import plain
 from recollect.surfaces.cli.signals import heed_signals
-from recollect.surfaces.transport.write_queue import Outbox, write_all
+from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
 LAST_S = 1.0  # seconds that whoever reads has for what is left of an answer that was interrupted
 
@@ -66,9 +66,9 @@ def command(
     heed_signals()
     try:
         given = {key: value for key, value in arguments.items() if value is not None}
-        received = Clock.now().received
-        clock = Clock(received, cancelled=shown.is_unread, tell=shown.tell, has_deadline=as_json)
-        reply = OPERATIONS[name].run(opened, given, clock)
+        received = RequestContext.now().received
+        context = RequestContext(received, cancelled=shown.is_unread, on_event=shown.tell, has_deadline=as_json)
+        reply = OPERATIONS[name].run(opened, given, context)
     finally:
         opened.close()
     shown.end(None if reply.kind is not ErrorKind.CANCELLED else LAST_S)
@@ -94,7 +94,7 @@ class _Shown:
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet or sys.stdout is None
         self._last = "\n"
-        self._outbox = Outbox(lambda text: write_all(sys.stdout.fileno(), text))
+        self._outbox = WriteQueue(lambda text: write_all(sys.stdout.fileno(), text))
 
     def tell(self, event: dict[str, Any]) -> None:
         if event["type"] == "text_delta" and event["delta"] and not self._is_quiet:

@@ -3,7 +3,7 @@
 import click
 
 from recollect.model import SEARCHABLE
-from recollect.operations import Clock
+from recollect.operations import RequestContext
 from recollect.operations.history import Narrow, search_sessions
 from recollect.surfaces.cli.output import deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
@@ -59,5 +59,5 @@ def command(
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     opened.heal_now()
-    reply = search_sessions(opened, arguments, Clock.now(has_deadline=as_json), narrow, why=why)
+    reply = search_sessions(opened, arguments, RequestContext.now(has_deadline=as_json), narrow, why=why)
     deliver(reply, as_json=as_json, show=draw_search)

@@ -38,7 +38,7 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         warnings = realm.warnings(reader)
         redactions = reader.redactions()
-        index, pieces = realm.text_index(reader), realm.pieces(reader)
+        index, pieces = realm.text_index(reader), realm.ngrams(reader)
     sources = {
         name: {
             **counts.get(name, {"source": name, "sessions": 0, "turns": 0, "events": 0, "first": None, "last": None}),

@@ -12,7 +12,7 @@ import msgspec
 
 from recollect import OURS
 from recollect.distil import distil
-from recollect.errors import Busy, StoreFault
+from recollect.errors import StoreBusy, StoreFault
 from recollect.ingest import Report, sync
 from recollect.live import LiveRealm
 from recollect.sources import all_sources
@@ -47,7 +47,7 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
     chosen = [path.absolute() for path in paths] or None
     try:
         report = _read_in_turn(opened, chosen, is_patient=patient, is_drawn=not as_json and sys.stderr.isatty())
-    except Busy as busy:
+    except StoreBusy as busy:
         if chosen or patient:
             raise
         _hand_over(opened)
@@ -81,7 +81,7 @@ def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bo
         with _Bar() as bar:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen, bar.update)
 
-    def say_who(busy: Busy) -> None:
+    def say_who(busy: StoreBusy) -> None:
         who = str(busy).partition(". ")[0]
         say(f"{who}. The named files are read next." if chosen else str(busy), err=True)
 

@@ -14,7 +14,7 @@ import msgspec
 from recollect.errors import StoreFault
 from recollect.ingest import Report
 from recollect.sources import all_sources
-from recollect.store.watcher_lock import WatchPlace
+from recollect.store.watcher_lock import WatcherLock
 from recollect.surfaces.cli.commands.sync import sentence
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 from recollect.surfaces.cli.render import say
@@ -54,7 +54,7 @@ def _stop_at_end_of_input(stop: threading.Event) -> None:
 @contextmanager
 def _in_place(realm: Path, stop: threading.Event) -> Iterator[None]:
     """Hold the watcher's place. A thread waits for it: a signal must be able to end the waiting."""
-    taken: list[WatchPlace | StoreFault] = []
+    taken: list[WatcherLock | StoreFault] = []
     thread = threading.Thread(target=lambda: taken.append(_placed(realm)), daemon=True)
     thread.start()
     while not stop.is_set() and thread.is_alive():
@@ -64,9 +64,9 @@ def _in_place(realm: Path, stop: threading.Event) -> Iterator[None]:
     yield  # the end of the process gives the place back
 
 
-def _placed(realm: Path) -> WatchPlace | StoreFault:
+def _placed(realm: Path) -> WatcherLock | StoreFault:
     try:
-        return WatchPlace(realm)
+        return WatcherLock(realm)
     except StoreFault as fault:
         return fault
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from recollect.model import LIVE, session_id
-from recollect.operations.operation import Asker
+from recollect.model import LIVE_SOURCE, session_id
+from recollect.operations.operation import Caller
 from recollect.store import Reader, SessionRow
 
 CLAUDE_META, CODEX_META = "claudecode/toolUseId", "threadId"
@@ -24,16 +24,16 @@ WRITTEN_S = 60.0  # since its last line, a session is being written: an agent wr
 MOST_KIN = 1_000  # sub-agents of one session that are left out with it
 
 
-def asker_of(meta: dict[str, Any], folder: str | None) -> Asker:
+def caller_of(meta: dict[str, Any], folder: str | None) -> Caller:
     """Who asks, by the `_meta` of an MCP call and by the folder that its client works in."""
-    return Asker(tool_use=_text(meta.get(CLAUDE_META)), thread=_text(meta.get(CODEX_META)), folder=folder)
+    return Caller(tool_use=_text(meta.get(CLAUDE_META)), thread=_text(meta.get(CODEX_META)), folder=folder)
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= LONGEST_ID else None
 
 
-def asking_sessions(reader: Reader, asker: Asker | None) -> tuple[SessionRow, ...]:
+def calling_sessions(reader: Reader, asker: Caller | None) -> tuple[SessionRow, ...]:
     """The session that asks, with its sub-agents; where a sub-agent asks, the same as if its parent did."""
     session = _asking(reader, asker) if asker is not None else None
     if session is None:
@@ -41,12 +41,12 @@ def asking_sessions(reader: Reader, asker: Asker | None) -> tuple[SessionRow, ..
     return tuple(_descendants(reader, _top(reader, session)))
 
 
-def _asking(reader: Reader, asker: Asker) -> SessionRow | None:
+def _asking(reader: Reader, asker: Caller) -> SessionRow | None:
     if asker.thread is not None:
         return reader.session(session_id(CODEX, asker.thread))
     if asker.tool_use is None and asker.folder is None:
         return None
-    newest = reader.last_updated(LIVE, NEWEST)
+    newest = reader.last_updated(LIVE_SOURCE, NEWEST)
     in_folder = [session for session in newest if asker.folder is not None and _is_in(session, asker.folder)]
     if asker.tool_use is not None:
         others = [session for session in newest if session not in in_folder]

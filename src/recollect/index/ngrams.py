@@ -31,7 +31,7 @@ ERA = 1 << 62  # added to times, because the engine orders by numbers that are n
 FIRST_ASKED = 1_024  # documents in the first round of a search
 
 
-class Text(Struct):
+class NgramText(Struct):
     """An event as this index sees it; `started` is when its session began."""
 
     key: int
@@ -43,7 +43,7 @@ class Text(Struct):
     text: str
 
 
-class Candidate(Struct, frozen=True):
+class NgramCandidate(Struct, frozen=True):
     """An event that may hold the string."""
 
     key: int
@@ -85,12 +85,12 @@ def _analyzer() -> TextAnalyzer:
 
 
 SCHEMA = _schema()
-PIECES = Layout("pieces", VERSION, SCHEMA, "pieces", _analyzer, HEAP)
+NGRAMS = Layout("pieces", VERSION, SCHEMA, "pieces", _analyzer, HEAP)
 
 
 def seen(realm: Path, archive: str) -> int:
     """Up to which event of this archive the index knows all; 0 where there is no index of it."""
-    folder = PIECES.folder(realm)
+    folder = NGRAMS.folder(realm)
     try:
         of_archive = (folder / OF_ARCHIVE).read_text() == archive
         return int((folder / SEEN).read_text()) if of_archive else 0
@@ -98,16 +98,16 @@ def seen(realm: Path, archive: str) -> int:
         return 0
 
 
-class PieceWriter(EngineWriter):
+class NgramWriter(EngineWriter):
     """Adds events, under the realm's lock for distilling."""
 
     def __init__(self, realm: Path, archive: str) -> None:
-        super().__init__(PIECES, realm, archive)
+        super().__init__(NGRAMS, realm, archive)
         self.seen = seen(realm, archive)
         if not self.fresh:
             self.remove_above(self.seen)
 
-    def add(self, texts: Iterable[Text]) -> None:
+    def add(self, texts: Iterable[NgramText]) -> None:
         try:
             for text in texts:
                 for part in _parts(folded(text.text) + END):
@@ -132,7 +132,7 @@ def _parts(text: str) -> Iterable[str]:
         yield text[start : start + PART]
 
 
-def _document(text: Text, part: str) -> Document:
+def _document(text: NgramText, part: str) -> Document:
     document = Document()
     document.add_text("pieces", part)
     document.add_unsigned("key", text.key)
@@ -144,18 +144,18 @@ def _document(text: Text, part: str) -> Document:
     return document
 
 
-class PieceIndex(EngineReader):
+class NgramIndex(EngineReader):
     """Names the events that may hold a string."""
 
     def __init__(self, realm: Path, archive: str) -> None:
-        super().__init__(PIECES, realm, archive)
+        super().__init__(NGRAMS, realm, archive)
 
     def holds(self, session: int) -> bool:
         """Whether anything of a session is in here."""
         query = Query.term_query(SCHEMA, "session", session)
         return bool(self.searcher().search(query, limit=1, count=False).hits)
 
-    def candidates(self, string: str, narrow: Narrow, check: Callable[[], None]) -> Iterable[list[Candidate]]:
+    def candidates(self, string: str, narrow: Narrow, check: Callable[[], None]) -> Iterable[list[NgramCandidate]]:
         """Every event that may hold a folded string, session by session, the one that began last first.
 
         The engine gives as many as it is asked for, in order of time but in no order within a session. So of the last
@@ -176,11 +176,11 @@ class PieceIndex(EngineReader):
             asked *= 4
 
 
-def _by_time(searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddress]]) -> Iterable[list[Candidate]]:
+def _by_time(searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddress]]) -> Iterable[list[NgramCandidate]]:
     """Candidates of each moment at which sessions began; nearly always, of each session."""
     addresses = [address for _, address in hits]
     fields = (searcher.fast_field_values(name, addresses) for name in ("key", "session", "seq"))
-    begun: list[Candidate] = []
+    begun: list[NgramCandidate] = []
     known: set[int] = set()
     for (started, _), key, session, seq in zip(hits, *fields, strict=True):
         if begun and begun[-1].started != started - ERA:
@@ -188,12 +188,12 @@ def _by_time(searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddres
             begun = []
         if key not in known:  # a long text is several documents
             known.add(key)
-            begun.append(Candidate(int(key), int(session), int(seq), started - ERA))
+            begun.append(NgramCandidate(int(key), int(session), int(seq), started - ERA))
     if begun:
         yield _in_order(begun)
 
 
-def _in_order(candidates: list[Candidate]) -> list[Candidate]:
+def _in_order(candidates: list[NgramCandidate]) -> list[NgramCandidate]:
     return sorted(candidates, key=lambda one: (one.session, one.seq))
 
 
