@@ -33,24 +33,24 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= LONGEST_ID else None
 
 
-def calling_sessions(reader: Reader, asker: Caller | None) -> tuple[SessionRow, ...]:
+def calling_sessions(reader: Reader, caller: Caller | None) -> tuple[SessionRow, ...]:
     """The session that asks, with its sub-agents; where a sub-agent asks, the same as if its parent did."""
-    session = _asking(reader, asker) if asker is not None else None
+    session = _asking(reader, caller) if caller is not None else None
     if session is None:
         return ()
     return tuple(_descendants(reader, _top(reader, session)))
 
 
-def _asking(reader: Reader, asker: Caller) -> SessionRow | None:
-    if asker.thread is not None:
-        return reader.session(session_id(CODEX, asker.thread))
-    if asker.tool_use is None and asker.folder is None:
+def _asking(reader: Reader, caller: Caller) -> SessionRow | None:
+    if caller.thread is not None:
+        return reader.session(session_id(CODEX, caller.thread))
+    if caller.tool_use is None and caller.folder is None:
         return None
     newest = reader.last_updated(LIVE_SOURCE, NEWEST)
-    in_folder = [session for session in newest if asker.folder is not None and _is_in(session, asker.folder)]
-    if asker.tool_use is not None:
+    in_folder = [session for session in newest if caller.folder is not None and _is_in(session, caller.folder)]
+    if caller.tool_use is not None:
         others = [session for session in newest if session not in in_folder]
-        wanted = f'"{asker.tool_use}"'.encode("utf-8", "replace")  # a log that only quotes the id writes \"
+        wanted = f'"{caller.tool_use}"'.encode("utf-8", "replace")  # a log that only quotes the id writes \"
         for session in (*in_folder, *others):
             if session.source.startswith(CLAUDE) and wanted in _tail(session.path):
                 return session

@@ -204,8 +204,8 @@ class McpServer:
         def cancelled() -> bool:  # a server that ends still answers what is quick
             return call.cancelled.is_set() or (operation.is_long and call.context.cancelled())
 
-        asker = caller_of(meta, self.folder)
-        context = replace(call.context, cancelled=cancelled, tell=progress.tell, is_mcp=True, asker=asker)
+        caller = caller_of(meta, self.folder)
+        context = replace(call.context, cancelled=cancelled, on_event=progress.tell, is_mcp=True, caller=caller)
         reply = operation.run(self.realm, params.get("arguments"), context)
         progress.say(1, "done")
         return tool_result(reply)
