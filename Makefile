@@ -39,7 +39,8 @@ golden: setup  ## write the expected results of all fixtures anew; read the diff
 docs: setup  ## write the generated tables of the docs anew
 	$(BIN)/python -m tests.source_table --write
 
-sdk: setup  ## write the types of the TypeScript SDK anew
+sdk: setup  ## generate the blocking Python client and the types of the TypeScript SDK
+	$(BIN)/python scripts/blocking_client.py --write
 	$(BIN)/python scripts/typescript_types.py --write
 
 # make new-source heron-cli

@@ -23,6 +23,7 @@ from recollect.client import (
     SessionBusy,
     SessionNotFound,
     SessionPersistenceDisabled,
+    StaleCursor,
     TextDelta,
     ToolResult,
     TurnCompleted,
@@ -406,7 +407,7 @@ def test_to_stop_listening_does_not_end_the_turn_and_nobody_else_hears_it(talk: 
         turn = session.stream("unheard", command=gate.command)
         await began(turn)
         await turn.close()
-        with pytest.raises(RuntimeError, match="Nobody listens"):
+        with pytest.raises(RuntimeError, match="stream was closed"):
             turn.result  # noqa: B018
         assert [event async for event in turn] == []
         late = session.stream("late", command=CAT)
@@ -656,6 +657,18 @@ def test_a_request_whose_time_is_up_is_cancelled(manner: str, tmp_path: Path) ->
     with served(Person(tmp_path)) as (place, _):
         for wire in WIRES:
             asyncio.run(_with(place, wire, manner, case))
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_events_after_one_that_never_was_are_refused(manner: str, place: Place) -> None:
+    async def case(client: Any) -> None:
+        session = await client.create_session("x", command=CAT)
+        with pytest.raises(StaleCursor, match="no event 99") as caught:
+            async for _ in session.events(after=99):
+                pass
+        assert caught.value.details == {"newest": 3}
+
+    asyncio.run(_with(place, "http", manner, case))
 
 
 async def _with(place: Place, wire: str, manner: str, case: Case) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,16 +13,17 @@ import msgspec
 import pytest
 
 from recollect import client as sdk
-from recollect.client import _session, errors, events, results
-from recollect.client._doors import DOORS
-from recollect.client._json import LONGEST
+from recollect.client import _async_session, _session, errors, events, results
+from recollect.client._http_transport import ROUTES
+from recollect.client._json import MAX_MESSAGE_BYTES
 from recollect.client.events import event_of
 from recollect.operations import OPERATIONS
 from recollect.surfaces.transport import line_reader
 from tests.clients import served
 from tests.conftest import Person
 
-PAGE = Path(__file__).parents[2] / "docs" / "python-sdk.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python-sdk.md"
 ANSWERS = {
     "meerkat_start_turn": results.TurnResult,
     "meerkat_interrupt": results.InterruptResult,
@@ -58,11 +60,11 @@ def test_it_needs_nothing_of_the_server() -> None:
 def test_every_method_has_its_path_and_no_other() -> None:
     assert {
         route.rpc: route.http for operation in OPERATIONS.values() for route in operation.routes if route.rpc and route.http
-    } == DOORS
+    } == ROUTES
 
 
 def test_a_message_may_be_as_long_as_a_server_takes_it() -> None:
-    assert LONGEST == line_reader.LONGEST
+    assert MAX_MESSAGE_BYTES == line_reader.LONGEST
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))
@@ -90,12 +92,12 @@ def missing(schema: dict[str, Any], told: Any, path: str = "") -> set[str]:
 
 def test_every_method_with_a_path_is_offered() -> None:
     asked = set(re.findall(r'"((?:session|turn|config|realm|journey|document)/\w+)"', _sources()))
-    assert set(DOORS) <= asked
+    assert set(ROUTES) <= asked
 
 
 def _sources() -> str:
     folder = Path(inspect.getfile(sdk)).parent
-    return "".join((folder / name).read_text() for name in ("_async_client.py", "_session.py", "_journey.py"))
+    return "".join((folder / name).read_text() for name in ("_async_client.py", "_async_session.py", "_async_journey.py"))
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,13 @@ def _sources() -> str:
 )
 def test_both_clients_offer_the_same_in_the_same_words(waited: type, awaited: type) -> None:
     assert spoken(waited) == spoken(awaited)
+
+
+def test_the_blocking_client_is_what_is_generated_from_the_async_one() -> None:
+    generated = runpy.run_path(str(ROOT / "scripts" / "blocking_client.py"))["generate"]()
+    assert sorted(path.name for path in generated) == ["_client.py", "_journey.py", "_session.py"]
+    for path, text in generated.items():
+        assert path.read_text("utf-8") == text, f"{path.name} is out of date: make sdk"
 
 
 def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
@@ -133,7 +142,7 @@ def spoken(kind: type) -> dict[str, tuple[Any, str | None]]:
 def test_all_that_is_public_is_named() -> None:
     public = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, errors.RecollectError)}
     public |= {name for name, one in vars(events).items() if inspect.isclass(one) and issubclass(one, events.SessionEvent)}
-    public |= {name for name, one in vars(_session).items() if name.endswith("Session")}
+    public |= {name for module in (_session, _async_session) for name in vars(module) if name.endswith("Session")}
     assert {name for name in public if not name.startswith("_")} <= set(sdk.__all__)
     assert all(hasattr(sdk, name) for name in sdk.__all__)
     assert sdk.__all__ == sorted(sdk.__all__)

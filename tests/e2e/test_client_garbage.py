@@ -26,7 +26,7 @@ from recollect.client import (
     Unauthorized,
     UnknownEvent,
 )
-from recollect.client._turns import Turns
+from recollect.client._event_router import EventRouter
 from recollect.client.events import SessionEvent, event_of
 
 SERVER = {"version": "0", "realm_id": "r", "instance_id": "i", "backend": "sqlite"}
@@ -74,9 +74,9 @@ def odd(code: str) -> list[str]:
 def test_what_is_no_message_ends_the_connection_and_nobody_waits_for_ever(said: str) -> None:
     """An answer may be lost in it."""
     with Client.spawn(command=odd(f"greet(); {said}; sys.stdin.read()")) as client:
-        with pytest.raises(ConnectionLost, match="said what is no JSON-RPC"):
+        with pytest.raises(ConnectionLost, match="sent invalid JSON-RPC"):
             client.config_get()
-        with pytest.raises(ConnectionLost, match="said what is no JSON-RPC"):
+        with pytest.raises(ConnectionLost, match="sent invalid JSON-RPC"):
             client.config_get()
 
 
@@ -167,41 +167,41 @@ END, CUT = told("turn_failed", 3, message="m"), StreamTruncated(session_id="s", 
 
 
 def test_events_go_to_the_one_turn_that_was_asked_for() -> None:
-    turns, heard = Turns(), []
-    asked = turns.ask("s", heard.append)
+    router, heard = EventRouter(), []
+    asked = router.add("s", heard.append)
     for event in (MIDDLE, BEGIN, MIDDLE, END, MIDDLE):
-        turns.tell(event)
-    turns.answer("s", asked, None)
-    turns.tell(BEGIN)
+        router.dispatch(event)
+    router.finish("s", asked, None)
+    router.dispatch(BEGIN)
     assert heard == [BEGIN, MIDDLE, END]
 
 
 def test_of_two_that_were_asked_for_the_one_that_is_not_busy_hears() -> None:
     for busy in (0, 1):
-        turns = Turns()
+        router = EventRouter()
         heard: list[list[SessionEvent]] = [[], []]
-        asked = [turns.ask("s", one.append) for one in heard]
-        turns.tell(BEGIN)
-        turns.tell(MIDDLE)
-        turns.answer("s", asked[busy], "SESSION_BUSY")
-        turns.tell(END)
-        turns.answer("s", asked[1 - busy], "AGENT_ERROR")
+        asked = [router.add("s", one.append) for one in heard]
+        router.dispatch(BEGIN)
+        router.dispatch(MIDDLE)
+        router.finish("s", asked[busy], "SESSION_BUSY")
+        router.dispatch(END)
+        router.finish("s", asked[1 - busy], "AGENT_ERROR")
         assert heard[busy] == []
         assert heard[1 - busy] == [BEGIN, MIDDLE, END]
 
 
 def test_a_turn_that_begins_before_the_last_one_was_answered_hears_itself() -> None:
-    turns = Turns()
+    router = EventRouter()
     first: list[SessionEvent] = []
     second: list[SessionEvent] = []
-    one = turns.ask("s", first.append)
-    turns.tell(BEGIN)
-    two = turns.ask("s", second.append)
+    one = router.add("s", first.append)
+    router.dispatch(BEGIN)
+    two = router.add("s", second.append)
     for event in (MIDDLE, END, BEGIN, CUT):
-        turns.tell(event)
-    turns.answer("s", one, None)
-    turns.tell(END)
-    turns.answer("s", two, None)
+        router.dispatch(event)
+    router.finish("s", one, None)
+    router.dispatch(END)
+    router.finish("s", two, None)
     assert first == [BEGIN, MIDDLE, END]
     assert second == [BEGIN, CUT, END]
 
@@ -437,7 +437,7 @@ def test_a_server_that_falls_silent_in_a_turn_is_taken_for_gone() -> None:
         waiting.wait(20)
 
     with answering(talk) as port, Client.http(f"http://127.0.0.1:{port}", silence_s=0.1) as client:
-        with pytest.raises(ConnectionLost, match=r"said nothing for 0.1 s"):
+        with pytest.raises(ConnectionLost, match=r"sent nothing for 0.1 s"):
             client.session("s").start_turn("x")
         waiting.set()
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from recollect.client import Client, ConnectionLost, RequestCancelled, SessionBusy, StreamTruncated, TextDelta, TurnStarted
-from recollect.client._child import ChildLines, Spawn
+from recollect.client._child_process import ChildConnection, SpawnOptions
 from tests.clients import MANNERS, WIRES, Place, served
 from tests.conftest import Person
 from tests.e2e.processes import is_alive, until
@@ -138,7 +138,7 @@ def test_a_server_that_cannot_be_started_or_found_is_lost(tmp_path: Path, person
         with pytest.raises(ConnectionLost):
             opening()
     for url in ("127.0.0.1:7377", "ftp://127.0.0.1", "http://", "http://127.0.0.1?a=b"):
-        with pytest.raises(ValueError, match="is no address"):
+        with pytest.raises(ValueError, match="is not an address"):
             Client.http(url)
 
 
@@ -246,11 +246,11 @@ def test_a_server_that_does_not_leave_is_made_to(tmp_path: Path) -> None:
 
 
 async def _made_to_leave(command: list[str], ended: int) -> None:
-    child = await ChildLines.start(Spawn(command=command, leave_s=0.05))
+    child = await ChildConnection.start(SpawnOptions(command=command, exit_timeout_s=0.05))
     lines = child.lines()
     assert await anext(lines) == b""
     await child.close()
-    reason = await child.end()
+    reason = await child.wait_ended()
     assert reason.details["signal"] == -ended
     await lines.aclose()  # type: ignore[attr-defined]
 
@@ -319,7 +319,7 @@ def test_who_was_cancelled_hears_no_more(wire: str, place: Place) -> None:
             session = await client.create_deferred_session(command=HANGS)
             heard: list[Any] = []
             given = {"session_id": session.id, "prompt": "x"}
-            waiting = asyncio.ensure_future(client._wire.request("turn/start", given, heard.append))
+            waiting = asyncio.ensure_future(client._transport.request("turn/start", given, heard.append))
             while len(heard) < 2:
                 await asyncio.sleep(0.01)
             waiting.cancel()
@@ -445,7 +445,7 @@ def test_over_http_one_hears_turns_that_others_asked_for(manner: str, place: Pla
             with pytest.raises(Exception, match="was archived on"):
                 async for _ in client.session(session.id).events():
                     pass
-            with pytest.raises(Exception, match="only of turns that were asked for here"):
+            with pytest.raises(Exception, match="Use `http` for the events of all turns"):
                 async for _ in other.session(session.id).events():
                     pass
 

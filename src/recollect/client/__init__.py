@@ -1,24 +1,20 @@
-"""Recollect's client: live sessions, their history, journeys, and every tool.
+"""The Python client of Recollect: live sessions, their history, journeys, and every tool.
 
     with Client.spawn("main") as client:
         session = client.create_session("How did we fix the flaky test?")
         print(session.result.text)
 
-It needs the standard library and msgspec, and nothing of the server, which is another process.
+The server is another process. The client loads the standard library and msgspec, and none of the server's code.
+`AsyncClient` has the same methods as `Client`, as coroutines.
 """
 
 from recollect.client._async_client import AsyncClient
+from recollect.client._async_journey import AsyncJourney
+from recollect.client._async_session import AsyncDeferredSession, AsyncSession, AsyncStartedSession
 from recollect.client._client import Client
-from recollect.client._journey import AsyncJourney, DocumentType, Journey
-from recollect.client._session import (
-    AsyncDeferredSession,
-    AsyncSession,
-    AsyncStartedSession,
-    DeferredSession,
-    Session,
-    StartedSession,
-)
-from recollect.client._stream import AsyncTurnStream, TurnStream
+from recollect.client._journey import Journey
+from recollect.client._session import DeferredSession, Session, StartedSession
+from recollect.client._turn_stream import AsyncTurnStream, TurnStream
 from recollect.client.errors import (
     AgentError,
     ConnectionLost,
@@ -53,6 +49,7 @@ from recollect.client.results import (
     DeletedJourney,
     Document,
     DocumentRow,
+    DocumentType,
     HistoryPage,
     Instance,
     InterruptResult,

@@ -1,38 +1,44 @@
-"""The client for those who wait: `AsyncClient` in a thread of its own. Any thread may use it."""
+# Generated from _async_client.py by `make sdk`: do not edit.
+"""The client: a connection to a server, which works in one realm."""
 
-import atexit
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from recollect.client._async_client import AsyncClient, Opening
-from recollect.client._http import SILENCE_S
+from recollect.client._blocking import BlockingTransport, open_blocking
+from recollect.client._child_process import SpawnOptions
+from recollect.client._http_transport import SILENCE_S
 from recollect.client._journey import Journey
-from recollect.client._loop import LoopThread
+from recollect.client._json import as_dict, as_list
+from recollect.client._opening import connect_http, connect_tcp, spawn_server
 from recollect.client._session import DeferredSession, Session, StartedSession
-from recollect.client.errors import ConnectionLost
 from recollect.client.results import (
     ArchiveResult,
+    CreatedSession,
     HistoryPage,
+    JourneyInfo,
     JsonObject,
     RealmConfig,
     RealmInfo,
+    RealmList,
     RealmRow,
     ServerInfo,
+    SessionList,
     SessionState,
     ToolResult,
+    TurnResult,
 )
 
 
 class Client:
-    """Turns of different sessions run side by side when different threads ask for them."""
+    """A client of one server. Any thread may use it; turns of different sessions run in parallel.
 
-    def __init__(self, loop: LoopThread, client: AsyncClient) -> None:
-        self._loop = loop
-        self._client = client
-        atexit.register(self.close)  # a server that we started must not outlive us
+    Cancelling a call does not cancel the turn on the server.
+    """
+
+    def __init__(self, transport: BlockingTransport) -> None:
+        self._transport = transport
 
     @classmethod
     def spawn(
@@ -47,13 +53,13 @@ class Client:
         env: Mapping[str, str | None] | None = None,
         command: Sequence[str] | None = None,
     ) -> "Client":
-        """Start a server of our own, in a fresh realm unless one is named. It ends with `close`, or with us.
+        """Start a server, in a new realm unless one is named. It ends with `close`, or with this process.
 
-        `home` is the state folder, `cwd` where agents work, `env` what is another than in our environment (None takes a
-        name away), and `command` a program, with its first arguments, to start instead of this one.
+        `home` is the state folder and `cwd` the folder in which agents work. `env` changes the environment; None removes a
+        variable. `command` is a program, with its first arguments, to start instead of this Recollect.
         """
-        opening = AsyncClient.spawn(
-            realm,
+        options = SpawnOptions(
+            realm=realm,
             isolated=isolated,
             backend=backend,
             instance=instance,
@@ -62,43 +68,29 @@ class Client:
             env=env,
             command=command,
         )
-        return cls._opened(opening)
+        return open_blocking(cls, spawn_server(options))
 
     @classmethod
     def connect(cls, host: str, port: int, token: str | None = None) -> "Client":
-        """Use a server that runs already, over TCP. The token of one on this machine is found without being given."""
-        return cls._opened(AsyncClient.connect(host, port, token))
+        """Connect to a running server over TCP. The token of a server on this machine is found automatically."""
+        return open_blocking(cls, connect_tcp(host, port, token))
 
     @classmethod
     def http(cls, url: str, token: str | None = None, *, silence_s: float = SILENCE_S) -> "Client":
-        """Use a server that runs already, over HTTP. The token of one on this machine is found without being given.
+        """Connect to a running server over HTTP. The token of a server on this machine is found automatically.
 
-        A server that says nothing for `silence_s` while a turn runs is gone.
+        A server that sends nothing for `silence_s` while a turn runs counts as lost.
         """
-        return cls._opened(AsyncClient.http(url, token, silence_s=silence_s))
-
-    @classmethod
-    def _opened(cls, opening: Opening) -> "Client":
-        loop = LoopThread()
-        try:
-            return cls(loop, loop.run(opening))
-        except BaseException:
-            loop.close()
-            raise
+        return open_blocking(cls, connect_http(url, token, silence_s))
 
     @property
     def server(self) -> ServerInfo:
-        """What the server tells of itself, such as its realm."""
-        return self._client.server
+        """The server's version, its realm, and the methods it has."""
+        return self._transport.server
 
     def close(self) -> None:
-        """Let go of the server; one of our own ends, and its running turns are interrupted."""
-        atexit.unregister(self.close)
-        try:
-            with suppress(ConnectionLost):  # it is closed already
-                self._loop.run(self._client.close())
-        finally:
-            self._loop.close()
+        """Disconnect. A server that this client started ends, and its running turns are interrupted."""
+        self._transport.close()
 
     def __enter__(self) -> "Client":
         return self
@@ -118,15 +110,14 @@ class Client:
         user_id: str | None = None,
         journey_id: str | None = None,
     ) -> StartedSession:
-        """Make a session and run its first turn. Where that fails the session is there; the error has its `session_id`.
+        """Create a session and run its first turn. If the turn fails, the session exists; the error has its `session_id`.
 
-        `runner` is `recall` (default: answers from the realm's own history), `command`, `acp`, or a name from the realm's
-        config; `command` is a program and its arguments, for `command` and `acp`. Both are kept for later turns.
+        `runner` is `recall` (the default, which answers from the realm's own history), `command`, `acp`, or a name from
+        the realm's config. `command` is a program and its arguments, for `command` and `acp`. Later turns use both again.
         """
-        session = self._client.create_session(
-            prompt, labels=labels, runner=runner, command=command, user_id=user_id, journey_id=journey_id
-        )
-        return StartedSession(self._loop, self._loop.run(session))
+        params = _session_params(labels, runner, command, user_id, journey_id)
+        result = self._transport.call(TurnResult, "session/create", prompt=prompt, **params)
+        return StartedSession(self._transport, result.session_id, result)
 
     def create_deferred_session(
         self,
@@ -137,15 +128,14 @@ class Client:
         user_id: str | None = None,
         journey_id: str | None = None,
     ) -> DeferredSession:
-        """Make a session and run nothing yet."""
-        session = self._client.create_deferred_session(
-            labels=labels, runner=runner, command=command, user_id=user_id, journey_id=journey_id
-        )
-        return DeferredSession(self._loop, self._loop.run(session))
+        """Create a session without running a turn."""
+        params = _session_params(labels, runner, command, user_id, journey_id)
+        created = self._transport.call(CreatedSession, "session/create", initial_turn="deferred", **params)
+        return DeferredSession(self._transport, created.session_id)
 
     def session(self, session_id: str) -> Session:
-        """A session that exists already. Nothing is asked yet."""
-        return Session(self._loop, self._client.session(session_id))
+        """An existing session. Sends no request."""
+        return Session(self._transport, session_id)
 
     def list_sessions(
         self,
@@ -155,55 +145,70 @@ class Client:
         offset: int | None = None,
         limit: int | None = None,
     ) -> list[SessionState]:
-        """Sessions of the realm that have all of these labels, last used first, without archived ones.
+        """Sessions of the realm that have all of these labels, most recently used first, without archived ones.
 
         `imported` adds the sessions that were read from agents' logs.
         """
-        return self._loop.run(self._client.list_sessions(labels=labels, imported=imported, offset=offset, limit=limit))
+        page = {"labels": as_dict(labels), "imported": imported, "offset": offset, "limit": limit}
+        return (self._transport.call(SessionList, "session/list", **page)).sessions
 
     def read_session(self, session_id: str) -> SessionState:
         """State and usage of a session."""
-        return self._loop.run(self._client.read_session(session_id))
+        return self.session(session_id).read()
 
     def read_session_history(self, session_id: str, *, offset: int | None = None, limit: int | None = None) -> HistoryPage:
-        """Some of the committed messages of a session, oldest first; also of an archived one."""
-        return self._loop.run(self._client.read_session_history(session_id, offset=offset, limit=limit))
+        """One page of the committed messages of a session, oldest first, also if it is archived."""
+        return self.session(session_id).history(offset=offset, limit=limit)
 
     def archive_session(self, session_id: str) -> ArchiveResult:
-        """End a session for good: hidden from lists, no more turns. Its history stays."""
-        return self._loop.run(self._client.archive_session(session_id))
+        """Archive a session: it is hidden from lists and runs no more turns. Its history stays readable."""
+        return self.session(session_id).archive()
 
     # ---- the realm
 
     def config_get(self) -> RealmConfig:
-        return self._loop.run(self._client.config_get())
+        """The realm's config."""
+        return self._transport.call(RealmConfig, "config/get")
 
     def config_set(self, config: JsonObject, *, expected_generation: int | None = None) -> RealmConfig:
-        """Replace the realm's config; where it is of another generation than expected, `GenerationConflict`."""
-        return self._loop.run(self._client.config_set(config, expected_generation=expected_generation))
+        """Replace the realm's config. Raises `GenerationConflict` if its generation is not the expected one."""
+        params = {"config": config, "expected_generation": expected_generation}
+        return self._transport.call(RealmConfig, "config/set", **params)
 
     def config_patch(self, patch: JsonObject, *, expected_generation: int | None = None) -> RealmConfig:
-        """Change the realm's config by a merge patch (RFC 7396): None takes a key away."""
-        return self._loop.run(self._client.config_patch(patch, expected_generation=expected_generation))
+        """Change the realm's config by a merge patch (RFC 7396); None removes a key."""
+        params = {"patch": patch, "expected_generation": expected_generation}
+        return self._transport.call(RealmConfig, "config/patch", **params)
 
     def realms(self) -> list[RealmRow]:
-        """All realms here."""
-        return self._loop.run(self._client.realms())
+        """All realms of the server."""
+        return (self._transport.call(RealmList, "realm/list")).realms
 
     def realm(self, realm_id: str) -> RealmInfo:
-        """What a realm is and holds."""
-        return self._loop.run(self._client.realm(realm_id))
+        """One realm, with its size and the processes that use it."""
+        return self._transport.call(RealmInfo, "realm/get", realm_id=realm_id)
 
     # ---- everything else
 
     def journey(self, *, user_id: str | None = None) -> Journey:
-        """A person's journey, made when it is first asked for; without a person, a new one."""
-        return Journey(self._loop, self._loop.run(self._client.journey(user_id=user_id)))
+        """The journey of a person, created if there is none. Without a `user_id`, a new journey."""
+        return Journey(self._transport, self._transport.call(JourneyInfo, "journey/get_or_create", user_id=user_id))
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> ToolResult:
-        """Call a tool, as an agent would. What it refuses is an answer too, with `is_error`."""
-        return self._loop.run(self._client.call_tool(name, arguments))
+        """Call a tool, as an agent would. An error of the tool is a result too, with `is_error`."""
+        return self._transport.call_tool(name, arguments)
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
-        """Any method of the server, by its name on the wire."""
-        return self._loop.run(self._client.request(method, params))
+        """Call any JSON-RPC method by its name."""
+        return self._transport.call_method(method, params)
+
+
+def _session_params(
+    labels: Mapping[str, str] | None,
+    runner: str | None,
+    command: Sequence[str] | None,
+    user_id: str | None,
+    journey_id: str | None,
+) -> dict[str, Any]:
+    chosen = {"runner": runner, "command": as_list(command)}
+    return {"labels": as_dict(labels), **chosen, "user_id": user_id, "journey_id": journey_id}

@@ -1,23 +1,32 @@
-"""JSON to and from servers. Half of a surrogate pair, which an agent may say, is JSON but no text: it is replaced."""
+"""JSON to and from servers.
+
+Half of a surrogate pair is valid JSON but not valid text, and an agent may write one. Decoding replaces it with `?`.
+"""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 Shape = TypeVar("Shape")
-LONGEST = 32 << 20  # bytes of one message: a server takes no more
+Value = TypeVar("Value")
+MAX_MESSAGE_BYTES = 32 << 20  # the server's own limit
+SHOWN_CHARS = 200  # characters of an unreadable message that an error quotes: two or three lines of a terminal
 
 
-def encoded(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value).encode()
 
 
-def decoded(text: bytes | msgspec.Raw, shape: type[Shape]) -> Shape:
-    """A value of this shape. Raises ValueError (`msgspec.ValidationError` is one) or RecursionError where it is none."""
+def decode(text: bytes | msgspec.Raw, shape: type[Shape]) -> Shape:
+    """Decode into a value of this shape.
+
+    Raises ValueError (`msgspec.ValidationError` is one) or RecursionError if the text does not fit.
+    """
     try:
         return msgspec.json.decode(text, type=shape)
     except msgspec.ValidationError:
@@ -25,3 +34,18 @@ def decoded(text: bytes | msgspec.Raw, shape: type[Shape]) -> Shape:
     except msgspec.DecodeError:
         lenient = json.dumps(json.loads(bytes(text).decode("utf-8")), ensure_ascii=False).encode("utf-8", "replace")
         return msgspec.json.decode(lenient, type=shape)
+
+
+def shorten(text: bytes) -> str:
+    """The beginning of an unreadable message, for an error."""
+    return text.decode("utf-8", "replace")[:SHOWN_CHARS]
+
+
+def as_list(items: Sequence[str] | None) -> Any:
+    """A list that can be encoded. A string stays a string, so that the server can report it."""
+    return items if items is None or isinstance(items, str) else list(items)
+
+
+def as_dict(mapping: Mapping[str, Value] | None) -> dict[str, Value] | None:
+    """A dict that can be encoded."""
+    return None if mapping is None else dict(mapping)

@@ -24,19 +24,19 @@ Details = dict[str, Any]
 
 
 class RecollectError(Exception):
-    """Any error that a server answers with, or that comes of having none."""
+    """An error that the server returned, or the lack of a server."""
 
     def __init__(
         self, code: str, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
     ) -> None:
-        super().__init__(code, message, dict(details or {}), session_id)  # all of it, so that it can be pickled
+        super().__init__(code, message, dict(details or {}), session_id)  # everything, so that it can be pickled
 
     def __str__(self) -> str:
         return self.message
 
     @property
     def code(self) -> str:
-        """What it is called on every surface, such as `SESSION_BUSY`."""
+        """The error's code, such as `SESSION_BUSY`. It is the same over every protocol."""
         return str(self.args[0])
 
     @property
@@ -45,15 +45,15 @@ class RecollectError(Exception):
 
     @property
     def details(self) -> Details:
-        """What more there is to know, such as both generations of a conflict."""
+        """More about the error, such as both generations of a conflict."""
         details: Details = self.args[2]
         return details
 
     @property
     def session_id(self) -> str | None:
-        """The session it is about, where it is about one: also of a create whose first turn failed."""
-        told = self.details.get("session_id", self.args[3])
-        return told if isinstance(told, str) else None
+        """The session it is about, if any. After a failed first turn it is the session that was created."""
+        session_id = self.details.get("session_id", self.args[3])
+        return session_id if isinstance(session_id, str) else None
 
 
 class SessionNotFound(RecollectError):
@@ -81,7 +81,7 @@ class SessionPersistenceDisabled(RecollectError):
 
 
 class StaleCursor(RecollectError):
-    pass
+    """`events(after=…)` names an event that the session does not have. `details` has its `newest`."""
 
 
 class GenerationConflict(RecollectError):
@@ -101,8 +101,8 @@ class Unauthorized(RecollectError):
 
 
 class ConnectionLost(RecollectError):
-    """Everything that was under way fails with this; nothing waits for ever. Of a server that we started, `details` has
-    `exit_code`, `signal` and the end of its `stderr`."""
+    """Every waiting call fails with this. For a server that this client started, `details` has `exit_code`, `signal` and
+    the end of its `stderr`."""
 
 
 BY_CODE: dict[str, type[RecollectError]] = {
@@ -121,7 +121,7 @@ BY_CODE: dict[str, type[RecollectError]] = {
     "FORBIDDEN_ORIGIN": Unauthorized,
     "CONNECTION_LOST": ConnectionLost,
 }
-BY_STATUS = {  # what a status says by itself: of journeys, which have no other codes, and of an answer that is none of ours
+BY_STATUS = {  # for errors without a code: journeys have only a status, and so have the error pages of a proxy
     200: "INTERNAL_ERROR",
     400: "INVALID_PARAMS",
     401: "UNAUTHORIZED",
@@ -139,12 +139,21 @@ BY_STATUS = {  # what a status says by itself: of journeys, which have no other 
 def error_of(
     code: object, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
 ) -> RecollectError:
-    """The error that a code means. One that is a number, as HTTP has them, is kept in `details` as the `status`."""
+    """The error for a code. A code that is an HTTP status is also kept, as `status` in `details`."""
     if isinstance(code, int):
         return error_of(BY_STATUS.get(code, f"HTTP_{code}"), message, {**(details or {}), "status": code}, session_id)
     kind = BY_CODE.get(str(code), RecollectError)
     return kind(str(code), message, details, session_id)
 
 
-def lost(message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None) -> ConnectionLost:
-    return ConnectionLost("CONNECTION_LOST", message, details, session_id)
+def connection_lost(message: str, details: Mapping[str, Any] | None = None) -> ConnectionLost:
+    return ConnectionLost("CONNECTION_LOST", message, details)
+
+
+def for_session(lost: ConnectionLost, session_id: str | None) -> ConnectionLost:
+    """The same error, for a call that was about this session."""
+    return ConnectionLost(lost.code, lost.message, lost.details, session_id)
+
+
+def message_too_long(max_bytes: int, session_id: str | None) -> InvalidParams:
+    return InvalidParams("INVALID_PARAMS", f"a message may have at most {max_bytes >> 20} MB", None, session_id)

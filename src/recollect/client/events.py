@@ -1,57 +1,57 @@
-"""Events of a turn, in the order in which they happen; `sequence` grows by 1."""
+"""Events of a turn, in order. `sequence` grows by 1."""
 
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from recollect.client._json import decoded
+from recollect.client._json import decode
 from recollect.client.results import Usage
 
 
 class SessionEvent(Struct, frozen=True, kw_only=True, tag_field="type"):
-    """What all events have."""
+    """The fields of every event."""
 
     session_id: str
 
     @property
     def type(self) -> str:
-        """What the kind is called on the wire, such as `text_delta`."""
+        """The event's type in JSON, such as `text_delta`."""
         return str(self.__struct_config__.tag)
 
 
-class _Told(SessionEvent, frozen=True, kw_only=True):
+class _Numbered(SessionEvent, frozen=True, kw_only=True):
     sequence: int
 
 
-class TurnStarted(_Told, frozen=True, kw_only=True, tag="turn_started"):
+class TurnStarted(_Numbered, frozen=True, kw_only=True, tag="turn_started"):
     turn: int
-    """Which turn of the session it is, from 1."""
+    """The number of the turn in its session, from 1."""
 
 
-class TextDelta(_Told, frozen=True, kw_only=True, tag="text_delta"):
+class TextDelta(_Numbered, frozen=True, kw_only=True, tag="text_delta"):
     delta: str
 
 
-class ReasoningDelta(_Told, frozen=True, kw_only=True, tag="reasoning_delta"):
+class ReasoningDelta(_Numbered, frozen=True, kw_only=True, tag="reasoning_delta"):
     delta: str
 
 
-class ToolCall(_Told, frozen=True, kw_only=True, tag="tool_call"):
+class ToolCall(_Numbered, frozen=True, kw_only=True, tag="tool_call"):
     id: str
     name: str
     input: Any = None
 
 
-class ToolCallResult(_Told, frozen=True, kw_only=True, tag="tool_result"):
+class ToolCallResult(_Numbered, frozen=True, kw_only=True, tag="tool_result"):
     id: str
     content: str
     is_error: bool = False
     exit_code: int | None = None
 
 
-class TurnCompleted(_Told, frozen=True, kw_only=True, tag="turn_completed"):
-    """The turn is over, and what it came to can be read."""
+class TurnCompleted(_Numbered, frozen=True, kw_only=True, tag="turn_completed"):
+    """The turn is over, with this result."""
 
     text: str
     usage: Usage
@@ -60,22 +60,22 @@ class TurnCompleted(_Told, frozen=True, kw_only=True, tag="turn_completed"):
     stop_reason: str
 
 
-class TurnFailed(_Told, frozen=True, kw_only=True, tag="turn_failed"):
+class TurnFailed(_Numbered, frozen=True, kw_only=True, tag="turn_failed"):
     message: str
 
 
-class TurnInterrupted(_Told, frozen=True, kw_only=True, tag="turn_interrupted"):
+class TurnInterrupted(_Numbered, frozen=True, kw_only=True, tag="turn_interrupted"):
     message: str
 
 
 class StreamTruncated(SessionEvent, frozen=True, kw_only=True, tag="stream_truncated"):
-    """We read too slowly: this many events are missing here."""
+    """This many events are missing here, because they were read too slowly."""
 
     dropped: int
 
 
 class UnknownEvent(SessionEvent, frozen=True, kw_only=True):
-    """A kind that this version does not know, whole."""
+    """An event of a type that this version does not know. `data` has all its fields."""
 
     data: dict[str, Any]
 
@@ -95,13 +95,13 @@ Known = (
     | TurnInterrupted
     | StreamTruncated
 )
-ENDS = (TurnCompleted, TurnFailed, TurnInterrupted)  # nothing of a turn comes after one of these
+FINAL_EVENTS = (TurnCompleted, TurnFailed, TurnInterrupted)  # one of these is the last event of a turn
 
 
 def event_of(text: bytes | Raw) -> SessionEvent:
-    """An event as it came. Raises ValueError where it is no JSON object."""
+    """Decode an event. Raises ValueError if it is not a JSON object."""
     try:
-        return decoded(text, Known)  # type: ignore[arg-type]
+        return decode(text, Known)  # type: ignore[arg-type]
     except msgspec.ValidationError:
-        data = decoded(text, dict[str, Any])
+        data = decode(text, dict[str, Any])
         return UnknownEvent(session_id=str(data.get("session_id", "")), data=data)

@@ -1,16 +1,17 @@
-"""What a server answers. Fields have the names that they have on the wire; what a newer server adds is passed over."""
+"""Results of requests. Fields have their JSON names; fields that a newer server adds are ignored."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
 JsonObject = dict[str, Any]
+DocumentType = Literal["woop_plan", "file_upload", "artifact", "note"]
 
 # ---- sessions
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens, as the agent tells them; else `estimated` by the length of what was said."""
+    """Tokens as the agent reports them, or `estimated` from the length of the text."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -22,7 +23,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """What a turn came to. `turns` counts those of the session so far."""
+    """The result of a turn. `turns` is the number of turns of the session so far."""
 
     session_id: str
     text: str
@@ -33,7 +34,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
-    """State and usage of a session; `is_active` while a turn runs."""
+    """State and usage of a session. `is_active` is true while a turn runs."""
 
     session_id: str
     realm_id: str
@@ -61,22 +62,22 @@ class Message(Struct, frozen=True, kw_only=True):
     content: str
     created_at: str
     estimated_time: bool = False
-    """The log has no times: that of its file is shown."""
+    """The log has no timestamps, so `created_at` is the date of its file."""
     blocks: list[JsonObject] = field(default_factory=list)
-    """Of an assistant's message: what was said, thought and called, in order."""
+    """Assistant messages: text, reasoning and tool calls, in order."""
     results: list[JsonObject] = field(default_factory=list)
-    """Of tool results: one for each call."""
+    """Tool results: one for each call."""
     kind: str | None = None
-    """Of a notice: `interrupt`, `error` or `crash`."""
+    """System notices: `interrupt`, `error` or `crash`."""
     injected: bool = False
-    """Of a user's message in an imported session: context that an agent put in, not typed."""
+    """User messages of imported sessions: context that the agent added, not typed by the user."""
     compaction_summary: bool = False
     stop_reason: str | None = None
     usage: Usage | None = None
 
 
 class HistoryPage(Struct, frozen=True, kw_only=True):
-    """Some messages of a session, oldest first."""
+    """One page of a session's messages, oldest first."""
 
     session_id: str
     message_count: int
@@ -90,12 +91,12 @@ class SessionList(Struct, frozen=True, kw_only=True):
     sessions: list[SessionState]
 
 
-class Created(Struct, frozen=True, kw_only=True):
+class CreatedSession(Struct, frozen=True, kw_only=True):
     session_id: str
 
 
 class InterruptResult(Struct, frozen=True, kw_only=True):
-    """`interrupted` is false where no turn ran."""
+    """`interrupted` is false if no turn was running."""
 
     session_id: str
     interrupted: bool
@@ -110,7 +111,7 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
 
 
 class RealmConfig(Struct, frozen=True, kw_only=True):
-    """The config of a realm, and how often it was written."""
+    """The config of a realm. `generation` counts its changes."""
 
     config: JsonObject
     generation: int
@@ -120,7 +121,7 @@ class RealmConfig(Struct, frozen=True, kw_only=True):
 
 
 class RealmRow(Struct, frozen=True, kw_only=True):
-    """A realm, as a list of them shows it."""
+    """A realm in a list of realms."""
 
     realm_id: str
     backend: str
@@ -129,7 +130,7 @@ class RealmRow(Struct, frozen=True, kw_only=True):
 
 
 class Instance(Struct, frozen=True, kw_only=True):
-    """A process that is at work in a realm."""
+    """A process that uses a realm."""
 
     instance_id: str
     surface: str
@@ -138,7 +139,7 @@ class Instance(Struct, frozen=True, kw_only=True):
 
 
 class RealmInfo(RealmRow, frozen=True, kw_only=True):
-    """What a realm is and holds."""
+    """A realm with its size and the processes that use it."""
 
     folder: str = ""
     bytes: int = 0
@@ -147,7 +148,7 @@ class RealmInfo(RealmRow, frozen=True, kw_only=True):
 
 
 class FailedRealm(Struct, frozen=True, kw_only=True):
-    """A realm that cannot be read, and why."""
+    """A realm that cannot be read, and the reason."""
 
     realm_id: str
     message: str
@@ -159,7 +160,7 @@ class RealmList(Struct, frozen=True, kw_only=True):
 
 
 class ServerInfo(Struct, frozen=True, kw_only=True):
-    """What a server tells of itself: the realm it works in, and every method that it knows."""
+    """A server's version, its realm, and the methods it has."""
 
     name: str = "recollect"
     version: str
@@ -170,7 +171,7 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
 
 
 class ToolResult(Struct, frozen=True, kw_only=True, rename={"structured": "structuredContent", "is_error": "isError"}):
-    """What a tool answers, as in MCP. What it refuses is an answer too, with `is_error`."""
+    """The MCP result of a tool. An error of the tool is a result too, with `is_error`."""
 
     content: list[JsonObject]
     structured: Any = None
@@ -178,7 +179,7 @@ class ToolResult(Struct, frozen=True, kw_only=True, rename={"structured": "struc
 
     @property
     def text(self) -> str:
-        """All that it says in words."""
+        """All text parts, joined by line feeds."""
         return "\n".join(str(part["text"]) for part in self.content if part.get("type") == "text")
 
 
@@ -194,7 +195,7 @@ class JourneyInfo(Struct, frozen=True, kw_only=True):
 
 
 class JourneySession(Struct, frozen=True, kw_only=True):
-    """A session, as a journey tells of it."""
+    """A session of a journey."""
 
     session_id: str
     created_at: str
@@ -205,7 +206,7 @@ class JourneySession(Struct, frozen=True, kw_only=True):
 
 
 class DocumentRow(Struct, frozen=True, kw_only=True):
-    """A document, as a list of them shows it."""
+    """A document in a list of documents, without its content."""
 
     document_id: str
     document_type: str
@@ -214,7 +215,7 @@ class DocumentRow(Struct, frozen=True, kw_only=True):
 
 
 class Document(DocumentRow, frozen=True, kw_only=True):
-    """A document, whole."""
+    """A document with its content."""
 
     journey_id: str
     content: str | None = None
@@ -222,7 +223,7 @@ class Document(DocumentRow, frozen=True, kw_only=True):
 
 
 class JourneyHistory(Struct, frozen=True, kw_only=True):
-    """Sessions that were found, of `total_results`; documents where they were asked for."""
+    """The first of `total_results` matching sessions, and the documents if requested."""
 
     journey_id: str
     sessions: list[JourneySession]
@@ -231,7 +232,7 @@ class JourneyHistory(Struct, frozen=True, kw_only=True):
 
 
 class TimelineEntry(Struct, frozen=True, kw_only=True):
-    """A session, which has a summary, or a document, which has a type and a title."""
+    """A session (with a summary) or a document (with a type and a title)."""
 
     entry_type: str
     entry_id: str

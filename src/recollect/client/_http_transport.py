@@ -1,0 +1,267 @@
+"""HTTP: every method has a route. A turn responds with its events, as Server-Sent Events (SSE)."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+from msgspec import Struct
+
+from recollect.client._http_connection import ConnectionPool, HttpResponse
+from recollect.client._json import MAX_MESSAGE_BYTES, decode, encode, shorten
+from recollect.client._line_connection import split_lines
+from recollect.client._transport import HANDSHAKE_TIMEOUT_S, Listener, Response, Transport, session_of
+from recollect.client.errors import (
+    ConnectionLost,
+    InternalError,
+    InvalidParams,
+    RecollectError,
+    SessionNotFound,
+    connection_lost,
+    error_of,
+    for_session,
+    message_too_long,
+)
+from recollect.client.events import SessionEvent, StreamTruncated, event_of
+from recollect.client.results import ServerInfo, ToolResult
+
+ROUTES = {  # the route of each method; a name in braces is a parameter
+    "session/create": "POST /sessions",
+    "session/list": "GET /sessions",
+    "session/read": "GET /sessions/{session_id}",
+    "session/history": "GET /sessions/{session_id}/history",
+    "session/archive": "DELETE /sessions/{session_id}",
+    "turn/start": "POST /sessions/{session_id}/messages",
+    "turn/interrupt": "POST /sessions/{session_id}/interrupt",
+    "config/get": "GET /config",
+    "config/set": "PUT /config",
+    "config/patch": "PATCH /config",
+    "realm/list": "GET /realms",
+    "realm/get": "GET /realms/{realm_id}",
+    "journey/get_or_create": "POST /journeys",
+    "journey/query": "GET /journeys/{journey_id}/history",
+    "journey/link": "POST /journeys/{journey_id}/sessions",
+    "journey/timeline": "GET /journeys/{journey_id}/timeline",
+    "journey/delete": "DELETE /journeys/{journey_id}",
+    "document/add": "POST /journeys/{journey_id}/documents",
+    "document/list": "GET /journeys/{journey_id}/documents",
+    "document/get": "GET /journeys/{journey_id}/documents/{document_id}",
+    "document/delete": "DELETE /journeys/{journey_id}/documents/{document_id}",
+}
+EVENTS_ROUTE = "GET /sessions/{session_id}/events"
+API_VERSION = "/v1"
+PATH_PARAMETER = re.compile(r"\{(\w+)\}")
+SSE = "text/event-stream"
+ACCEPT = f"accept: application/json, {SSE}\r\n"  # events show that a server with a long turn is still there
+SILENCE_S = 60.0  # while a turn runs a server sends at least a comment every 15 seconds
+RETRY_PAUSES_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # before reconnecting to events: a server restarts in less than their sum
+
+
+class HttpTransport(Transport):
+    def __init__(self, url: str, token: str | None, silence_s: float) -> None:
+        self._pool = ConnectionPool(url, token)
+        self._silence_s = silence_s
+
+    async def handshake(self) -> None:
+        """Check that the other end is a Recollect server."""
+        url = self._pool.url
+        try:
+            async with (
+                asyncio.timeout(HANDSHAKE_TIMEOUT_S),
+                self._pool.request("GET", "/health", None, ACCEPT) as response,
+            ):
+                server = decode(await response.read(), ServerInfo)
+        except TimeoutError:
+            raise connection_lost(f"{url} did not answer within {HANDSHAKE_TIMEOUT_S:g} s") from None
+        except (ValueError, RecursionError):
+            raise connection_lost(f"{url} is not a Recollect server") from None
+        self.server = msgspec.structs.replace(server, methods=sorted(ROUTES))
+
+    async def request(self, method: str, params: dict[str, Any], listener: Listener | None = None) -> Response:
+        if method not in ROUTES:
+            raise RecollectError("METHOD_NOT_FOUND", f"Method not found: {method}")
+        session = session_of(params)
+
+        def receive(event: SessionEvent) -> None:
+            nonlocal session
+            session = session or event.session_id  # the first event names a session that is being created
+            if listener is not None:
+                listener(event)
+
+        try:
+            return await self._request(method, params, receive)
+        except ConnectionLost as reason:
+            raise for_session(reason, session) from reason
+
+    async def _request(self, method: str, params: dict[str, Any], listener: Listener) -> Response:
+        session = session_of(params)
+        verb, target, body = _encode_request(ROUTES[method], params, session)
+        async with self._pool.request(verb, API_VERSION + target, body, ACCEPT) as response:
+            if _is_stream(response):
+                return await self._read_turn(response, listener, session)
+            content = await response.read()
+        if response.status != 200:
+            raise _decode_error(response.status, content, session)
+        return content
+
+    async def _read_turn(self, response: HttpResponse, listener: Listener, session: str | None) -> Response:
+        """Pass on the events of a turn. The last message of the stream is its result or its error."""
+        outcome: SseMessage | None = None
+        async for message in _read_sse(response.parts(self._silence_s)):
+            if message.name:
+                outcome = message
+            else:
+                listener(_decode_event(message.data, session))
+        if outcome is None or outcome.name not in ("result", "error"):
+            raise connection_lost(f"{self._pool.url}: the connection ended before the turn did")
+        if outcome.name == "error":
+            raise _decode_error(response.status, outcome.data, session)
+        return outcome.data
+
+    async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
+        """Once connected, reconnect whenever the stream breaks, for as long as a server needs to restart."""
+        pauses: list[float] = []
+        has_connected = False
+        while True:
+            try:
+                async with self._open_events(session_id, after) as messages:
+                    has_connected, pauses = True, list(RETRY_PAUSES_S)
+                    async for message in messages:
+                        event = _decode_event(message.data, session_id)
+                        after = _sequence_after(event, after)
+                        yield event
+            except SessionNotFound:
+                if not has_connected:
+                    raise
+                return  # the session was archived
+            except ConnectionLost:
+                if not pauses or self._pool.is_closed:
+                    raise
+            await asyncio.sleep(pauses.pop(0))
+
+    @asynccontextmanager
+    async def _open_events(self, session_id: str, after: int | None) -> AsyncIterator[AsyncIterator["SseMessage"]]:
+        _, target, _ = _encode_request(EVENTS_ROUTE, {"session_id": session_id}, session_id)
+        headers = ACCEPT if after is None else f"{ACCEPT}last-event-id: {after}\r\n"
+        async with self._pool.request("GET", API_VERSION + target, None, headers) as response:
+            if not _is_stream(response):
+                raise _decode_error(response.status, await response.read(), session_id)
+            yield _read_sse(response.parts(self._silence_s))
+
+    async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
+        target = f"{API_VERSION}/tools/{quote(name, safe='', errors='replace')}"
+        async with self._pool.request("POST", target, _encode_body(arguments, None), ACCEPT) as response:
+            content = await response.read()
+        if response.status == 200 or _is_tool_result(content):  # an error of the tool is a result too
+            return content
+        if response.status == 404:
+            raise InvalidParams("INVALID_PARAMS", f"Unknown tool: {name}")
+        raise _decode_error(response.status, content, None)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+# ---- requests
+
+
+def _encode_request(route: str, params: Mapping[str, Any], session: str | None) -> tuple[str, str, bytes | None]:
+    """Verb, target and body: parameters go into the path, then into the query or the body."""
+    verb, _, path = route.partition(" ")
+    in_path = PATH_PARAMETER.findall(path)
+    for name in in_path:
+        path = path.replace(f"{{{name}}}", _path_segment(params.get(name), name))
+    rest = {name: value for name, value in params.items() if name not in in_path}
+    if verb not in ("GET", "DELETE"):
+        return verb, path, _encode_body(rest, session)
+    query = urlencode({name: _query_value(value) for name, value in rest.items()}, errors="replace")
+    return verb, f"{path}?{query}" if query else path, None
+
+
+def _path_segment(value: Any, name: str) -> str:
+    """Refuse a value that would lead to another path: it cannot be an id."""
+    text = str(value)
+    if value is None or text in ("", ".", "..") or "/" in text:
+        raise InvalidParams("INVALID_PARAMS", f"{name} must be an id, not {value!r}")
+    return quote(text, safe=":", errors="replace")
+
+
+def _query_value(value: Any) -> str:
+    """Strings and integers as they are; anything else as JSON, so that keys may have any character."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else encode(value).decode()
+
+
+def _encode_body(params: Mapping[str, Any], session: str | None) -> bytes:
+    body = encode(params)
+    if len(body) > MAX_MESSAGE_BYTES:
+        raise message_too_long(MAX_MESSAGE_BYTES, session)
+    return body
+
+
+# ---- responses
+
+
+class SseMessage(Struct, frozen=True):
+    name: str  # empty if the message has none
+    data: bytes
+
+
+async def _read_sse(parts: AsyncIterator[bytes]) -> AsyncIterator[SseMessage]:
+    """Complete messages. Comments, which a server sends to show that it is still there, are skipped."""
+    name = ""
+    data: list[bytes] = []
+    async for raw_line in split_lines(parts):
+        line = raw_line.removesuffix(b"\r")
+        if not line:
+            if data:
+                yield SseMessage(name, b"\n".join(data))
+            name, data = "", []
+            continue
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            data.append(value)
+        elif field == b"event":
+            name = value.decode("utf-8", "replace")
+
+
+def _is_stream(response: HttpResponse) -> bool:
+    return response.status == 200 and response.headers.get("content-type", "").startswith(SSE)
+
+
+def _sequence_after(event: SessionEvent, last: int | None) -> int | None:
+    """The sequence of the last event that was received, or is known to be missing."""
+    if isinstance(event, StreamTruncated):
+        return None if last is None else last + event.dropped
+    return getattr(event, "sequence", last)
+
+
+def _decode_event(data: bytes, session: str | None) -> SessionEvent:
+    try:
+        return event_of(data)
+    except (ValueError, RecursionError):
+        message = f"the server sent an invalid event: {shorten(data)}"
+        raise InternalError("INTERNAL_ERROR", message, None, session) from None
+
+
+def _is_tool_result(content: bytes) -> bool:
+    try:
+        decode(content, ToolResult)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _decode_error(status: int, content: bytes, session: str | None) -> RecollectError:
+    """The error in a body, bare or under `error`. A proxy's own error page leaves only the status."""
+    try:
+        body = decode(content, dict[str, Any])
+    except (ValueError, RecursionError):
+        body = {}
+    body = body["error"] if isinstance(body.get("error"), dict) else body
+    message = str(body.get("message", f"the server answered with status {status}"))
+    details = body.get("details") if isinstance(body.get("details"), dict) else None
+    return error_of(body.get("code", status), message, details, session)

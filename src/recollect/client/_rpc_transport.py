@@ -1,0 +1,162 @@
+"""JSON-RPC 2.0, one message per line."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from recollect.client._event_router import EventRouter, PendingTurn
+from recollect.client._json import MAX_MESSAGE_BYTES, decode, encode, shorten
+from recollect.client._line_connection import LineConnection
+from recollect.client._transport import HANDSHAKE_TIMEOUT_S, Listener, Response, Transport, session_of
+from recollect.client.errors import (
+    ConnectionLost,
+    RecollectError,
+    Unauthorized,
+    connection_lost,
+    error_of,
+    for_session,
+    message_too_long,
+)
+from recollect.client.events import SessionEvent, event_of
+from recollect.client.results import ServerInfo
+
+INVALID_REQUEST = -32600
+PROTOCOL_ERRORS = {  # names for the errors of JSON-RPC itself, which come without one
+    -32700: "PARSE_ERROR",
+    INVALID_REQUEST: "INVALID_REQUEST",
+    -32601: "METHOD_NOT_FOUND",
+    -32602: "INVALID_PARAMS",
+    -32603: "INTERNAL_ERROR",
+}
+
+
+class RpcError(Struct, frozen=True):
+    code: int
+    message: str
+    data: Any = None
+
+    def as_exception(self, session: str | None) -> RecollectError:
+        data = self.data if isinstance(self.data, dict) else {}
+        code = data.get("code", PROTOCOL_ERRORS.get(self.code, str(self.code)))
+        return error_of(code, self.message, data.get("details"), session)
+
+
+class Incoming(Struct, frozen=True):
+    """A response (with an id) or a notification (with a method)."""
+
+    id: int | None = None
+    method: str = ""
+    params: Raw = Raw(b"")
+    result: Raw = Raw(b"")
+    error: RpcError | None = None
+
+
+@dataclass(slots=True)
+class PendingRequest:
+    response: "asyncio.Future[Raw]"
+    session: str | None
+    turn: PendingTurn | None
+
+
+class RpcTransport(Transport):
+    def __init__(self, connection: LineConnection) -> None:
+        self._connection = connection
+        self._pending: dict[int, PendingRequest] = {}
+        self._router = EventRouter()
+        self._last_id = 0
+        self._lost: ConnectionLost | None = None
+        self._reading = asyncio.create_task(self._read())
+
+    async def handshake(self, token: str | None = None) -> None:
+        """Check that the other end is a Recollect server and accepts the token."""
+        name = self._connection.name
+        params = {} if token is None else {"token": token}
+        try:
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
+                self.server = decode(await self.request("initialize", params), ServerInfo)
+        except TimeoutError:
+            raise connection_lost(f"{name} did not answer within {HANDSHAKE_TIMEOUT_S:g} s") from None
+        except RecollectError as refused:
+            if refused.code != PROTOCOL_ERRORS[INVALID_REQUEST]:
+                raise
+            raise Unauthorized("UNAUTHORIZED", refused.message) from None
+        except (ValueError, RecursionError):
+            raise connection_lost(f"{name} is not a Recollect server") from None
+
+    async def request(self, method: str, params: dict[str, Any], listener: Listener | None = None) -> Response:
+        session = session_of(params)
+        if self._lost is not None:
+            raise for_session(self._lost, session)
+        self._last_id += 1
+        request_id = self._last_id
+        line = encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}) + b"\n"
+        if len(line) > MAX_MESSAGE_BYTES:
+            raise message_too_long(MAX_MESSAGE_BYTES, session)
+        turn = self._router.add(session, listener) if method == "turn/start" and session is not None else None
+        pending = PendingRequest(asyncio.get_running_loop().create_future(), session, turn)
+        self._pending[request_id] = pending
+        try:
+            await self._connection.send(line)
+            return await pending.response
+        finally:
+            if turn is not None:
+                turn.listener = None  # after a cancel the turn goes on, so the router must still know it
+
+    async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
+        return await self.request("tools/call", {"name": name, "arguments": arguments})
+
+    async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
+        message = "Over JSON-RPC only `stream` gives events, those of its own turn. Use `http` for the events of all turns."
+        raise RecollectError("NOT_OFFERED", message, None, session_id)
+        yield  # makes this a generator
+
+    async def close(self) -> None:
+        self._fail_pending(connection_lost("the client was closed"))
+        await self._connection.close()
+        await asyncio.wait([self._reading])
+
+    async def _read(self) -> None:
+        line = b""
+        try:
+            async for line in self._connection.lines():
+                self._receive(line)
+        except (ValueError, RecursionError):  # it may have been a response, whose caller would wait for ever
+            self._fail_pending(connection_lost(f"{self._connection.name} sent invalid JSON-RPC: {shorten(line)}"))
+            await self._connection.close()
+        self._fail_pending(await self._connection.wait_ended())
+
+    def _receive(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        message = decode(line, Incoming)
+        if message.method == "session/event":
+            self._router.dispatch(event_of(message.params))
+        elif message.id is not None:
+            self._settle(message.id, message)
+        elif message.error is not None:
+            raise ValueError("an error without the id of a request")
+
+    def _settle(self, request_id: int, message: Incoming) -> None:
+        pending = self._pending.pop(request_id, None)
+        if pending is None:
+            return
+        error = message.error.as_exception(pending.session) if message.error is not None else None
+        if pending.turn is not None and pending.session is not None:
+            self._router.finish(pending.session, pending.turn, error.code if error is not None else None)
+        if pending.response.done():  # the caller was cancelled
+            return
+        if error is not None:
+            pending.response.set_exception(error)
+        else:
+            pending.response.set_result(message.result)
+
+    def _fail_pending(self, reason: ConnectionLost) -> None:
+        """Fail every waiting request, and all later ones. The first reason stays."""
+        self._lost = self._lost or reason
+        for pending in self._pending.values():
+            if not pending.response.done():
+                pending.response.set_exception(for_session(self._lost, pending.session))
+        self._pending.clear()

@@ -1,0 +1,70 @@
+"""The interface to a server, whatever the protocol: JSON-RPC over pipes or TCP, or HTTP."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, TypeVar
+
+from msgspec import Raw
+
+from recollect.client._json import decode
+from recollect.client.errors import InternalError
+from recollect.client.events import SessionEvent
+from recollect.client.results import ServerInfo, ToolResult
+
+Result = TypeVar("Result")
+Listener = Callable[[SessionEvent], None]
+Response = bytes | Raw  # JSON, not decoded yet
+
+HANDSHAKE_TIMEOUT_S = 60.0  # a server that was just started on a busy machine needs several seconds
+CONNECT_TIMEOUT_S = 10.0  # a listening server accepts within milliseconds; this leaves room for a slow network
+
+
+class Transport(ABC):
+    """Sends requests to one server, within one event loop.
+
+    Every failure is a `RecollectError`. Cancelling a call does not cancel the turn on the server.
+    """
+
+    server: ServerInfo
+
+    async def call(self, shape: type[Result], method: str, listener: Listener | None = None, /, **params: Any) -> Result:
+        """Call a method and decode its result. Parameters that are None are left out."""
+        given = {name: value for name, value in params.items() if value is not None}
+        return _decode_result(method, await self.request(method, given, listener), shape)
+
+    async def call_method(self, method: str, params: Mapping[str, Any] | None) -> Any:
+        """Call a method with exactly these parameters. The result is made of plain JSON values."""
+        return _decode_result(method, await self.request(method, dict(params or {})), object)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | None) -> ToolResult:
+        return _decode_result(name, await self.request_tool(name, dict(arguments or {})), ToolResult)
+
+    @abstractmethod
+    async def request(self, method: str, params: dict[str, Any], listener: Listener | None = None) -> Response:
+        """Call a method. If it runs a turn, `listener` gets every event before the response is returned."""
+
+    @abstractmethod
+    async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
+        """Call a tool. The response is an MCP tool result."""
+
+    @abstractmethod
+    def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
+        """Events of all turns of a session, whoever started them, until the session is archived."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Disconnect. Calls that are still waiting fail with `ConnectionLost`."""
+
+
+def _decode_result(method: str, response: Response, shape: type[Result]) -> Result:
+    try:
+        return decode(response, shape)
+    except (ValueError, RecursionError) as reason:
+        message = f"This client cannot read the server's response to {method}: {reason}"
+        raise InternalError("INTERNAL_ERROR", message) from reason
+
+
+def session_of(params: dict[str, Any]) -> str | None:
+    """The id of the session that a request names, without the realm of a `<realm>:<id>`."""
+    locator = params.get("session_id")
+    return locator.rpartition(":")[2].lower() if isinstance(locator, str) else None
