@@ -1,6 +1,6 @@
-"""Types of the TypeScript SDK, made from the table of operations: what one can ask, and what one is answered.
+"""Generate the TypeScript SDK's types of requests and responses from the table of operations.
 
-`make sdk` writes them; a test fails when the file in the repository is not what the table says now.
+`make sdk` writes them; a test fails when the file in the repository is out of date.
 """
 
 import json
@@ -14,27 +14,27 @@ PATH = Path(__file__).resolve().parent.parent / "sdk" / "typescript" / "src" / "
 HEADER = """\
 // generated, do not edit: `make sdk` writes this file from the table of operations
 
-/** A JSON object of which nothing more is known. */
+/** A JSON object with any fields. */
 export type JsonObject = { [name: string]: unknown };
 """
 OBJECT = "JsonObject"
-KNOWN = {  # words of a schema that make a type, and those that no type can say: what is in neither is not passed over
+KNOWN = {  # schema keywords that make a type, and those that no type can express; any other one is an error
     *("type", "properties", "required", "items", "additionalProperties", "enum", "anyOf", "description", "default"),
     *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
 }
-PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+PRIMITIVES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 INDENT = "  "
 
 Schema = dict[str, Any]
 
 
-# ---- a schema as a type
+# ---- types
 
 
 def type_of(schema: Schema, depth: int = 0) -> str:
-    """The TypeScript type of what a JSON schema allows, for a line that is indented this deep."""
+    """The TypeScript type for a JSON schema, on a line that is indented this deep."""
     if unknown := schema.keys() - KNOWN:
-        raise ValueError(f"no type is known for {', '.join(sorted(unknown))} in {schema}")
+        raise ValueError(f"cannot make a type for {', '.join(sorted(unknown))} in {schema}")
     if "anyOf" in schema:
         return _union(type_of(one, depth) for one in schema["anyOf"])
     if "enum" in schema:
@@ -47,7 +47,7 @@ def type_of(schema: Schema, depth: int = 0) -> str:
         case "object":
             return _object(schema, depth)
         case str(name):
-            return PLAIN[name]
+            return PRIMITIVES[name]
     return "unknown"
 
 
@@ -61,7 +61,7 @@ def _array(items: Schema, depth: int) -> str:
 
 
 def _object(schema: Schema, depth: int) -> str:
-    if _names(schema):
+    if _fields(schema):
         return _braces(schema, depth)
     if isinstance(more := schema.get("additionalProperties"), dict):
         return f"{{ [name: string]: {type_of(more, depth)} }}"
@@ -69,37 +69,37 @@ def _object(schema: Schema, depth: int) -> str:
 
 
 def _braces(schema: Schema, depth: int) -> str:
-    """The body of an interface. What an answer has beyond its schema is there at run time, and no promise."""
+    """The body of an interface. A response may have more fields than its schema; they are not declared."""
     inside = INDENT * (depth + 1)
     lines = []
-    for name, of in _names(schema).items():
-        if comment := _said(of):
+    for name, of in _fields(schema).items():
+        if comment := _field_comment(of):
             lines.append(f"{inside}{comment}")
         mark = "" if name in schema.get("required", ()) else "?"
         lines.append(f"{inside}{_key(name)}{mark}: {type_of(of, depth + 1)};")
     return "\n".join(["{", *lines, f"{INDENT * depth}}}"])
 
 
-def _names(schema: Schema) -> dict[str, Schema]:
-    """What an object has; of what it must have without our being told more, at least that."""
-    told: dict[str, Schema] = schema.get("properties", {})
-    return told | {name: {} for name in schema.get("required", ()) if name not in told}
+def _fields(schema: Schema) -> dict[str, Schema]:
+    """The fields of an object. A required field without a schema is of unknown type."""
+    declared: dict[str, Schema] = schema.get("properties", {})
+    return declared | {name: {} for name in schema.get("required", ()) if name not in declared}
 
 
 def _key(name: str) -> str:
     return name if name.isidentifier() else json.dumps(name)
 
 
-def _said(schema: Schema) -> str:
-    """What the schema says in words, and what no type can say."""
-    said = [str(schema["description"]).rstrip(".") + "."] if "description" in schema else []
+def _field_comment(schema: Schema) -> str:
+    """The description of a field, and its default, which a type cannot express."""
+    parts = [str(schema["description"]).rstrip(".") + "."] if "description" in schema else []
     if "default" in schema:
-        said.append(f"Default {json.dumps(schema['default'])}.")
-    return _comment(" ".join(said)) if said else ""
+        parts.append(f"Default {json.dumps(schema['default'])}.")
+    return _comment(" ".join(parts)) if parts else ""
 
 
-def _comment(words: str) -> str:
-    return f"/** {words.replace('*/', '* /')} */"
+def _comment(text: str) -> str:
+    return f"/** {text.replace('*/', '* /')} */"
 
 
 # ---- the file
@@ -109,43 +109,43 @@ def pascal(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _declared(name: str, schema: Schema, words: str) -> str:
-    if schema.get("type") == "object" and _names(schema):
-        return f"{_comment(words)}\nexport interface {name} {_braces(schema, 0)}\n"
-    return f"{_comment(words)}\nexport type {name} = {type_of(schema)};\n"
+def _declaration(name: str, schema: Schema, comment: str) -> str:
+    if schema.get("type") == "object" and _fields(schema):
+        return f"{_comment(comment)}\nexport interface {name} {_braces(schema, 0)}\n"
+    return f"{_comment(comment)}\nexport type {name} = {type_of(schema)};\n"
 
 
-def _answer(operation: Operation) -> Schema:
+def _response_schema(operation: Operation) -> Schema:
     return operation.answer_schema or operation.output_schema or {"type": "object"}
 
 
 def _operation(operation: Operation) -> str:
     name = pascal(operation.name)
-    request = _declared(f"{name}Request", operation.input_schema, operation.description)
-    answer = _declared(f"{name}Answer", _answer(operation), f"What `{operation.name}` answers.")
-    return f"{request}\n{answer}"
+    request = _declaration(f"{name}Request", operation.input_schema, operation.description)
+    response = _declaration(f"{name}Answer", _response_schema(operation), f"The response of `{operation.name}`.")
+    return f"{request}\n{response}"
 
 
 def _pair(operation: Operation, implied: tuple[str, ...] = ()) -> str:
-    """A request and its answer; the request without the arguments that its name stands for."""
+    """The types of a request and its response. The request lacks the arguments that the method implies."""
     name = pascal(operation.name)
     omitted = _union(json.dumps(argument) for argument in implied)
     request = f"Omit<{name}Request, {omitted}>" if implied else f"{name}Request"
     return f"[{request}, {name}Answer]"
 
 
-def _table(name: str, words: str, rows: dict[str, str]) -> str:
+def _table(name: str, comment: str, rows: dict[str, str]) -> str:
     lines = [f"{INDENT}{_key(key)}: {value};" for key, value in rows.items()]
-    return "\n".join([_comment(words), f"export interface {name} {{", *lines, "}\n"])
+    return "\n".join([_comment(comment), f"export interface {name} {{", *lines, "}\n"])
 
 
 def _routes(routes: list[tuple[Operation, Route]]) -> str:
     rows = [f"{INDENT}{json.dumps(route.rpc)}: {json.dumps(route.http)}," for _, route in routes]
-    comment = "/** Where each method is found over HTTP; a name in braces is an argument. */"
+    comment = "/** The HTTP route of each method; a name in braces is a parameter. */"
     return "\n".join([comment, "export const ROUTES: Readonly<Record<Method, string>> = {", *rows, "};\n"])
 
 
-def made() -> str:
+def generate() -> str:
     operations = list(OPERATIONS.values())
     routes = [(one, route) for one in operations for route in one.routes if route.rpc]
     methods = {route.rpc: _pair(one, tuple(route.implied_arguments)) for one, route in routes}
@@ -153,9 +153,9 @@ def made() -> str:
     parts = [
         HEADER,
         *(_operation(one) for one in operations),
-        _table("Methods", "JSON-RPC methods: what each takes and answers.", methods),
+        _table("Methods", "JSON-RPC methods: parameters and response of each.", methods),
         "/** The name of a JSON-RPC method. */\nexport type Method = keyof Methods;\n",
-        _table("Tools", "Tools: what each takes, and its structured answer.", tools),
+        _table("Tools", "Tools: arguments and structured result of each.", tools),
         "/** The name of a tool. */\nexport type ToolName = keyof Tools;\n",
         _routes(routes),
     ]
@@ -164,12 +164,12 @@ def made() -> str:
 
 def main(arguments: list[str]) -> int:
     if arguments == ["--write"]:
-        PATH.write_text(made(), encoding="utf-8")
+        PATH.write_text(generate(), encoding="utf-8")
         return 0
     if arguments:
         print(f"usage: {Path(__file__).name} [--write]", file=sys.stderr)
         return 2
-    print(made(), end="")
+    print(generate(), end="")
     return 0
 
 

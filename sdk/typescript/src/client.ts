@@ -1,13 +1,13 @@
-/** Where everything begins: a connection to a server, which works in one realm. */
+/** The client: a connection to a server, which works in one realm. */
 
-import { ask, callTool, shaped } from "./ask.js";
-import { startServer, type SpawnOptions } from "./child.js";
-import { HttpWire, type HttpOptions } from "./http.js";
+import { call, callTool, checked } from "./responses.js";
+import { startServer, type SpawnOptions } from "./child-process.js";
+import { HttpTransport, type HttpOptions } from "./http-transport.js";
 import { Journey } from "./journey.js";
 import type { JsonObject, MeerkatArchiveAnswer, Method, RealmGetAnswer, ToolName, Tools } from "./operations.js";
-import { RpcWire } from "./rpc.js";
+import { RpcTransport } from "./rpc-transport.js";
 import { DeferredSession, Session, type StartedSession } from "./session.js";
-import { connectTo, LOCALHOST, type ConnectOptions } from "./socket.js";
+import { connectTcp, LOCALHOST, type ConnectOptions } from "./line-connection.js";
 import { findToken } from "./token.js";
 import type {
   ConfigOptions,
@@ -21,46 +21,47 @@ import type {
   ServerInfo,
   SessionState,
 } from "./types.js";
-import type { Answer, Request, ToolResult, Wire } from "./wire.js";
+import type { Answer, Request, ToolResult, Transport } from "./transport.js";
 
+/** A client of one server. */
 export class Client implements AsyncDisposable {
-  /** What the server tells of itself, such as its realm. */
+  /** The server's version, its realm, and the methods it has. */
   readonly server: ServerInfo;
-  readonly #wire: Wire;
+  readonly #transport: Transport;
 
-  private constructor(wire: Wire, server: ServerInfo) {
-    this.#wire = wire;
+  private constructor(transport: Transport, server: ServerInfo) {
+    this.#transport = transport;
     this.server = server;
   }
 
-  /** Start a server of our own. It ends with `close`, or with us. */
+  /** Start a server, in a new realm unless one is named. It ends with `close`, or with this process. */
   static async spawn(options: SpawnOptions = {}): Promise<Client> {
-    return Client.#greeted(new RpcWire(startServer(options)));
+    return Client.#open(new RpcTransport(startServer(options)));
   }
 
-  /** Use a server that runs already, over TCP. */
+  /** Connect to a running server over TCP. The token of a server on this machine is found automatically. */
   static async connect({ token, ...where }: ConnectOptions): Promise<Client> {
     const found = token ?? findToken(where.host ?? LOCALHOST, where.port);
-    return Client.#greeted(new RpcWire(connectTo(where), found));
+    return Client.#open(new RpcTransport(connectTcp(where), found));
   }
 
-  /** Use a server that runs already, over HTTP. */
+  /** Connect to a running server over HTTP. The token of a server on this machine is found automatically. */
   static async http(options: HttpOptions): Promise<Client> {
-    return Client.#greeted(new HttpWire(options));
+    return Client.#open(new HttpTransport(options));
   }
 
-  static async #greeted(wire: Wire): Promise<Client> {
+  static async #open(transport: Transport): Promise<Client> {
     try {
-      return new Client(wire, await wire.greet());
+      return new Client(transport, await transport.handshake());
     } catch (error) {
-      await wire.close();
+      await transport.close();
       throw error;
     }
   }
 
-  /** Let go of the server; one of our own ends, and its running turns are interrupted. */
+  /** Disconnect. A server that this client started ends, and its running turns are interrupted. */
   close(): Promise<void> {
-    return this.#wire.close();
+    return this.#transport.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -69,27 +70,27 @@ export class Client implements AsyncDisposable {
 
   // ---- sessions
 
-  /** Make a session and run its first turn. Where that fails the session is there; the error has its `sessionId`. */
+  /** Create a session and run its first turn. If the turn fails, the session exists; the error has its `sessionId`. */
   async createSession(options: CreateOptions): Promise<StartedSession> {
-    const result = await ask(this.#wire, "session/create", { ...creation(options), prompt: options.prompt });
-    return new Session(this.#wire, result.session_id, shaped("turn/start", result)) as StartedSession;
+    const result = await call(this.#transport, "session/create", { ...sessionParams(options), prompt: options.prompt });
+    return new Session(this.#transport, result.session_id, checked("turn/start", result)) as StartedSession;
   }
 
-  /** Make a session and run nothing yet. */
+  /** Create a session without running a turn. */
   async createDeferredSession(options: DeferredOptions = {}): Promise<DeferredSession> {
-    const given = { ...creation(options), initial_turn: "deferred" } as const;
-    return new DeferredSession(this.#wire, (await ask(this.#wire, "session/create", given)).session_id);
+    const params = { ...sessionParams(options), initial_turn: "deferred" } as const;
+    return new DeferredSession(this.#transport, (await call(this.#transport, "session/create", params)).session_id);
   }
 
-  /** A session that exists already. Nothing is asked yet. */
+  /** An existing session. Sends no request. */
   session(id: string): Session {
-    return new Session(this.#wire, id);
+    return new Session(this.#transport, id);
   }
 
-  /** Sessions of the realm, last used first, without archived ones. */
+  /** Sessions of the realm, most recently used first, without archived ones. */
   async listSessions(options: ListOptions = {}): Promise<SessionState[]> {
     const { labels, imported, offset, limit } = options;
-    return (await ask(this.#wire, "session/list", { labels, imported, offset, limit })).sessions;
+    return (await call(this.#transport, "session/list", { labels, imported, offset, limit })).sessions;
   }
 
   /** State and usage of a session. */
@@ -97,67 +98,68 @@ export class Client implements AsyncDisposable {
     return this.session(sessionId).read();
   }
 
-  /** Some of the committed messages of a session, oldest first; also of an archived one. */
+  /** One page of the committed messages of a session, oldest first, also if it is archived. */
   readSessionHistory(sessionId: string, options: PageOptions = {}): Promise<HistoryPage> {
     return this.session(sessionId).history(options);
   }
 
-  /** End a session for good: hidden from lists, no more turns. Its history stays. */
+  /** Archive a session: it is hidden from lists and runs no more turns. Its history stays readable. */
   archiveSession(sessionId: string): Promise<MeerkatArchiveAnswer> {
     return this.session(sessionId).archive();
   }
 
   // ---- the realm
 
+  /** The realm's config. */
   configGet(): Promise<RealmConfig> {
-    return ask(this.#wire, "config/get", {});
+    return call(this.#transport, "config/get", {});
   }
 
-  /** Replace the realm's config. */
+  /** Replace the realm's config. Rejects with `GenerationConflict` if its generation is not the expected one. */
   configSet(config: JsonObject, { expectedGeneration }: ConfigOptions = {}): Promise<RealmConfig> {
-    return ask(this.#wire, "config/set", { config, expected_generation: expectedGeneration });
+    return call(this.#transport, "config/set", { config, expected_generation: expectedGeneration });
   }
 
-  /** Change the realm's config by a merge patch (RFC 7396): null takes a key away. */
+  /** Change the realm's config by a merge patch (RFC 7396); null removes a key. */
   configPatch(patch: JsonObject, { expectedGeneration }: ConfigOptions = {}): Promise<RealmConfig> {
-    return ask(this.#wire, "config/patch", { patch, expected_generation: expectedGeneration });
+    return call(this.#transport, "config/patch", { patch, expected_generation: expectedGeneration });
   }
 
-  /** All realms here. */
+  /** All realms of the server. */
   async realms(): Promise<RealmRow[]> {
-    return (await ask(this.#wire, "realm/list", {})).realms;
+    return (await call(this.#transport, "realm/list", {})).realms;
   }
 
-  /** What a realm is and holds. */
+  /** One realm, with its size and the processes that use it. */
   realm(realmId: string): Promise<RealmGetAnswer> {
-    return ask(this.#wire, "realm/get", { realm_id: realmId });
+    return call(this.#transport, "realm/get", { realm_id: realmId });
   }
 
   // ---- everything else
 
-  /** A person's journey, made when it is first asked for; without a person, a new one. */
+  /** The journey of a person, created if there is none. Without a `userId`, a new journey. */
   async journey({ userId }: { userId?: string } = {}): Promise<Journey> {
-    return new Journey(this.#wire, await ask(this.#wire, "journey/get_or_create", { user_id: userId }));
+    return new Journey(this.#transport, await call(this.#transport, "journey/get_or_create", { user_id: userId }));
   }
 
   /**
-   * Call a tool, as an agent would. What it refuses is an answer too, with `isError`. Over HTTP `fetch` waits five minutes
-   * for it: a turn that may take longer is better run by a `Session`.
+   * Call a tool, as an agent would. An error of the tool is a result too, with `isError`. Over HTTP `fetch` waits at most
+   * five minutes; run longer turns with a `Session`.
    */
   callTool<Name extends ToolName>(name: Name, given: Tools[Name][0]): Promise<ToolResult<Tools[Name][1]>>;
   callTool<Name extends string>(name: Name extends ToolName ? never : Name, given?: object): Promise<ToolResult>;
   callTool(name: string, given: object = {}): Promise<ToolResult> {
-    return callTool(this.#wire, name, given);
+    return callTool(this.#transport, name, given);
   }
 
-  /** Any method of the server, by its name on the wire. */
+  /** Call any JSON-RPC method by its name. */
   request<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>> {
-    return this.#wire.call(method, params);
+    return this.#transport.call(method, params);
   }
 }
 
-/** The options of a new session, by their names on the wire. */
-function creation(options: DeferredOptions): Request<"session/create"> {
+/** The options of a new session, by their JSON names. */
+function sessionParams(options: DeferredOptions): Request<"session/create"> {
   return {
     labels: options.labels,
     runner: options.runner,

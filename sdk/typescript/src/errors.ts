@@ -3,30 +3,30 @@
  *
  *     RecollectError
  *     ├── SessionNotFound             no such session in this realm, or it is archived
- *     ├── SessionBusy                 a turn of the session is running; nothing waits in a queue
- *     ├── RequestCancelled            the turn was interrupted, or reading took longer than it may
- *     ├── ProviderError               what the agent needs cannot be had
- *     ├── AgentError                  the agent failed, or its turn took longer than it may
- *     ├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
- *     ├── StaleCursor                 a cursor of what has changed since
- *     ├── GenerationConflict          somebody else has written the config in between
- *     ├── InvalidParams               the request is not a proper one
- *     ├── InternalError               the server failed, or answered what nobody can read
- *     ├── Unauthorized                the server does not let us in
- *     └── ConnectionLost              the server is gone, or was never there
+ *     ├── SessionBusy                 a turn of the session is already running; turns are not queued
+ *     ├── RequestCancelled            the turn was interrupted, or the request took too long
+ *     ├── ProviderError               a program or service that the agent needs is not available
+ *     ├── AgentError                  the agent failed, or its turn took too long
+ *     ├── SessionPersistenceDisabled  the realm is in memory and does not store this
+ *     ├── StaleCursor                 events were requested after one that the session does not have
+ *     ├── GenerationConflict          the config was changed by somebody else in the meantime
+ *     ├── InvalidParams               the request is not valid
+ *     ├── InternalError               the server failed, or its response cannot be read
+ *     ├── Unauthorized                the server refuses access
+ *     └── ConnectionLost              the server has ended, or cannot be reached
  *
- * A code that is not known here is a plain `RecollectError`.
+ * An unknown code is a plain `RecollectError`.
  */
 
 import type { JsonObject } from "./operations.js";
 
-/** Any error that a server answers with, or that comes of having none. */
+/** An error that the server returned, or the lack of a server. */
 export class RecollectError extends Error {
-  /** What it is called on every surface, such as `SESSION_BUSY`. */
+  /** The error's code, such as `SESSION_BUSY`. It is the same over every protocol. */
   readonly code: string;
-  /** What more there is to know, such as both generations of a conflict. */
+  /** More about the error, such as both generations of a conflict. */
   readonly details: JsonObject;
-  /** The session it is about, where it is about one: also of a create whose first turn failed. */
+  /** The session it is about, if any. After a failed first turn it is the session that was created. */
   readonly sessionId: string | undefined;
 
   constructor(code: string, message: string, details: JsonObject = {}, sessionId?: string) {
@@ -44,6 +44,7 @@ export class RequestCancelled extends RecollectError {}
 export class ProviderError extends RecollectError {}
 export class AgentError extends RecollectError {}
 export class SessionPersistenceDisabled extends RecollectError {}
+/** `events({ after })` names an event that the session does not have. `details` has its `newest`. */
 export class StaleCursor extends RecollectError {}
 export class GenerationConflict extends RecollectError {}
 export class InvalidParams extends RecollectError {}
@@ -51,8 +52,8 @@ export class InternalError extends RecollectError {}
 export class Unauthorized extends RecollectError {}
 
 /**
- * The server is gone, or was never there. Everything that was under way fails with this; nothing waits for ever.
- * Of a server that we started, `details` has `exit_code`, `signal` and the end of its `stderr`.
+ * The server has ended, or cannot be reached. Every waiting call fails with this.
+ * For a server that this client started, `details` has `exit_code`, `signal` and the end of its `stderr`.
  */
 export class ConnectionLost extends RecollectError {
   constructor(message: string, details: JsonObject = {}, sessionId?: string) {
@@ -76,7 +77,7 @@ const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
   ["FORBIDDEN_ORIGIN", Unauthorized],
 ]);
 
-/** What a status says by itself: of journeys, which have no other codes, and of an answer without a body of ours. */
+/** For errors without a code: journeys have only a status, and so have the error pages of a proxy. */
 const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [200, "INTERNAL_ERROR"],
   [400, "INVALID_PARAMS"],
@@ -91,7 +92,7 @@ const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [504, "REQUEST_CANCELLED"],
 ]);
 
-/** The error that a code means. One that is a number, as HTTP has them, is kept in `details` as the `status`. */
+/** The error for a code. A code that is an HTTP status is also kept, as `status` in `details`. */
 export function errorOf(
   code: string | number,
   message: string,
@@ -105,7 +106,7 @@ export function errorOf(
   return new Kind(code, message, details, sessionId);
 }
 
-/** A lost connection, as somebody is told who had asked for something of this session. */
-export function lostFor(sessionId: string | undefined, { message, details }: ConnectionLost): ConnectionLost {
+/** The same error, for a call that was about this session. */
+export function forSession({ message, details }: ConnectionLost, sessionId: string | undefined): ConnectionLost {
   return new ConnectionLost(message, details, sessionId);
 }

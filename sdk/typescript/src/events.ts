@@ -1,36 +1,36 @@
-/** Events of a turn, in the order in which they happen; `sequence` grows by 1. */
+/** Events of a turn, in order. `sequence` grows by 1. */
 
 import type { MeerkatStartTurnAnswer } from "./operations.js";
 
-interface Told {
+interface NumberedEvent {
   session_id: string;
   sequence: number;
 }
 
-export interface TurnStarted extends Told {
+export interface TurnStarted extends NumberedEvent {
   type: "turn_started";
-  /** Which turn of the session it is, from 1. */
+  /** The number of the turn in its session, from 1. */
   turn: number;
 }
 
-export interface TextDelta extends Told {
+export interface TextDelta extends NumberedEvent {
   type: "text_delta";
   delta: string;
 }
 
-export interface ReasoningDelta extends Told {
+export interface ReasoningDelta extends NumberedEvent {
   type: "reasoning_delta";
   delta: string;
 }
 
-export interface ToolCall extends Told {
+export interface ToolCall extends NumberedEvent {
   type: "tool_call";
   id: string;
   name: string;
   input: unknown;
 }
 
-export interface ToolCallResult extends Told {
+export interface ToolCallResult extends NumberedEvent {
   type: "tool_result";
   id: string;
   content: string;
@@ -38,29 +38,29 @@ export interface ToolCallResult extends Told {
   exit_code?: number;
 }
 
-/** The turn is over, and what it came to can be read. */
-export interface TurnCompleted extends Told, Omit<MeerkatStartTurnAnswer, "session_id"> {
+/** The turn is over, with this result. */
+export interface TurnCompleted extends NumberedEvent, Omit<MeerkatStartTurnAnswer, "session_id"> {
   type: "turn_completed";
 }
 
-export interface TurnFailed extends Told {
+export interface TurnFailed extends NumberedEvent {
   type: "turn_failed";
   message: string;
 }
 
-export interface TurnInterrupted extends Told {
+export interface TurnInterrupted extends NumberedEvent {
   type: "turn_interrupted";
   message: string;
 }
 
-/** We read too slowly: this many events are missing here. */
+/** This many events are missing here, because they were read too slowly. */
 export interface StreamTruncated {
   type: "stream_truncated";
   session_id: string;
   dropped: number;
 }
 
-/** An event of a turn. Servers may come to tell more kinds than these: pass over those you do not know. */
+/** An event of a turn. A newer server may send more types than these: ignore those you do not know. */
 export type SessionEvent =
   | TurnStarted
   | TextDelta
@@ -72,7 +72,7 @@ export type SessionEvent =
   | TurnInterrupted
   | StreamTruncated;
 
-/** How a turn ends: nothing comes after one of these. */
+/** Whether this is the last event of a turn. */
 export function isLast(event: SessionEvent): boolean {
   return ["turn_completed", "turn_failed", "turn_interrupted"].includes(event.type);
 }

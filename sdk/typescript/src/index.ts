@@ -1,7 +1,7 @@
-/** Recollect's client: live sessions, their history, journeys, and every tool. */
+/** The TypeScript client of Recollect: live sessions, their history, journeys, and every tool. */
 
 export { Client } from "./client.js";
-export type { SpawnOptions } from "./child.js";
+export type { SpawnOptions } from "./child-process.js";
 export {
   AgentError,
   ConnectionLost,
@@ -18,7 +18,7 @@ export {
   Unauthorized,
 } from "./errors.js";
 export type * from "./events.js";
-export type { HttpOptions } from "./http.js";
+export type { HttpOptions } from "./http-transport.js";
 export { Journey } from "./journey.js";
 export type {
   DocumentRow,
@@ -32,7 +32,7 @@ export type {
 } from "./journey.js";
 export type * from "./operations.js";
 export { DeferredSession, Session, type StartedSession } from "./session.js";
-export type { ConnectOptions } from "./socket.js";
-export { TurnStream } from "./stream.js";
+export type { ConnectOptions } from "./line-connection.js";
+export { TurnStream } from "./turn-stream.js";
 export type * from "./types.js";
-export type { Answer, EventsOptions, Request, ToolResult } from "./wire.js";
+export type { Answer, EventsOptions, Request, ToolResult } from "./transport.js";

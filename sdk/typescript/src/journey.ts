@@ -1,6 +1,6 @@
 /** A journey: one person's sessions and documents over time. */
 
-import { ask } from "./ask.js";
+import { call } from "./responses.js";
 import type {
   AddDocumentToJourneyAnswer,
   AddDocumentToJourneyRequest,
@@ -14,34 +14,35 @@ import type {
   QueryJourneyHistoryAnswer,
 } from "./operations.js";
 import type { Session } from "./session.js";
-import type { Wire } from "./wire.js";
+import type { Transport } from "./transport.js";
 
 export type DocumentType = AddDocumentToJourneyRequest["document_type"];
-// The contract names what a row may have; a server of ours leaves nothing out.
-/** A document, as a list of them shows it. */
+// By the contract these fields are optional, but a Recollect server always sends them.
+/** A document in a list of documents, without its content. */
 export type DocumentRow = Required<ListDocumentsAnswer["documents"][number]>;
-/** A session, as a journey tells of it; with `estimated_time` where its log has no times. */
+/** A session of a journey. `estimated_time` is set if its log has no timestamps. */
 export type JourneySession = Required<QueryJourneyHistoryAnswer["sessions"][number]> & { estimated_time?: boolean };
-/** Sessions that were found, of `total_results`; documents where they were asked for. */
+/** The first of `total_results` matching sessions, and the documents if requested. */
 export type JourneyHistory = Omit<QueryJourneyHistoryAnswer, "sessions" | "documents"> & {
   sessions: JourneySession[];
   documents?: DocumentRow[];
 };
 type Entry = JourneyTimelineAnswer["entries"][number];
 type EntryHead = Required<Pick<Entry, "entry_id" | "created_at">>;
-/** A session or a document, in its place in time. */
+/** A session (with a summary) or a document (with a type and a title). */
 export type TimelineEntry =
   | (EntryHead & { entry_type: "session" } & Required<Pick<Entry, "summary" | "has_diagnosis">> &
       Pick<Entry, "estimated_time">)
   | (EntryHead & { entry_type: "document" } & Required<Pick<Entry, "document_type" | "title">>);
 
 export interface QueryOptions {
-  /** Words of summaries; any one of several is enough, and a `"quoted part"` must occur. Without: the newest. */
+  /** Words of summaries: any of them matches, and a `"quoted part"` must occur. Default: the newest sessions. */
   query?: string;
-  /** From then on, and until then: ISO 8601, both included. */
+  /** Earliest date, ISO 8601, inclusive. */
   fromDate?: string;
+  /** Latest date, ISO 8601, inclusive. */
   toDate?: string;
-  /** How many sessions, at most 100. Default 10. */
+  /** Number of sessions, at most 100. Default: 10. */
   limit?: number;
   includeDocuments?: boolean;
 }
@@ -49,35 +50,36 @@ export interface QueryOptions {
 export interface NewDocument {
   documentType: DocumentType;
   title?: string;
-  /** A text, or a path, which is never opened. */
+  /** A text or a path. A path is stored but never opened. */
   content?: string;
   metadata?: JsonObject;
 }
 
 export interface LinkOptions {
-  /** What the session is shown and found by. Default: made from the session. */
+  /** The text by which the session is shown and found. Default: generated from the session. */
   summary?: string;
-  /** What was diagnosed, or whether. Default: as observed. */
+  /** The diagnosis, or whether there is one. Default: from the session's observations. */
   diagnosis?: string | boolean;
 }
 
+/** A journey of the realm. */
 export class Journey {
   /** The journey's UUID. */
   readonly id: string;
-  /** What was known of it when it was asked for. */
+  /** What the journey was when `Client` returned it. */
   readonly found: GetOrCreateJourneyAnswer;
-  readonly #wire: Wire;
+  readonly #transport: Transport;
 
-  /** @internal Journeys come from a `Client`. */
-  constructor(wire: Wire, found: GetOrCreateJourneyAnswer) {
-    this.#wire = wire;
+  /** @internal `Client` creates these. */
+  constructor(transport: Transport, found: GetOrCreateJourneyAnswer) {
+    this.#transport = transport;
     this.id = found.journey_id;
     this.found = found;
   }
 
-  /** Its sessions, by words of their summaries, by date, or the newest. */
+  /** Search its sessions by words of their summaries and by date. Default: the newest. */
   async query(options: QueryOptions = {}): Promise<JourneyHistory> {
-    const found = await ask(this.#wire, "journey/query", {
+    const found = await call(this.#transport, "journey/query", {
       journey_id: this.id,
       query: options.query,
       from_date: options.fromDate,
@@ -88,41 +90,42 @@ export class Journey {
     return found as JourneyHistory;
   }
 
-  /** Put a session into this journey, out of any other one. */
+  /** Add a session to this journey. It leaves any other journey. */
   link(session: Session | string, { summary, diagnosis }: LinkOptions = {}): Promise<LinkSessionToJourneyAnswer> {
     const session_id = typeof session === "string" ? session : session.id;
-    return ask(this.#wire, "journey/link", { journey_id: this.id, session_id, summary, diagnosis });
+    return call(this.#transport, "journey/link", { journey_id: this.id, session_id, summary, diagnosis });
   }
 
   /** Sessions and documents, oldest first. */
   async timeline({ limit }: { limit?: number } = {}): Promise<TimelineEntry[]> {
-    const { entries } = await ask(this.#wire, "journey/timeline", { journey_id: this.id, limit });
+    const { entries } = await call(this.#transport, "journey/timeline", { journey_id: this.id, limit });
     return entries as TimelineEntry[];
   }
 
+  /** Add a document. */
   addDocument({ documentType, title, content, metadata }: NewDocument): Promise<AddDocumentToJourneyAnswer> {
-    const given = { journey_id: this.id, document_type: documentType, title, content, metadata };
-    return ask(this.#wire, "document/add", given);
+    const params = { journey_id: this.id, document_type: documentType, title, content, metadata };
+    return call(this.#transport, "document/add", params);
   }
 
-  /** Its documents, newest first. */
+  /** Its documents, newest first, without their content. */
   async documents(): Promise<DocumentRow[]> {
-    const { documents } = await ask(this.#wire, "document/list", { journey_id: this.id });
+    const { documents } = await call(this.#transport, "document/list", { journey_id: this.id });
     return documents as DocumentRow[];
   }
 
-  /** One document, whole. */
+  /** One document with its content. */
   document(documentId: string): Promise<GetDocumentAnswer> {
-    return ask(this.#wire, "document/get", { journey_id: this.id, document_id: documentId });
+    return call(this.#transport, "document/get", { journey_id: this.id, document_id: documentId });
   }
 
-  /** Remove a document; the answer is what it was. */
+  /** Delete a document and return it. */
   deleteDocument(documentId: string): Promise<GetDocumentAnswer> {
-    return ask(this.#wire, "document/delete", { journey_id: this.id, document_id: documentId });
+    return call(this.#transport, "document/delete", { journey_id: this.id, document_id: documentId });
   }
 
-  /** Delete the journey with its documents; its sessions stay, in no journey. */
+  /** Delete the journey and its documents. Its sessions stay, without a journey. */
   delete(): Promise<DeleteJourneyAnswer> {
-    return ask(this.#wire, "journey/delete", { journey_id: this.id });
+    return call(this.#transport, "journey/delete", { journey_id: this.id });
   }
 }

@@ -3,25 +3,25 @@
 import { errorOf } from "./errors.js";
 import type { JsonObject } from "./operations.js";
 
-const SHOWN = 200; // characters of what a server should not have said
+const SHOWN_CHARS = 200; // of an unreadable message that an error quotes: two or three lines of a terminal
 
-/** A value as JSON. What cannot be said in JSON, such as a circle, is a request that no server can answer. */
-export function encoded(value: unknown): string {
+/** A value as JSON. A value that JSON cannot express, such as a cycle, is `InvalidParams`. */
+export function encode(value: unknown): string {
   try {
-    return JSON.stringify(value, finite);
+    return JSON.stringify(value, refuseNonFinite);
   } catch (reason) {
     throw errorOf("INVALID_PARAMS", `the request cannot be written as JSON: ${(reason as Error).message}`);
   }
 }
 
-/** What is no number would become null, and mean that nothing was said. */
-function finite(name: string, value: unknown): unknown {
+/** NaN and Infinity would silently become null. */
+function refuseNonFinite(name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError(`${name} is ${value}`);
   return value;
 }
 
-/** The JSON object that a text is; undefined of any other text. */
-export function objectOf(text: string): JsonObject | undefined {
+/** The JSON object in a text, or undefined if it is anything else. */
+export function decodeObject(text: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(text));
   } catch {
@@ -33,7 +33,7 @@ export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
-/** The beginning of a text, for an error to show. */
-export function shown(text: string): string {
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+/** The beginning of an unreadable message, for an error. */
+export function shorten(text: string): string {
+  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
 }

@@ -1,6 +1,6 @@
 // generated, do not edit: `make sdk` writes this file from the table of operations
 
-/** A JSON object of which nothing more is known. */
+/** A JSON object with any fields. */
 export type JsonObject = { [name: string]: unknown };
 
 /** Search the history of previous sessions: find, look up, read and recall a previous session, a past conversation, old chats, chat history, conversation history, session history, transcripts and logs of every AI agent on this machine. A memory of what the user or an agent said: what we did, discussed or decided yesterday, last week or last time, how we solved a bug or error before, prior work. Use it first when earlier work could help. Write the words you expect in the text; identifiers, paths and error codes match whole and in parts, a "double-quoted part" literally. Hits are handles of about 150 tokens. Next: `open` a hit's event_id for the full text, its turn_id or session_id for more; or search again with within_id. By date: list_sessions. */
@@ -15,7 +15,7 @@ export interface SearchSessionsRequest {
   n_hits?: number | null;
 }
 
-/** What `search_sessions` answers. */
+/** The response of `search_sessions`. */
 export interface SearchSessionsAnswer {
   schema_version: "moraine.mcp.search_sessions.v1" | "moraine.mcp.error.v1";
   tool: string;
@@ -81,7 +81,7 @@ export interface OpenRequest {
   id: string;
 }
 
-/** What `open` answers. */
+/** The response of `open`. */
 export interface OpenAnswer {
   schema_version: "moraine.mcp.open.v1" | "moraine.mcp.error.v1";
   tool: string;
@@ -126,7 +126,7 @@ export interface ListSessionsRequest {
   sort?: "desc" | "asc" | null;
 }
 
-/** What `list_sessions` answers. */
+/** The response of `list_sessions`. */
 export interface ListSessionsAnswer {
   schema_version: "moraine.mcp.list_sessions.v1" | "moraine.mcp.error.v1";
   tool: string;
@@ -187,7 +187,7 @@ export interface SearchEventPreviewsRequest {
   session_id?: string;
 }
 
-/** What `search_event_previews` answers. */
+/** The response of `search_event_previews`. */
 export type SearchEventPreviewsAnswer = JsonObject;
 
 /** Trace layer 2: the whole, uncut payload of one event that search_event_previews found. 1 to 5 KB, large tool outputs more. */
@@ -198,7 +198,7 @@ export interface GetEventDetailsRequest {
   event_index: number;
 }
 
-/** What `get_event_details` answers. */
+/** The response of `get_event_details`. */
 export type GetEventDetailsAnswer = JsonObject;
 
 /** Trace layer 3: the course of one session as turns and steps. Begin with summary, go deeper only where needed. analyze_session tells what went wrong in it; search_event_previews with session_id finds places in it. */
@@ -211,7 +211,7 @@ export interface GetSessionDetailsRequest {
   include_reasoning?: boolean;
 }
 
-/** What `get_session_details` answers. */
+/** The response of `get_session_details`. */
 export type GetSessionDetailsAnswer = JsonObject;
 
 /** Trace: failed tools, loops (the same tools three turns running), bottlenecks (a tool over 10 s) of one session, and a score from 0 to 100. 1 to 5 KB. Next: get_session_details, or get_event_details with an event index. */
@@ -220,7 +220,7 @@ export interface AnalyzeSessionRequest {
   session_id: string;
 }
 
-/** What `analyze_session` answers. */
+/** The response of `analyze_session`. */
 export type AnalyzeSessionAnswer = JsonObject;
 
 /** Deprecated, to be removed on 2027-06-30: use search_event_previews for breadth, then get_event_details for depth; this tool mixes both. */
@@ -241,7 +241,7 @@ export interface SearchEventsRequest {
   detail_level?: "preview" | "compact" | "full";
 }
 
-/** What `search_events` answers. */
+/** The response of `search_events`. */
 export type SearchEventsAnswer = JsonObject;
 
 /** Search memory (layer 1 of 3): recall, remember and find what was learnt in previous sessions, a past conversation or session, earlier chats, chat history, session history, transcripts: short observations of what we did, discussed or decided and why, yesterday, last week or last time, how we solved a bug or error before, prior work. About 60 tokens each plus facts. Next: get_observations with the ids (most questions end there), or read with the path and lines. 2 to 5 concepts find conversations that hold all of them. Exact words in the history of agents: search_sessions. */
@@ -268,7 +268,7 @@ export interface SearchRequest {
   response_format?: "markdown" | "json" | null;
 }
 
-/** What `search` answers. */
+/** The response of `search`. */
 export type SearchAnswer = JsonObject;
 
 /** Layer 2 of the memory: the whole of 1 to 20 observations that `search` found, in the order asked for: what happened and why, facts, concepts, files, evidence. About 200 to 500 tokens each. Next, only if needed: `read` the path and lines it names, or `open` its evidence. */
@@ -277,7 +277,7 @@ export interface GetObservationsRequest {
   ids: string[];
 }
 
-/** What `get_observations` answers. */
+/** The response of `get_observations`. */
 export type GetObservationsAnswer = JsonObject;
 
 /** Layer 3 of the memory: the transcript of one conversation as Markdown, tools summed up in a line. 500 to 2,000 tokens and more: use it only when layers 1 and 2 do not answer, with the lines that search named. Works too when the agent has deleted the file since. */
@@ -290,7 +290,7 @@ export interface ReadRequest {
   endLine?: number | null;
 }
 
-/** What `read` answers. */
+/** The response of `read`. */
 export type ReadAnswer = JsonObject;
 
 /** Save an observation of your own in the memory: a decision and its reason, the cause and fix of a bug, a pattern worth keeping. It must point at its evidence: ids of events or turns as search_sessions and open return them, all of one session. Write a short true title and self-contained facts. */
@@ -315,7 +315,7 @@ export interface RecordObservationRequest {
   evidence_ids: string[];
 }
 
-/** What `record_observation` answers. */
+/** The response of `record_observation`. */
 export type RecordObservationAnswer = JsonObject;
 
 /** Get existing journey for user or create new one: one person's work and documents in their order. query_journey_history and the other journey tools take its id. */
@@ -324,7 +324,7 @@ export interface GetOrCreateJourneyRequest {
   user_id?: string;
 }
 
-/** What `get_or_create_journey` answers. */
+/** The response of `get_or_create_journey`. */
 export interface GetOrCreateJourneyAnswer {
   journey_id: string;
   user_id?: string | null;
@@ -350,7 +350,7 @@ export interface QueryJourneyHistoryRequest {
   include_documents?: boolean;
 }
 
-/** What `query_journey_history` answers. */
+/** The response of `query_journey_history`. */
 export interface QueryJourneyHistoryAnswer {
   journey_id: string;
   sessions: {
@@ -383,7 +383,7 @@ export interface AddDocumentToJourneyRequest {
   metadata?: JsonObject;
 }
 
-/** What `add_document_to_journey` answers. */
+/** The response of `add_document_to_journey`. */
 export interface AddDocumentToJourneyAnswer {
   document_id: string;
   journey_id: string;
@@ -401,7 +401,7 @@ export interface LinkSessionToJourneyRequest {
   diagnosis?: string | boolean;
 }
 
-/** What `link_session_to_journey` answers. */
+/** The response of `link_session_to_journey`. */
 export interface LinkSessionToJourneyAnswer {
   journey_id: string;
   session_id: string;
@@ -414,7 +414,7 @@ export interface JourneyTimelineRequest {
   limit?: number;
 }
 
-/** What `journey_timeline` answers. */
+/** The response of `journey_timeline`. */
 export interface JourneyTimelineAnswer {
   journey_id: string;
   entries: {
@@ -434,7 +434,7 @@ export interface ListDocumentsRequest {
   journey_id: string;
 }
 
-/** What `list_documents` answers. */
+/** The response of `list_documents`. */
 export interface ListDocumentsAnswer {
   documents: {
     document_id?: string;
@@ -450,7 +450,7 @@ export interface GetDocumentRequest {
   document_id: string;
 }
 
-/** What `get_document` answers. */
+/** The response of `get_document`. */
 export interface GetDocumentAnswer {
   document_id: string;
   journey_id: string;
@@ -467,7 +467,7 @@ export interface DeleteDocumentRequest {
   document_id: string;
 }
 
-/** What `delete_document` answers. */
+/** The response of `delete_document`. */
 export interface DeleteDocumentAnswer {
   document_id: string;
   journey_id: string;
@@ -483,7 +483,7 @@ export interface DeleteJourneyRequest {
   journey_id: string;
 }
 
-/** What `delete_journey` answers. */
+/** The response of `delete_journey`. */
 export interface DeleteJourneyAnswer {
   journey_id: string;
   session_count: number;
@@ -503,7 +503,7 @@ export interface MeerkatCreateSessionRequest {
   journey_id?: string;
 }
 
-/** What `meerkat_create_session` answers. */
+/** The response of `meerkat_create_session`. */
 export type MeerkatCreateSessionAnswer = {
   session_id: string;
   text: string;
@@ -532,7 +532,7 @@ export interface MeerkatStartTurnRequest {
   command?: string[];
 }
 
-/** What `meerkat_start_turn` answers. */
+/** The response of `meerkat_start_turn`. */
 export interface MeerkatStartTurnAnswer {
   session_id: string;
   text: string;
@@ -556,7 +556,7 @@ export interface MeerkatInterruptRequest {
   session_id: string;
 }
 
-/** What `meerkat_interrupt` answers. */
+/** The response of `meerkat_interrupt`. */
 export interface MeerkatInterruptAnswer {
   session_id: string;
   interrupted: boolean;
@@ -567,7 +567,7 @@ export interface MeerkatReadRequest {
   session_id: string;
 }
 
-/** What `meerkat_read` answers. */
+/** The response of `meerkat_read`. */
 export interface MeerkatReadAnswer {
   session_id: string;
   realm_id: string;
@@ -606,7 +606,7 @@ export interface MeerkatHistoryRequest {
   limit?: number;
 }
 
-/** What `meerkat_history` answers. */
+/** The response of `meerkat_history`. */
 export interface MeerkatHistoryAnswer {
   session_id: string;
   message_count: number;
@@ -649,7 +649,7 @@ export interface MeerkatListRequest {
   limit?: number;
 }
 
-/** What `meerkat_list` answers. */
+/** The response of `meerkat_list`. */
 export interface MeerkatListAnswer {
   sessions: {
     session_id: string;
@@ -686,7 +686,7 @@ export interface MeerkatArchiveRequest {
   session_id: string;
 }
 
-/** What `meerkat_archive` answers. */
+/** The response of `meerkat_archive`. */
 export interface MeerkatArchiveAnswer {
   session_id: string;
   archived: boolean;
@@ -697,7 +697,7 @@ export interface SessionLocateRequest {
   session_id: string;
 }
 
-/** What `session_locate` answers. */
+/** The response of `session_locate`. */
 export interface SessionLocateAnswer {
   session_id: string;
 }
@@ -710,7 +710,7 @@ export interface MeerkatConfigRequest {
   expected_generation?: number;
 }
 
-/** What `meerkat_config` answers. */
+/** The response of `meerkat_config`. */
 export interface MeerkatConfigAnswer {
   config: JsonObject;
   generation: number;
@@ -722,7 +722,7 @@ export interface MeerkatConfigAnswer {
 /** Every realm here. */
 export type RealmListRequest = Record<string, never>;
 
-/** What `realm_list` answers. */
+/** The response of `realm_list`. */
 export interface RealmListAnswer {
   realms: {
     realm_id: string;
@@ -741,7 +741,7 @@ export interface RealmGetRequest {
   realm_id: string;
 }
 
-/** What `realm_get` answers. */
+/** The response of `realm_get`. */
 export interface RealmGetAnswer {
   realm_id: string;
   backend: string;
@@ -763,7 +763,7 @@ export interface RealmDeleteRequest {
   realm_id: string;
 }
 
-/** What `realm_delete` answers. */
+/** The response of `realm_delete`. */
 export interface RealmDeleteAnswer {
   realm_id: string;
   backend: string;
@@ -783,7 +783,7 @@ export interface RealmDeleteAnswer {
 /** Remove generated realms nobody is at work in. */
 export type RealmPruneRequest = Record<string, never>;
 
-/** What `realm_prune` answers. */
+/** The response of `realm_prune`. */
 export interface RealmPruneAnswer {
   realms: {
     realm_id: string;
@@ -806,7 +806,7 @@ export interface RealmPruneAnswer {
   }[];
 }
 
-/** JSON-RPC methods: what each takes and answers. */
+/** JSON-RPC methods: parameters and response of each. */
 export interface Methods {
   "journey/get_or_create": [GetOrCreateJourneyRequest, GetOrCreateJourneyAnswer];
   "journey/query": [QueryJourneyHistoryRequest, QueryJourneyHistoryAnswer];
@@ -834,7 +834,7 @@ export interface Methods {
 /** The name of a JSON-RPC method. */
 export type Method = keyof Methods;
 
-/** Tools: what each takes, and its structured answer. */
+/** Tools: arguments and structured result of each. */
 export interface Tools {
   search_sessions: [SearchSessionsRequest, SearchSessionsAnswer];
   open: [OpenRequest, OpenAnswer];
@@ -865,7 +865,7 @@ export interface Tools {
 /** The name of a tool. */
 export type ToolName = keyof Tools;
 
-/** Where each method is found over HTTP; a name in braces is an argument. */
+/** The HTTP route of each method; a name in braces is a parameter. */
 export const ROUTES: Readonly<Record<Method, string>> = {
   "journey/get_or_create": "POST /journeys",
   "journey/query": "GET /journeys/{journey_id}/history",

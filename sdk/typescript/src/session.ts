@@ -1,60 +1,61 @@
-/** A live session: run turn by turn, read, and archived. */
+/** A live session: run turns, read its messages, archive it. */
 
-import { ask, shaped } from "./ask.js";
+import { call, checked } from "./responses.js";
 import { errorOf } from "./errors.js";
 import type { SessionEvent } from "./events.js";
 import type { MeerkatArchiveAnswer, MeerkatInterruptAnswer } from "./operations.js";
-import { TurnStream } from "./stream.js";
+import { TurnStream } from "./turn-stream.js";
 import type { HistoryPage, Message, PageOptions, SessionState, TurnOptions, TurnResult } from "./types.js";
-import type { EventsOptions, Listener, Wire } from "./wire.js";
+import type { EventsOptions, Listener, Transport } from "./transport.js";
 
-const LARGEST_PAGE = 1_000; // messages at once, the most that a server gives
+const MAX_PAGE_SIZE = 1_000; // messages in one page: the server's own limit
 
+/** A session of the realm. */
 export class Session {
   /** The session's UUID. */
   readonly id: string;
-  readonly #wire: Wire;
+  readonly #transport: Transport;
   #result: TurnResult | undefined;
 
-  /** @internal Sessions come from a `Client`. */
-  constructor(wire: Wire, id: string, result?: TurnResult) {
-    this.#wire = wire;
+  /** @internal `Client` creates these. */
+  constructor(transport: Transport, id: string, result?: TurnResult) {
+    this.#transport = transport;
     this.id = id;
     this.#result = result;
   }
 
-  /** What the last turn came to that completed here; undefined where none has. */
+  /** The result of the last turn that completed through this object, or undefined. */
   get result(): TurnResult | undefined {
     return this.#result;
   }
 
-  /** Run one more turn, to its end. `SessionBusy` at once while one is running, here or anywhere. */
+  /** Run a turn and wait for its result. Rejects with `SessionBusy` at once if a turn of the session is already running. */
   startTurn(prompt: string, options: TurnOptions = {}): Promise<TurnResult> {
     return this.#run(prompt, options, () => {});
   }
 
-  /** Run one more turn, and see what happens as it happens. */
+  /** Run a turn and iterate over its events as they happen. */
   stream(prompt: string, options: TurnOptions = {}): TurnStream {
-    return new TurnStream((listener, letGo) => this.#run(prompt, options, listener, letGo));
+    return new TurnStream((listener, stopListening) => this.#run(prompt, options, listener, stopListening));
   }
 
-  /** Cancel the running turn, whoever runs it, and wait until it has ended; `interrupted` is false where none ran. */
+  /** Cancel the running turn, whoever started it, and wait for its end. `interrupted` is false if none was running. */
   interrupt(): Promise<MeerkatInterruptAnswer> {
-    return ask(this.#wire, "turn/interrupt", { session_id: this.id });
+    return call(this.#transport, "turn/interrupt", { session_id: this.id });
   }
 
-  /** State and usage. Never waits for a running turn. */
+  /** State and usage. Does not wait for a running turn. */
   read(): Promise<SessionState> {
-    return ask(this.#wire, "session/read", { session_id: this.id });
+    return call(this.#transport, "session/read", { session_id: this.id });
   }
 
-  /** Some of the committed messages, oldest first; nothing of a turn that is still running. */
+  /** One page of the committed messages, oldest first. A running turn is not included. */
   history({ offset, limit }: PageOptions = {}): Promise<HistoryPage> {
-    return ask(this.#wire, "session/history", { session_id: this.id, offset, limit });
+    return call(this.#transport, "session/history", { session_id: this.id, offset, limit });
   }
 
   /** All committed messages, oldest first, fetched page by page. */
-  async *messages(pageSize = LARGEST_PAGE): AsyncGenerator<Message, void, undefined> {
+  async *messages(pageSize = MAX_PAGE_SIZE): AsyncGenerator<Message, void, undefined> {
     let offset = 0;
     for (let hasMore = true; hasMore; ) {
       const page = await this.history({ offset, limit: pageSize });
@@ -65,30 +66,30 @@ export class Session {
   }
 
   /**
-   * The events of its turns as they run in the server, whoever asked for them, until the session is archived. Over HTTP only.
-   * Where the connection breaks off, another one goes on from there; what cannot be told any more is a `stream_truncated`.
+   * Events of all turns, whoever started them, until the session is archived. Over HTTP only. A broken connection is
+   * reopened where it broke; events that the server no longer has are reported as one `stream_truncated`.
    */
   events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
-    return this.#wire.events(this.id, options);
+    return this.#transport.events(this.id, options);
   }
 
-  /** End the session for good: hidden from lists, no more turns. Its history stays. */
+  /** Archive the session: it is hidden from lists and runs no more turns. Its history stays readable. */
   archive(): Promise<MeerkatArchiveAnswer> {
-    return ask(this.#wire, "session/archive", { session_id: this.id });
+    return call(this.#transport, "session/archive", { session_id: this.id });
   }
 
   async #run(
     prompt: string,
     { runner, command, signal }: TurnOptions,
     listener: Listener,
-    letGo?: AbortSignal,
+    stopListening?: AbortSignal,
   ): Promise<TurnResult> {
     if (signal?.aborted) throw errorOf("REQUEST_CANCELLED", "the turn was aborted before it began", {}, this.id);
-    const turn = new Interruptible(this, listener);
+    const turn = new AbortableTurn(this, listener);
     signal?.addEventListener("abort", turn.abort);
     try {
       const params = { session_id: this.id, prompt, runner, command: command?.slice() };
-      this.#result = shaped("turn/start", await this.#wire.turn(params, turn.hear, letGo));
+      this.#result = checked("turn/start", await this.#transport.runTurn(params, turn.receive, stopListening));
       return this.#result;
     } finally {
       signal?.removeEventListener("abort", turn.abort);
@@ -96,11 +97,11 @@ export class Session {
   }
 }
 
-/** A turn that can be aborted from its first event on: before, the turn that runs may be somebody else's. */
-class Interruptible {
+/** Interrupts a turn when it is aborted, but not before its first event: the running turn may be somebody else's. */
+class AbortableTurn {
   readonly #session: Session;
   readonly #listener: Listener;
-  #hasBegun = false;
+  #hasStarted = false;
   #isAborted = false;
 
   constructor(session: Session, listener: Listener) {
@@ -108,25 +109,25 @@ class Interruptible {
     this.#listener = listener;
   }
 
-  readonly hear = (event: SessionEvent): void => {
-    const isFirst = !this.#hasBegun;
-    this.#hasBegun = true;
+  readonly receive = (event: SessionEvent): void => {
+    const isFirst = !this.#hasStarted;
+    this.#hasStarted = true;
     this.#listener(event);
     if (isFirst && this.#isAborted) this.#interrupt();
   };
 
   readonly abort = (): void => {
     this.#isAborted = true;
-    if (this.#hasBegun) this.#interrupt();
+    if (this.#hasStarted) this.#interrupt();
   };
 
   #interrupt(): void {
-    this.#session.interrupt().catch(() => {}); // how the turn ended is told by the turn
+    this.#session.interrupt().catch(() => {}); // the turn itself reports how it ended
   }
 }
 
 /** A session whose first turn has run. */
 export type StartedSession = Session & { readonly result: TurnResult };
 
-/** A session that was registered without a turn; the first `startTurn` is its first. */
+/** A session that was created without a turn. Its first `startTurn` runs its first turn. */
 export class DeferredSession extends Session {}

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { ConnectionLost } from "./errors.js";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
-const SOCKETS = ["/proc/net/tcp", "/proc/net/tcp6"]; // only Linux has them
+const SOCKET_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"]; // only Linux has them
 const LISTENING = "0A";
 const ROOT = 0; // can read every token anyway
 
 /**
- * The token for an address, where it is one of this machine: `RECOLLECT_TOKEN`, else that of the state folder.
- * Another user's program may listen there, if our server does not. It must not be sent the token.
+ * The token for an address of this machine: `RECOLLECT_TOKEN`, else the one in the state folder.
+ * If our server does not run, another user's program may listen there. It must not get the token.
  */
 export function findToken(host: string, port: number): string | undefined {
   if (!LOOPBACK.test(host)) return undefined;
@@ -24,7 +24,7 @@ export function findToken(host: string, port: number): string | undefined {
   return token;
 }
 
-/** The folder in which Recollect keeps everything. */
+/** The folder in which Recollect stores its data. */
 function stateFolder(): string {
   const { RECOLLECT_HOME: home, XDG_DATA_HOME: data } = process.env;
   if (home) return home.replace(/^~(?=\/|$)/, homedir());
@@ -44,7 +44,7 @@ function readText(path: string): string | undefined {
 
 /** Whether a program of another user listens on this port. */
 function isForeign(port: number): boolean {
-  const rows = SOCKETS.flatMap((table) => (readText(table) ?? "").split("\n").slice(1)).map((line) => line.trim().split(/\s+/));
+  const rows = SOCKET_TABLES.flatMap((table) => (readText(table) ?? "").split("\n").slice(1)).map((line) => line.trim().split(/\s+/));
   const users = rows
     .filter(([, local, , state]) => state === LISTENING && parseInt(local?.split(":")[1] ?? "", 16) === port)
     .map((row) => Number(row[7]));

@@ -1,4 +1,4 @@
-/** What the server answers, by the names one speaks of it. Fields have the names that they have on the wire. */
+/** Short names for the generated types of responses, and the options of requests. Response fields have their JSON names. */
 
 import type {
   MeerkatConfigAnswer,
@@ -8,76 +8,76 @@ import type {
   RealmListAnswer,
 } from "./operations.js";
 
-/** What a turn came to. */
+/** The result of a turn. */
 export type TurnResult = MeerkatStartTurnAnswer;
-/** Tokens, as the agent tells them; else by the length of what was said. */
+/** Tokens as the agent reports them, or estimated from the length of the text. */
 export type Usage = TurnResult["usage"];
 /** State and usage of a session. */
 export type SessionState = MeerkatReadAnswer;
-/** Some messages of a session, oldest first. */
+/** One page of a session's messages, oldest first. */
 export type HistoryPage = MeerkatHistoryAnswer;
 /** A committed message of a session. */
 export type Message = HistoryPage["messages"][number];
-/** The config of a realm, and how often it was written. */
+/** The config of a realm. `generation` counts its changes. */
 export type RealmConfig = MeerkatConfigAnswer;
-/** A realm, as a list of them shows it. */
+/** A realm in a list of realms. */
 export type RealmRow = RealmListAnswer["realms"][number];
 
-/** What a server tells of itself. */
+/** A server's version, its realm, and the methods it has. */
 export interface ServerInfo {
   name: string;
   version: string;
-  /** The realm it works in; a fresh one where none was asked for. */
+  /** The realm it works in. */
   realm_id: string;
   instance_id: string;
   backend: string;
-  /** Every method that it knows. */
+  /** The names of its JSON-RPC methods. */
   methods: string[];
 }
 
-/** Which part of a long list. */
+/** One page of a list. */
 export interface PageOptions {
-  /** How many to pass over. Default 0. */
+  /** Number of items to skip. Default: 0. */
   offset?: number;
-  /** How many to have, at most 1000. Default 100. */
+  /** Number of items, at most 1000. Default: 100. */
   limit?: number;
 }
 
 export interface ListOptions extends PageOptions {
-  /** Only sessions that have all of these. */
+  /** Only sessions that have all of these labels. */
   labels?: Readonly<Record<string, string>>;
-  /** Also sessions that were read from agents' logs. */
+  /** Add the sessions that were read from agents' logs. */
   imported?: boolean;
 }
 
-/** Who runs a turn. It is kept with the session for later turns. */
+/** What runs a turn. Later turns of the session use it again. */
 export interface RunnerOptions {
-  /** `recall` (default: answers from the realm's own history), `command`, `acp`, or a name from the realm's config. */
+  /** `recall` (the default, which answers from the realm's own history), `command`, `acp`, or a name from the realm's config. */
   runner?: string;
   /** A program and its arguments, for the runners `command` and `acp`. */
   command?: readonly string[];
 }
 
 export interface TurnOptions extends RunnerOptions {
-  /** Interrupts the turn when it is aborted; the turn then rejects with `RequestCancelled`. */
+  /** Aborting it interrupts the turn, which rejects with `RequestCancelled`. */
   signal?: AbortSignal;
 }
 
-/** A session to be made, without its first turn. */
+/** A session to create without a turn. */
 export interface DeferredOptions extends RunnerOptions {
   labels?: Readonly<Record<string, string>>;
-  /** The person, by UUID, whose journey the session joins; it is made if need be. */
+  /** The UUID of the person whose journey the session joins. The journey is created if there is none. */
   userId?: string;
   /** The journey that the session joins. */
   journeyId?: string;
 }
 
-/** A session to be made, and what to ask first. */
+/** A session to create, and the prompt of its first turn. */
 export interface CreateOptions extends DeferredOptions {
   prompt: string;
 }
 
 export interface ConfigOptions {
-  /** Write only if the config is still of this generation; else `GenerationConflict`. */
+  /** Write only if the config still has this generation; else reject with `GenerationConflict`. */
   expectedGeneration?: number;
 }

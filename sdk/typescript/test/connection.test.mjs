@@ -1,4 +1,4 @@
-/** How a connection begins and ends: servers that die, talk nonsense or do not let us in, and clients that leave. */
+/** How a connection starts and ends: servers that die, send nonsense or refuse access, and clients that close. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,16 +10,16 @@ import { test } from "node:test";
 
 import { Client, ConnectionLost, InternalError, InvalidParams, RecollectError, Unauthorized } from "recollect-client";
 
-import { COMMAND, CONFIG, folder, heard, held, HELLO, isAlive, later, overHttp, overTcp, RAN, TOKEN, until, WIRES } from "./servers.mjs";
+import { COMMAND, CONFIG, folder, collect, held, HELLO, isAlive, later, overHttp, overTcp, RAN, TOKEN, until, TRANSPORTS } from "./servers.mjs";
 
 const LIMIT = { timeout: 60_000 };
 
-for (const [name, open] of Object.entries(WIRES)) {
-  test(`a server that is killed ends what was under way, over ${name}`, LIMIT, async (t) => {
+for (const [name, open] of Object.entries(TRANSPORTS)) {
+  test(`killing the server fails every waiting call, over ${name}`, LIMIT, async (t) => {
     const { client, pid } = await open(t);
     const session = await client.createDeferredSession(held(t));
     const turn = session.stream("wait");
-    const loop = heard(turn);
+    const loop = collect(turn);
     await turn[Symbol.asyncIterator]().next();
     const create = client.createSession({ prompt: "wait", ...held(t) }).catch((reason) => reason);
     await until(async () => (await client.listSessions()).filter(({ is_active }) => is_active).length === 2);
@@ -29,13 +29,13 @@ for (const [name, open] of Object.entries(WIRES)) {
     assert.equal(error.code, "CONNECTION_LOST");
     assert.doesNotMatch(error.message, /cannot be reached/);
     assert.ok((await create) instanceof ConnectionLost);
-    if (name === "http") assert.match((await create).sessionId, /^[0-9a-f-]{36}$/); // its events have told
+    if (name === "http") assert.match((await create).sessionId, /^[0-9a-f-]{36}$/); // from its events
     const isLost = (reason) => reason instanceof ConnectionLost && reason.sessionId === session.id;
     await assert.rejects(turn.result, isLost);
     await assert.rejects(session.read(), isLost);
   });
 
-  test(`a closed client lets go of what was under way, over ${name}`, LIMIT, async (t) => {
+  test(`closing the client fails every waiting call, over ${name}`, LIMIT, async (t) => {
     const { client } = await open(t);
     const session = await client.createDeferredSession(held(t));
     const turn = session.stream("wait");
@@ -48,7 +48,7 @@ for (const [name, open] of Object.entries(WIRES)) {
     await assert.rejects(client.callTool("meerkat_list", {}), ConnectionLost);
   });
 
-  test(`nothing keeps a program that is done from ending, over ${name}`, LIMIT, async (t) => {
+  test(`a finished program can exit, over ${name}`, LIMIT, async (t) => {
     const { script } = await open(t);
     const program = `
       import { Client } from "recollect-client";
@@ -68,7 +68,7 @@ for (const [name, open] of Object.entries(WIRES)) {
 }
 
 test("close ends the server that was started", LIMIT, async (t) => {
-  const { client, pid } = await WIRES.stdio(t);
+  const { client, pid } = await TRANSPORTS.stdio(t);
   assert.equal(client.server.backend, "sqlite");
   assert.match(client.server.realm_id, /^realm-/);
   assert.ok(client.server.methods.includes("session/create"));
@@ -77,7 +77,7 @@ test("close ends the server that was started", LIMIT, async (t) => {
   assert.ok(!isAlive(pid));
 });
 
-test("a server that was started ends with the program that started it, however that ends", LIMIT, async (t) => {
+test("a spawned server ends with its program, however that ends", LIMIT, async (t) => {
   const pidFile = join(folder(t), "pid");
   const command = ["sh", "-c", `echo $$ > '${pidFile}' && exec "$@"`, "sh", ...COMMAND];
   const program = `
@@ -93,13 +93,13 @@ test("a server that was started ends with the program that started it, however t
   await until(() => !isAlive(Number(readFileSync(pidFile, "utf8"))));
 });
 
-test("a client is disposed of where that is asked for", LIMIT, async (t) => {
-  const { client, pid } = await WIRES.stdio(t);
+test("disposing of a client closes it", LIMIT, async (t) => {
+  const { client, pid } = await TRANSPORTS.stdio(t);
   await client[Symbol.asyncDispose]();
   assert.ok(!isAlive(pid));
 });
 
-test("a server that refuses to start says why", LIMIT, async (t) => {
+test("a server that cannot start says why", LIMIT, async (t) => {
   const env = { ...process.env, RECOLLECT_HOME: folder(t) };
   const error = await Client.spawn({ command: COMMAND, env, realm: "not a realm" }).catch((reason) => reason);
   assert.ok(error instanceof ConnectionLost, String(error));
@@ -107,7 +107,7 @@ test("a server that refuses to start says why", LIMIT, async (t) => {
   assert.match(error.message, /not a realm/);
 });
 
-test("the realm, the instance and the backend are as asked for", LIMIT, async (t) => {
+test("the realm, the instance and the backend are as requested", LIMIT, async (t) => {
   const env = { ...process.env, RECOLLECT_HOME: folder(t) };
   const options = { command: COMMAND, env, realm: "north", backend: "jsonl", instance: "helm", cwd: folder(t) };
   const client = await Client.spawn(options);
@@ -117,7 +117,7 @@ test("the realm, the instance and the backend are as asked for", LIMIT, async (t
   await assert.rejects(Client.spawn({ ...options, isolated: true }), /exclude each other/);
 });
 
-test("a server has our environment, but for what was said, and its state where it was told to", LIMIT, async (t) => {
+test("a spawned server has our environment with the given changes, and its state folder", LIMIT, async (t) => {
   Object.assign(process.env, { FROM_US: "ours", TAKEN_AWAY: "secret" });
   later(t, () => ["FROM_US", "TAKEN_AWAY"].forEach((name) => delete process.env[name]));
   const home = folder(t);
@@ -129,7 +129,7 @@ test("a server has our environment, but for what was said, and its state where i
   assert.equal((await client.realm(client.server.realm_id)).folder, join(home, "realms", client.server.realm_id));
 });
 
-test("there is no server", LIMIT, async (t) => {
+test("a server that cannot be reached is a lost connection", LIMIT, async (t) => {
   const port = await new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address();
@@ -151,14 +151,14 @@ test("there is no server", LIMIT, async (t) => {
 
 // ---- tokens
 
-test("a token opens a port", LIMIT, async (t) => {
+test("a token gives access over TCP", LIMIT, async (t) => {
   const { client, where } = await overTcp(t, TOKEN);
   assert.deepEqual(await client.listSessions(), []);
   await assert.rejects(Client.connect({ port: where.port }), Unauthorized);
   await assert.rejects(Client.connect({ port: where.port, token: "another-token-altogether" }), Unauthorized);
 });
 
-test("a token opens a server over HTTP", LIMIT, async (t) => {
+test("a token gives access over HTTP", LIMIT, async (t) => {
   const { client, where } = await overHttp(t, TOKEN);
   assert.deepEqual(await client.listSessions(), []);
   assert.equal((await client.createSession({ prompt: "x", command: ["cat"] })).result.text, "x");
@@ -186,16 +186,16 @@ for (const [name, open, connect] of [
   });
 }
 
-// ---- servers that are none
+// ---- programs that are not servers
 
-/** A port where somebody says something to every line that comes. */
-async function talker(t, answer) {
+/** A port that responds to every line as the test says. */
+async function scripted(t, respond) {
   const sockets = new Set();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("data", (data) => {
-      for (const line of String(data).trim().split("\n")) answer(JSON.parse(line), socket);
+      for (const line of String(data).trim().split("\n")) respond(JSON.parse(line), socket);
     });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -222,8 +222,8 @@ const NONSENSE = [
 ];
 
 for (const nonsense of NONSENSE) {
-  test(`a server that says ${nonsense.trim()} is none`, LIMIT, async (t) => {
-    const where = await talker(t, ({ id, method }, socket) => {
+  test(`a server that sends ${nonsense.trim()} is lost`, LIMIT, async (t) => {
+    const where = await scripted(t, ({ id, method }, socket) => {
       socket.write(method === "initialize" ? line({ id, result: HELLO }) : nonsense);
     });
     const client = await Client.connect(where);
@@ -233,20 +233,20 @@ for (const nonsense of NONSENSE) {
   });
 }
 
-test("a program that greets in another language is no server", LIMIT, async (t) => {
+test("a program that speaks another protocol is not a Recollect server", LIMIT, async (t) => {
   const command = [process.execPath, "-e", 'console.log("SSH-2.0"); process.stdin.resume()'];
   await assert.rejects(Client.spawn({ command }), /SSH-2.0/);
-  const odd = await talker(t, ({ id }, socket) => socket.write(line({ id, result: {} })));
-  await assert.rejects(Client.connect(odd), /no server of Recollect/);
+  const odd = await scripted(t, ({ id }, socket) => socket.write(line({ id, result: {} })));
+  await assert.rejects(Client.connect(odd), /is not a Recollect server/);
 });
 
-test("a program that closes its output is let go", LIMIT, async () => {
+test("a program that closes its output is a lost connection", LIMIT, async () => {
   const command = [process.execPath, "-e", 'require("fs").closeSync(1); process.stdin.resume()'];
   await assert.rejects(Client.spawn({ command }), ConnectionLost);
 });
 
-test("what nobody asked for is passed over, and lines come in any pieces", LIMIT, async (t) => {
-  const where = await talker(t, async ({ id, method }, socket) => {
+test("unknown messages are ignored, and lines may arrive in any pieces", LIMIT, async (t) => {
+  const where = await scripted(t, async ({ id, method }, socket) => {
     const answer = line({ id, error: null, result: method === "initialize" ? HELLO : { ...CONFIG, config: { a: "ü" } } });
     const odd = [line({ id: 999, result: 1 }), line({ method: "session/event" }), line({ method: "other/thing" }), "\n"];
     for (const byte of Buffer.from(odd.join("") + answer)) {
@@ -259,7 +259,7 @@ test("what nobody asked for is passed over, and lines come in any pieces", LIMIT
   assert.deepEqual((await client.configGet()).config, { a: "ü" });
 });
 
-test("an answer of another shape is the server's fault, and the client goes on", LIMIT, async (t) => {
+test("a response without its required fields is an internal error, and the client goes on", LIMIT, async (t) => {
   const odd = [
     [(client) => client.listSessions(), { result: { sessions: 5 } }],
     [(client) => client.listSessions(), { result: { sessions: [{ session_id: "s" }] } }],
@@ -271,7 +271,7 @@ test("an answer of another shape is the server's fault, and the client goes on",
     [(client) => client.callTool("open", { id: "x" }), { result: { content: "x" } }],
   ];
   const answers = odd.map(([, answer]) => answer);
-  const where = await talker(t, ({ id, method }, socket) => {
+  const where = await scripted(t, ({ id, method }, socket) => {
     socket.write(line({ id, ...(method === "initialize" ? { result: HELLO } : (answers.shift() ?? { result: CONFIG })) }));
   });
   const client = await Client.connect(where);
@@ -281,8 +281,8 @@ test("an answer of another shape is the server's fault, and the client goes on",
   for (const limit of [NaN, Infinity]) await assert.rejects(client.session("s").history({ limit }), InvalidParams);
 });
 
-test("an error without words of ours is an error all the same", LIMIT, async (t) => {
-  const where = await talker(t, ({ id, method }, socket) => {
+test("an error of JSON-RPC itself has a name", LIMIT, async (t) => {
+  const where = await scripted(t, ({ id, method }, socket) => {
     socket.write(line(method === "initialize" ? { id, result: HELLO } : { id, error: { code: -32601, message: "what?" } }));
   });
   const client = await Client.connect(where);
@@ -292,11 +292,11 @@ test("an error without words of ours is an error all the same", LIMIT, async (t)
   assert.deepEqual([error.code, error.message, error.name], ["METHOD_NOT_FOUND", "what?", "RecollectError"]);
 });
 
-// ---- whose an event is
+// ---- events of several turns
 
-test("events wait until it is known whose they are", LIMIT, async (t) => {
+test("events are held until it is known which turn they belong to", LIMIT, async (t) => {
   const asked = [];
-  const where = await talker(t, ({ id, method, params }, socket) => {
+  const where = await scripted(t, ({ id, method, params }, socket) => {
     if (method === "initialize") return socket.write(line({ id, result: HELLO }));
     asked.push(id);
     if (asked.length < 2) return undefined;
@@ -308,13 +308,13 @@ test("events wait until it is known whose they are", LIMIT, async (t) => {
   const client = await Client.connect(where);
   later(t, () => client.close());
   const session = client.session("s");
-  const loops = await Promise.all([heard(session.stream("a")), heard(session.stream("b"))]);
+  const loops = await Promise.all([collect(session.stream("a")), collect(session.stream("b"))]);
   assert.deepEqual(loops.map(({ events }) => events.map(({ sequence }) => sequence)), [[], [1, 2]]);
   assert.deepEqual(loops.map(({ error }) => error?.name), ["SessionBusy", undefined]);
 });
 
-test("events of others are not told by JSON-RPC, and it says so", LIMIT, async (t) => {
-  const { client } = await WIRES.stdio(t);
+test("JSON-RPC refuses to give the events of all turns, and says so", LIMIT, async (t) => {
+  const { client } = await TRANSPORTS.stdio(t);
   const session = await client.createDeferredSession();
   await assert.rejects(session.events().next(), (error) => error.code === "NOT_OFFERED" && /Client.http/.test(error.message));
 });

@@ -1,4 +1,4 @@
-/** HTTP as it is spoken: what is sent, and what is made of every kind of answer. */
+/** HTTP: the requests that are sent, and how every kind of response is handled. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -20,23 +20,23 @@ import {
 } from "recollect-client";
 
 import { ROUTES } from "../dist/operations.js";
-import { CONFIG, heard, held, HELLO, later, overHttp, RAN, until } from "./servers.mjs";
+import { CONFIG, collect, held, HELLO, later, overHttp, RAN, until } from "./servers.mjs";
 
 const LIMIT = { timeout: 60_000 };
 const JSON_TYPE = { "content-type": "application/json" };
 const SSE = { "content-type": "text/event-stream; charset=utf-8" };
 
-/** A server that greets, then answers as it is told and remembers what it was asked; and a client of it. */
-async function scripted(t, answer, options = {}) {
-  const asked = [];
+/** A client, and its server: it answers the handshake, then as the test says, and records its requests. */
+async function scripted(t, respond, options = {}) {
+  const requests = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const piece of request) body += piece;
     const { method, url, headers } = request;
-    if (url.endsWith("/health")) return says(200, HELLO)(response);
-    asked.push({ method, url, headers, body });
+    if (url.endsWith("/health")) return respondWith(200, HELLO)(response);
+    requests.push({ method, url, headers, body });
     response.on("error", () => {});
-    return answer(response, asked.length, asked.at(-1));
+    return respond(response, requests.length, requests.at(-1));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   later(t, () => {
@@ -45,10 +45,10 @@ async function scripted(t, answer, options = {}) {
   });
   const client = await Client.http({ url: `http://127.0.0.1:${server.address().port}/`, ...options });
   later(t, () => client.close());
-  return { client, asked, server };
+  return { client, requests, server };
 }
 
-function says(status, body, headers = JSON_TYPE) {
+function respondWith(status, body, headers = JSON_TYPE) {
   return (response) => {
     response.writeHead(status, headers);
     response.end(typeof body === "string" ? body : JSON.stringify(body));
@@ -56,17 +56,17 @@ function says(status, body, headers = JSON_TYPE) {
 }
 
 const event = (data) => `id: ${data.sequence}\ndata: ${JSON.stringify(data)}\n\n`;
-const told = (sequence, type) => ({ session_id: "s", sequence, type });
+const numbered = (sequence, type) => ({ session_id: "s", sequence, type });
 
-// ---- what is sent
+// ---- requests
 
-test("every method has its route: names in the path, the rest where it belongs", LIMIT, async (t) => {
-  const { client, asked } = await scripted(t, says(200, {}));
+test("every method has its route: parameters go into the path, then the query or the body", LIMIT, async (t) => {
+  const { client, requests } = await scripted(t, respondWith(200, {}));
   const params = { session_id: "S", realm_id: "R", journey_id: "J", document_id: "D", one: 1, two: "zwei", not: undefined };
   for (const [name, route] of Object.entries(ROUTES)) {
     await client.request(name, params);
     const [method, path] = route.split(" ");
-    const { method: sent, url, body, headers } = asked.at(-1);
+    const { method: sent, url, body, headers } = requests.at(-1);
     const [where, query] = url.split("?");
     assert.equal(sent, method, name);
     assert.equal(where, path.replace(/\{(\w)\w*\}/g, (_, letter) => letter.toUpperCase()), name);
@@ -80,28 +80,28 @@ test("every method has its route: names in the path, the rest where it belongs",
   }
 });
 
-test("objects and arrays have their form in a query, and paths are escaped", LIMIT, async (t) => {
-  const { client, asked } = await scripted(t, says(200, { sessions: [], content: [] }), { token: "a-secret" });
+test("objects and arrays are encoded in the query, and paths are escaped", LIMIT, async (t) => {
+  const { client, requests } = await scripted(t, respondWith(200, { sessions: [], content: [] }), { token: "a-secret" });
   await client.request("session/list", { labels: { a: "1", "b&=": "ü" }, offset: 0, many: ["x", "y"], none: null });
-  const query = [...new URLSearchParams(asked[0].url.split("?")[1])];
+  const query = [...new URLSearchParams(requests[0].url.split("?")[1])];
   assert.deepEqual(query, [["labels[a]", "1"], ["labels[b&=]", "ü"], ["offset", "0"], ["many", "x"], ["many", "y"]]);
-  assert.equal(asked[0].headers.authorization, "Bearer a-secret");
+  assert.equal(requests[0].headers.authorization, "Bearer a-secret");
   await client.request("session/read", { session_id: "main:ü?#" });
-  assert.equal(asked[1].url, "/sessions/main%3A%C3%BC%3F%23");
+  assert.equal(requests[1].url, "/sessions/main%3A%C3%BC%3F%23");
   await client.listSessions({ labels: { "[odd]": "x", plain: "y" } });
-  assert.deepEqual([...new URLSearchParams(asked[2].url.split("?")[1])], [["labels", '{"[odd]":"x","plain":"y"}']]);
+  assert.deepEqual([...new URLSearchParams(requests[2].url.split("?")[1])], [["labels", '{"[odd]":"x","plain":"y"}']]);
   await client.callTool("open", { id: "x", name: "not the tool's" });
-  assert.deepEqual([asked[3].url, asked[3].body], ["/v1/tools/open", '{"id":"x","name":"not the tool\'s"}']);
+  assert.deepEqual([requests[3].url, requests[3].body], ["/v1/tools/open", '{"id":"x","name":"not the tool\'s"}']);
 });
 
-test("a server may live below a path", LIMIT, async (t) => {
-  const { asked, server } = await scripted(t, says(200, { realms: [] }));
+test("a server may be below a path", LIMIT, async (t) => {
+  const { requests, server } = await scripted(t, respondWith(200, { realms: [] }));
   const client = await Client.http({ url: `http://127.0.0.1:${server.address().port}/deep/er/` });
   await client.realms();
-  assert.equal(asked[0].url, "/deep/er/realms");
+  assert.equal(requests[0].url, "/deep/er/realms");
 });
 
-// ---- what is answered
+// ---- responses
 
 const REFUSALS = [
   [404, { code: "SESSION_NOT_FOUND", message: "none" }, SessionNotFound, "SESSION_NOT_FOUND"],
@@ -127,13 +127,13 @@ const REFUSALS = [
 
 for (const [status, body, Kind, code] of REFUSALS) {
   test(`${status} with ${JSON.stringify(body)} is ${Kind.name}`, LIMIT, async (t) => {
-    const { client } = await scripted(t, says(status, body, typeof body === "string" ? {} : JSON_TYPE));
+    const { client } = await scripted(t, respondWith(status, body, typeof body === "string" ? {} : JSON_TYPE));
     const ways = [
       client.session("main:S").read(),
       client.session("S").startTurn("x"),
       client.callTool("open", {}),
       client.session("S").events().next(),
-    ].map((asked) => asked.then(() => assert.fail("it was not refused"), (reason) => reason));
+    ].map((call) => call.then(() => assert.fail("it succeeded"), (reason) => reason));
     const [error, ...others] = await Promise.all(ways);
     for (const one of [error, ...others]) {
       assert.ok(one instanceof Kind, String(one));
@@ -149,49 +149,49 @@ for (const [status, body, Kind, code] of REFUSALS) {
 }
 
 for (const body of ["", "<html>welcome</html>", "[1]", "null", "{"]) {
-  test(`an answer that is ${JSON.stringify(body)} is none`, LIMIT, async (t) => {
-    const { client } = await scripted(t, says(200, body, {}));
+  test(`a response of ${JSON.stringify(body)} is an internal error`, LIMIT, async (t) => {
+    const { client } = await scripted(t, respondWith(200, body, {}));
     await assert.rejects(client.configGet(), InternalError);
     await assert.rejects(client.callTool("open", {}), InternalError);
     await assert.rejects(client.session("s").events().next(), InternalError);
   });
 }
 
-test("an answer of another shape is the server's fault", LIMIT, async (t) => {
-  const { client } = await scripted(t, says(200, { sessions: 5, content: 5 }));
-  await assert.rejects(client.listSessions(), /The answer to session\/list is not one .* it.sessions/);
+test("a response without its required fields is an internal error", LIMIT, async (t) => {
+  const { client } = await scripted(t, respondWith(200, { sessions: 5, content: 5 }));
+  await assert.rejects(client.listSessions(), /response to session\/list: response.sessions/);
   await assert.rejects(client.callTool("open", {}), InternalError);
   await assert.rejects(client.journey(), InternalError);
   await assert.rejects(client.createSession({ prompt: "x" }), InternalError);
 });
 
-test("a method that has no route is not found, and what is no number is refused", LIMIT, async (t) => {
-  const { client, asked } = await scripted(t, says(200, CONFIG));
+test("a method without a route is not found, and NaN is refused", LIMIT, async (t) => {
+  const { client, requests } = await scripted(t, respondWith(200, CONFIG));
   for (const method of ["no/such", "ping", "initialize", "tools/list", "tools/call", "toString", ""]) {
     const error = await client.request(method, {}).catch((reason) => reason);
     assert.deepEqual([error.name, error.code], ["RecollectError", "METHOD_NOT_FOUND"], method);
   }
   await assert.rejects(client.configSet({ deep: [NaN] }), InvalidParams);
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requests, []);
 });
 
-test("a server tells of itself, and what is no server does not", LIMIT, async (t) => {
-  const { client, server } = await scripted(t, says(200, CONFIG));
+test("a server describes itself, and anything else is not a Recollect server", LIMIT, async (t) => {
+  const { client, server } = await scripted(t, respondWith(200, CONFIG));
   assert.deepEqual(client.server, { ...HELLO, methods: Object.keys(ROUTES).sort() });
-  server.removeAllListeners("request").on("request", (_, response) => says(200, { status: "ok" })(response));
-  await assert.rejects(Client.http({ url: `http://127.0.0.1:${server.address().port}` }), /no server of Recollect/);
+  server.removeAllListeners("request").on("request", (_, response) => respondWith(200, { status: "ok" })(response));
+  await assert.rejects(Client.http({ url: `http://127.0.0.1:${server.address().port}` }), /is not a Recollect server/);
 });
 
-test("a request that arrived and was not answered is a lost connection, and names its session", LIMIT, async (t) => {
+test("a request without a response is a lost connection, and names its session", LIMIT, async (t) => {
   const { client } = await scripted(t, (response) => response.destroy());
   const error = await client.session("s").startTurn("x").catch((reason) => reason);
   assert.ok(error instanceof ConnectionLost, String(error));
-  assert.match(error.message, /the connection was lost/);
+  assert.match(error.message, /dropped the connection/);
   assert.equal(error.sessionId, "s");
 });
 
-test("a turn is read from bytes that come one by one", LIMIT, async (t) => {
-  const events = [told(1, "turn_started"), { ...told(2, "text_delta"), delta: "grün ☃ 😀\n\n" }, told(3, "turn_completed")];
+test("a turn is read from bytes that arrive one by one", LIMIT, async (t) => {
+  const events = [numbered(1, "turn_started"), { ...numbered(2, "text_delta"), delta: "grün ☃ 😀\n\n" }, numbered(3, "turn_completed")];
   const missing = { session_id: "s", type: "stream_truncated", dropped: 7 };
   const text = [
     ": still here\n\n",
@@ -199,7 +199,7 @@ test("a turn is read from bytes that come one by one", LIMIT, async (t) => {
     `data: ${JSON.stringify(missing)}\r\n\r\n`,
     `event: result\ndata: ${JSON.stringify({ ...RAN, text: "ende 😀" })}\n\n`,
   ].join("");
-  const { client, asked } = await scripted(t, async (response) => {
+  const { client, requests } = await scripted(t, async (response) => {
     response.writeHead(200, SSE);
     for (const byte of Buffer.from(text)) {
       response.write(Buffer.from([byte]));
@@ -208,16 +208,16 @@ test("a turn is read from bytes that come one by one", LIMIT, async (t) => {
     response.end();
   });
   const turn = client.session("s").stream("go");
-  assert.deepEqual(await heard(turn), { events: [...events, missing] });
+  assert.deepEqual(await collect(turn), { events: [...events, missing] });
   assert.equal((await turn.result).text, "ende 😀");
-  assert.match(asked[0].headers.accept, /text\/event-stream/);
+  assert.match(requests[0].headers.accept, /text\/event-stream/);
 });
 
-test("a turn that fails says so at the end of its stream", LIMIT, async (t) => {
+test("a turn that fails reports its error at the end of its stream", LIMIT, async (t) => {
   const error = { code: "AGENT_ERROR", message: "it fell over", details: { exit_code: 3, session_id: "s" } };
-  const stream = `${event(told(1, "turn_started"))}${event(told(2, "turn_failed"))}event: error\ndata: ${JSON.stringify(error)}\n\n`;
-  const { client } = await scripted(t, says(200, stream, SSE));
-  const loop = await heard(client.session("s").stream("go"));
+  const stream = `${event(numbered(1, "turn_started"))}${event(numbered(2, "turn_failed"))}event: error\ndata: ${JSON.stringify(error)}\n\n`;
+  const { client } = await scripted(t, respondWith(200, stream, SSE));
+  const loop = await collect(client.session("s").stream("go"));
   assert.deepEqual(loop.events.map(({ type }) => type), ["turn_started", "turn_failed"]);
   assert.ok(loop.error instanceof AgentError);
   assert.deepEqual([loop.error.details.exit_code, loop.error.sessionId], [3, "s"]);
@@ -227,26 +227,26 @@ test("a turn that fails says so at the end of its stream", LIMIT, async (t) => {
 });
 
 for (const [how, end, Kind] of [
-  ["ends before its time", (response) => response.end(), ConnectionLost],
+  ["ends early", (response) => response.end(), ConnectionLost],
   ["breaks off", (response) => response.destroy(), ConnectionLost],
-  ["is no JSON", (response) => response.end("data: nonsense\n\n"), InternalError],
+  ["is not JSON", (response) => response.end("data: nonsense\n\n"), InternalError],
 ]) {
   test(`a stream that ${how} is ${Kind.name}`, LIMIT, async (t) => {
     const { client } = await scripted(t, async (response) => {
       response.writeHead(200, SSE);
-      await new Promise((resolve) => response.write(event(told(1, "turn_started")), resolve));
+      await new Promise((resolve) => response.write(event(numbered(1, "turn_started")), resolve));
       end(response);
     });
-    const { events, error } = await heard(client.session("s").stream("go"));
-    assert.deepEqual(events, [told(1, "turn_started")]);
+    const { events, error } = await collect(client.session("s").stream("go"));
+    assert.deepEqual(events, [numbered(1, "turn_started")]);
     assert.ok(error instanceof Kind, String(error));
     if (Kind === ConnectionLost) assert.equal((await client.createSession({ prompt: "x" }).catch((lost) => lost)).sessionId, "s");
-    else await assert.rejects(heard(client.session("s").events()).then(({ error }) => Promise.reject(error)), InternalError);
+    else await assert.rejects(collect(client.session("s").events()).then(({ error }) => Promise.reject(error)), InternalError);
   });
 }
 
-test("a server that falls silent is gone, at any moment", LIMIT, async (t) => {
-  const begins = { "/sessions/s/messages": event(told(1, "turn_started")), "/sessions/half": '{"session_id"' };
+test("a server that falls silent counts as lost, at any moment", LIMIT, async (t) => {
+  const begins = { "/sessions/s/messages": event(numbered(1, "turn_started")), "/sessions/half": '{"session_id"' };
   const { client } = await scripted(
     t,
     (response, _, { url }) => {
@@ -256,14 +256,14 @@ test("a server that falls silent is gone, at any moment", LIMIT, async (t) => {
     },
     { silenceMs: 100 },
   );
-  await assert.rejects(client.configGet(), /said nothing for 0.1 s/);
+  await assert.rejects(client.configGet(), /sent nothing for 0.1 s/);
   await assert.rejects(client.session("half").read(), ConnectionLost);
-  const { events, error } = await heard(client.session("s").stream("go"));
+  const { events, error } = await collect(client.session("s").stream("go"));
   assert.equal(events.length, 1);
   assert.ok(error instanceof ConnectionLost);
 });
 
-test("signs of life keep a turn alive", LIMIT, async (t) => {
+test("comments keep a turn alive", LIMIT, async (t) => {
   const { client } = await scripted(
     t,
     async (response) => {
@@ -281,37 +281,37 @@ test("signs of life keep a turn alive", LIMIT, async (t) => {
 
 // ---- events of a session
 
-test("events go on after a connection that broke off, from where they were", LIMIT, async (t) => {
+test("events continue after a broken connection where they stopped", LIMIT, async (t) => {
   const streams = [
-    (response) => response.write(event(told(4, "turn_started")), () => response.destroy()),
+    (response) => response.write(event(numbered(4, "turn_started")), () => response.destroy()),
     (response) => response.end('data: {"session_id":"s","type":"stream_truncated","dropped":5}\n\n'),
-    (response) => response.end(event(told(10, "turn_completed"))),
+    (response) => response.end(event(numbered(10, "turn_completed"))),
   ];
-  const { client, asked } = await scripted(t, (response, count) => {
+  const { client, requests } = await scripted(t, (response, count) => {
     const stream = streams[count - 1];
-    if (stream === undefined) return says(404, { code: "SESSION_NOT_FOUND", message: "archived" })(response);
+    if (stream === undefined) return respondWith(404, { code: "SESSION_NOT_FOUND", message: "archived" })(response);
     response.writeHead(200, SSE);
     return stream(response);
   });
-  const { events, error } = await heard(client.session("s").events());
+  const { events, error } = await collect(client.session("s").events());
   assert.equal(error, undefined);
   assert.deepEqual(events.map(({ type }) => type), ["turn_started", "stream_truncated", "turn_completed"]);
-  assert.deepEqual(asked.map(({ headers }) => headers["last-event-id"]), [undefined, "4", "9", "10"]);
-  assert.ok(asked.every(({ url }) => url === "/sessions/s/events"));
+  assert.deepEqual(requests.map(({ headers }) => headers["last-event-id"]), [undefined, "4", "9", "10"]);
+  assert.ok(requests.every(({ url }) => url === "/sessions/s/events"));
 });
 
-test("events may begin after one that is known", LIMIT, async (t) => {
-  const { client, asked } = await scripted(t, says(404, { code: "SESSION_NOT_FOUND", message: "none" }));
+test("events may start after a known one", LIMIT, async (t) => {
+  const { client, requests } = await scripted(t, respondWith(404, { code: "SESSION_NOT_FOUND", message: "none" }));
   await assert.rejects(client.session("s").events({ after: 12 }).next(), SessionNotFound);
-  assert.equal(asked[0].headers["last-event-id"], "12");
-  const { events } = await heard(client.session("s").events({ signal: AbortSignal.abort() }));
-  assert.deepEqual([events, asked.length], [[], 1]);
+  assert.equal(requests[0].headers["last-event-id"], "12");
+  const { events } = await collect(client.session("s").events({ signal: AbortSignal.abort() }));
+  assert.deepEqual([events, requests.length], [[], 1]);
 });
 
 test("events of a server that does not come back end with an error", LIMIT, async (t) => {
   const { client, server } = await scripted(t, (response) => {
     response.writeHead(200, SSE);
-    response.write(event(told(1, "turn_started")));
+    response.write(event(numbered(1, "turn_started")));
   });
   const loop = client.session("s").events();
   assert.equal((await loop.next()).value.sequence, 1);
@@ -320,10 +320,10 @@ test("events of a server that does not come back end with an error", LIMIT, asyn
   await assert.rejects(loop.next(), ConnectionLost);
 });
 
-test("a closed client and an aborted signal end a loop, also one that waits for its server", LIMIT, async (t) => {
+test("closing the client or aborting the signal ends a loop, also while it reconnects", LIMIT, async (t) => {
   const { client, server } = await scripted(t, (response) => {
     response.writeHead(200, SSE);
-    response.write(event(told(1, "turn_started")));
+    response.write(event(numbered(1, "turn_started")));
   });
   const aborting = new AbortController();
   const loops = [client.session("s").events({ signal: aborting.signal }), client.session("s").events()];
@@ -338,16 +338,16 @@ test("a closed client and an aborted signal end a loop, also one that waits for 
   await refused;
 });
 
-test("a session is heard by everybody, from the beginning of its turn until it is archived", LIMIT, async (t) => {
+test("everybody can listen to a session, from the start of its turn until it is archived", LIMIT, async (t) => {
   const { client } = await overHttp(t);
   const session = await client.createDeferredSession();
   const gate = held(t);
   const turn = session.stream("wait", gate);
   await turn[Symbol.asyncIterator]().next();
-  const listeners = [heard(session.events()), heard(client.session(session.id).events({ after: 1 }))];
+  const listeners = [collect(session.events()), collect(client.session(session.id).events({ after: 1 }))];
   const live = session.events();
   assert.equal((await live.next()).value.type, "turn_started");
-  gate.letGo();
+  gate.release();
   await turn.result;
   await until(async () => (await live.next()).value.type === "turn_completed");
   await live.return();

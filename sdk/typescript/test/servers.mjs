@@ -1,4 +1,4 @@
-/** Real servers, one a wire, each with a state folder of its own; and waiting for what they do. */
+/** Real servers for every transport, each with its own state folder; and waiting for what they do. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,21 +9,21 @@ import { createInterface } from "node:readline";
 
 import { Client } from "recollect-client";
 
-/** How Recollect is started here. */
+/** The command that starts Recollect. */
 export const COMMAND = JSON.parse(process.env["RECOLLECT_COMMAND"] ?? '["recollect"]');
 export const ABSENT = "01a00000-0000-7000-8000-000000000000";
 export const TOKEN = "a token that nobody guesses".replaceAll(" ", "-");
 const PATIENCE_MS = 30_000; // far beyond what anything takes on a busy machine
-const NOTING = ["sh", "-c", 'echo $$ > "$PID_FILE" && exec "$@"', "sh"]; // runs a program, and says which process it is
+const WITH_PID_FILE = ["sh", "-c", 'echo $$ > "$PID_FILE" && exec "$@"', "sh"]; // runs a program and writes down its process id
 
-/** What a condition gives once it holds. */
+/** Wait until a condition holds, and return its value. */
 export async function until(condition) {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
     const value = await condition();
     if (value) return value;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`this did not come true: ${condition}`);
+  throw new Error(`this did not happen in time: ${condition}`);
 }
 
 export function isAlive(pid) {
@@ -37,7 +37,7 @@ export function isAlive(pid) {
 
 const cleanups = new WeakMap();
 
-/** Do this when the test is over: what was begun last ends first, so that no server loses its folder. */
+/** Run this after the test, last registered first, so that a server ends before its folder is removed. */
 export function later(t, end) {
   const ends = cleanups.get(t) ?? [];
   if (!cleanups.has(t)) {
@@ -49,35 +49,35 @@ export function later(t, end) {
   ends.push(end);
 }
 
-/** A folder that is gone when the test is over. */
+/** A folder that is removed after the test. */
 export function folder(t) {
   const path = mkdtempSync(join(tmpdir(), "recollect-"));
   later(t, () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
   return path;
 }
 
-/** A program that begins to answer, and ends when it is let go, or the test is over: its server may have been killed. */
+/** A program that starts to answer and waits until it is released, or the test is over: its server may have been killed. */
 export function held(t) {
   const place = folder(t);
   const wait = `echo began; while [ -d '${place}' ] && [ ! -e '${place}/gate' ]; do sleep 0.02; done; echo ended`;
-  return { command: ["sh", "-c", wait], letGo: () => writeFileSync(join(place, "gate"), "") };
+  return { command: ["sh", "-c", wait], release: () => writeFileSync(join(place, "gate"), "") };
 }
 
 function environment(home, more) {
   return { ...process.env, HOME: home, RECOLLECT_HOME: join(home, "state"), ...more };
 }
 
-/** A server over its pipes: `Client.spawn`. */
+/** A server over pipes: `Client.spawn`. */
 async function overPipes(t) {
   const home = folder(t);
   const pidFile = join(home, "pid");
   const env = environment(home, { PID_FILE: pidFile });
-  const client = await Client.spawn({ command: [...NOTING, ...COMMAND], env });
+  const client = await Client.spawn({ command: [...WITH_PID_FILE, ...COMMAND], env });
   later(t, () => client.close());
   return { client, pid: Number(readFileSync(pidFile, "utf8")), script: { spawn: { command: COMMAND, env } } };
 }
 
-/** A program that says in its first line where it listens. */
+/** A server that prints in its first line where it listens. */
 async function listening(t, args, more) {
   const [program, ...first] = COMMAND;
   const stdio = ["ignore", "pipe", "inherit"];
@@ -111,17 +111,17 @@ export async function overHttp(t, given) {
   return { client, pid, where, home, script: { http: where } };
 }
 
-/** What a server of ours tells of itself, and how a turn of it is answered. */
+/** A server's description of itself, and the result of a turn. */
 export const HELLO = { name: "recollect", version: "0", realm_id: "r", instance_id: "i", backend: "sqlite", methods: [] };
 const TOKENS = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "total_tokens"];
 const usage = Object.fromEntries(TOKENS.map((name) => [name, 0]));
 export const RAN = { session_id: "s", text: "t", usage, turns: 1, tool_calls: 0, stop_reason: "end_turn" };
 export const CONFIG = { config: {}, generation: 3, realm_id: "r", instance_id: "i", backend: "sqlite" };
 
-export const WIRES = { stdio: overPipes, tcp: overTcp, http: overHttp };
+export const TRANSPORTS = { stdio: overPipes, tcp: overTcp, http: overHttp };
 
-/** Everything that a loop gives, and the error that it ended with. */
-export async function heard(events) {
+/** All events of a loop, and the error it ended with. */
+export async function collect(events) {
   const all = [];
   try {
     for await (const event of events) all.push(event);

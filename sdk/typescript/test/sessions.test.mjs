@@ -1,4 +1,4 @@
-/** Live sessions, over every wire: what is promised of them in a table of promises. */
+/** Live sessions, over every transport. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -18,19 +18,19 @@ import {
   SessionNotFound,
 } from "recollect-client";
 
-import { ABSENT, heard, held, until, WIRES } from "./servers.mjs";
+import { ABSENT, collect, held, until, TRANSPORTS } from "./servers.mjs";
 
 const ECHO = { command: ["cat"] };
 const FAILS = { command: ["sh", "-c", "echo sorry >&2; exit 3"] };
 
-/** A session of some turns. */
-async function talked(client, ...prompts) {
+/** A session with these turns. */
+async function sessionWithTurns(client, ...prompts) {
   const session = await client.createDeferredSession(ECHO);
   for (const prompt of prompts) await session.startTurn(prompt);
   return session;
 }
 
-const said = (page) => page.messages.map(({ role, content }) => [role, content]);
+const rolesAndTexts = (page) => page.messages.map(({ role, content }) => [role, content]);
 
 const PROMISES = {
   async "M1: create runs the first turn, and history has it"({ client }) {
@@ -41,7 +41,7 @@ const PROMISES = {
     assert.equal(session.result.tool_calls, 0);
     assert.equal(session.result.stop_reason, "end_turn");
     assert.ok(session.result.usage.total_tokens > 0);
-    assert.deepEqual(said(await session.history()), [["user", "ahoy"], ["assistant", "ahoy"]]);
+    assert.deepEqual(rolesAndTexts(await session.history()), [["user", "ahoy"], ["assistant", "ahoy"]]);
     const state = await session.read();
     assert.deepEqual(state.labels, { ship: "Erika" });
     assert.equal(state.is_active, false);
@@ -61,7 +61,7 @@ const PROMISES = {
     assert.equal((await session.history()).message_count, 2);
   },
 
-  async "M4: a first turn that fails leaves a session, and the error says which"({ client }) {
+  async "M4: a failed first turn leaves a session, and the error names it"({ client }) {
     const error = await client.createSession({ prompt: "x", ...FAILS }).catch((reason) => reason);
     assert.ok(error instanceof AgentError, String(error));
     assert.equal(error.name, "AgentError");
@@ -71,7 +71,7 @@ const PROMISES = {
     assert.equal((await session.startTurn("again", ECHO)).text, "again");
   },
 
-  async "M5: a second turn is refused at once, and the first does not notice"({ client }, t) {
+  async "M5: a second turn is refused at once, and the first goes on"({ client }, t) {
     const session = await client.createDeferredSession();
     const gate = held(t);
     const turn = session.stream("wait", gate);
@@ -81,7 +81,7 @@ const PROMISES = {
     assert.ok(error instanceof SessionBusy, String(error));
     assert.equal(error.sessionId, session.id);
     assert.equal((await session.read()).is_active, true);
-    gate.letGo();
+    gate.release();
     assert.equal((await turn.result).text, "began\nended\n");
     assert.equal((await session.startTurn("now", ECHO)).turns, 2);
   },
@@ -96,7 +96,7 @@ const PROMISES = {
     assert.equal((await session.startTurn("on", ECHO)).text, "on");
   },
 
-  async "M11, M12: idle it is false, unknown it is an error"({ client }) {
+  async "M11, M12: interrupting an idle session is false, an unknown one is an error"({ client }) {
     const session = await client.createDeferredSession();
     assert.equal((await session.interrupt()).interrupted, false);
     const nobody = client.session(ABSENT);
@@ -108,7 +108,7 @@ const PROMISES = {
     }
   },
 
-  async "an aborted turn is interrupted, and nobody else's"({ client }, t) {
+  async "aborting interrupts that turn and no other"({ client }, t) {
     const session = await client.createDeferredSession();
     const aborting = new AbortController();
     const turn = session.stream("wait", { ...held(t), signal: aborting.signal });
@@ -124,7 +124,7 @@ const PROMISES = {
     assert.equal((await session.read()).turns, 1);
   },
 
-  async "an abort that comes before the turn has begun ends it all the same"({ client }, t) {
+  async "aborting before the first event interrupts the turn too"({ client }, t) {
     const session = await client.createDeferredSession();
     const aborting = new AbortController();
     const turn = session.startTurn("wait", { ...held(t), signal: aborting.signal });
@@ -132,8 +132,8 @@ const PROMISES = {
     await assert.rejects(turn, RequestCancelled);
   },
 
-  async "M14, M15, M16, M17: pages are in order, have no gap, and say exactly whether there is more"({ client }) {
-    const session = await talked(client, "one", "two", "three");
+  async "M14, M15, M16, M17: pages are in order and without gaps, and say whether there are more"({ client }) {
+    const session = await sessionWithTurns(client, "one", "two", "three");
     const whole = await session.history();
     assert.deepEqual(whole.messages.map(({ content }) => content), ["one", "one", "two", "two", "three", "three"]);
     const pages = [];
@@ -153,14 +153,14 @@ const PROMISES = {
     assert.deepEqual(all, whole.messages);
   },
 
-  async "M18: pages that cannot be are refused"({ client }) {
+  async "M18: invalid pages are refused"({ client }) {
     const session = await client.createDeferredSession();
     for (const page of [{ limit: 1001 }, { limit: 0 }, { offset: -1 }, { offset: 0.5 }, { limit: "many" }, { limit: NaN }]) {
       await assert.rejects(session.history(page), InvalidParams, JSON.stringify(page));
     }
   },
 
-  async "M21, M23: a list hides what is archived, and takes labels"({ client }) {
+  async "M21, M23: a list hides archived sessions, and filters by labels"({ client }) {
     const team = randomUUID();
     const kept = await client.createDeferredSession({ labels: { team, "odd [key]&=": "ü/?", "a&b=c": "{1}" } });
     const gone = await client.createSession({ prompt: "x", ...ECHO, labels: { team } });
@@ -178,7 +178,7 @@ const PROMISES = {
     assert.equal((await gone.history()).message_count, 2);
   },
 
-  async "M40, M41, M43: a write counts, a stale one is refused, and null deletes"({ client }) {
+  async "M40, M41, M43: a write increases the generation, a stale one is refused, and null deletes"({ client }) {
     const { generation } = await client.configGet();
     const set = await client.configSet({ deep: { a: 1, b: 2 }, stays: true });
     assert.equal(set.generation, generation + 1);
@@ -192,9 +192,9 @@ const PROMISES = {
     await client.configSet({});
   },
 
-  async "M45: a turn is told in order, to its end"({ client }) {
+  async "M45: the events of a turn are in order, to its end"({ client }) {
     const session = await client.createDeferredSession();
-    const { events, error } = await heard(session.stream("go", { command: ["sh", "-c", "echo grün; echo zwei"] }));
+    const { events, error } = await collect(session.stream("go", { command: ["sh", "-c", "echo grün; echo zwei"] }));
     assert.equal(error, undefined);
     assert.deepEqual(events.map(({ sequence }) => sequence), events.map((_, place) => place + 1));
     assert.deepEqual([events[0].type, events.at(-1).type], ["turn_started", "turn_completed"]);
@@ -204,63 +204,63 @@ const PROMISES = {
     assert.ok(events.every(({ session_id }) => session_id === session.id));
   },
 
-  async "M45: one that fails tells so, and then ends the loop with the error"({ client }) {
+  async "M45: a failed turn says so, then the loop throws its error"({ client }) {
     const session = await client.createDeferredSession();
-    const { events, error } = await heard(session.stream("go", FAILS));
+    const { events, error } = await collect(session.stream("go", FAILS));
     assert.equal(events.at(-1).type, "turn_failed");
     assert.ok(error instanceof AgentError);
     assert.equal(error.sessionId, session.id);
-    const absent = await heard(session.stream("go", { command: ["/no/such/program"] }));
+    const absent = await collect(session.stream("go", { command: ["/no/such/program"] }));
     assert.ok(absent.error instanceof ProviderError, String(absent.error));
-    const nothing = await heard(session.stream("", ECHO));
+    const nothing = await collect(session.stream("", ECHO));
     assert.deepEqual(nothing.events, []);
     assert.ok(nothing.error instanceof InvalidParams, String(nothing.error));
   },
 
-  async "to stop listening ends the loop, and not the turn"({ client }, t) {
+  async "closing the stream ends the loop, not the turn"({ client }, t) {
     const gate = held(t);
     const session = await client.createDeferredSession(gate);
     const turn = session.stream("wait");
     await turn[Symbol.asyncIterator]().next();
-    const loop = heard(turn);
+    const loop = collect(turn);
     await turn.close();
     assert.equal((await loop).error, undefined);
     await assert.rejects(turn.result, (error) => error instanceof ConnectionLost && error.sessionId === session.id);
     assert.equal((await client.readSession(session.id)).is_active, true);
-    gate.letGo();
+    gate.release();
     await until(async () => !(await session.read()).is_active);
     assert.equal((await session.history()).messages.at(-1).content, "began\nended\n");
-    const { events } = await heard(session.stream("on", ECHO));
+    const { events } = await collect(session.stream("on", ECHO));
     assert.deepEqual(events.map(({ type }) => type), ["turn_started", "text_delta", "turn_completed"]);
     await turn.close();
   },
 
-  async "a long answer comes whole, and in a loop that looks only afterwards"({ client }) {
+  async "a long response is complete, also for a loop that starts afterwards"({ client }) {
     const session = await client.createDeferredSession();
     const program = 'for (let line = 0; line < 20; line++) console.log("ä".repeat(40_000))';
     const turn = session.stream("go", { command: [process.execPath, "-e", program] });
     const { text } = await turn.result;
     assert.equal(text.length, 20 * 40_001);
-    const { events } = await heard(turn);
-    const told = events.filter(({ type }) => type === "text_delta").map(({ delta }) => delta).join("");
-    assert.ok(events.some(({ type }) => type === "stream_truncated") || told === text);
+    const { events } = await collect(turn);
+    const streamed = events.filter(({ type }) => type === "text_delta").map(({ delta }) => delta).join("");
+    assert.ok(events.some(({ type }) => type === "stream_truncated") || streamed === text);
     assert.deepEqual((await session.history()).messages.at(-1).content, text);
   },
 
-  async "two sessions run side by side, each with its own events"({ client }) {
+  async "sessions run in parallel, each with its own events"({ client }) {
     const sessions = await Promise.all([1, 2, 3, 4].map(() => client.createDeferredSession(ECHO)));
-    const all = await Promise.all(sessions.map((session, place) => heard(session.stream(`I am ${place}`))));
+    const all = await Promise.all(sessions.map((session, place) => collect(session.stream(`I am ${place}`))));
     all.forEach(({ events }, place) => {
       assert.ok(events.every(({ session_id }) => session_id === sessions[place].id));
       assert.equal(events.at(-1).text, `I am ${place}`);
     });
   },
 
-  async "of turns asked for at once, one hears its own events and the others that it is busy"({ client }, t) {
+  async "of turns requested at once, one gets its events and the others are refused as busy"({ client }, t) {
     const session = await client.createDeferredSession(held(t));
     const aborting = new AbortController();
     const turns = [1, 2, 3].map((place) => session.stream(`turn ${place}`, { signal: aborting.signal }));
-    const loops = turns.map((turn) => heard(turn));
+    const loops = turns.map((turn) => collect(turn));
     await until(async () => (await session.read()).is_active);
     const busy = await Promise.race(loops.map(async (loop) => (await loop).error));
     assert.ok(busy instanceof SessionBusy, String(busy));
@@ -272,7 +272,7 @@ const PROMISES = {
     }
   },
 
-  async "realms are listed, and one can be looked at"({ client }) {
+  async "realms are listed, and one can be read"({ client }) {
     const { realm_id, backend } = await client.configGet();
     assert.ok((await client.realms()).some((row) => row.realm_id === realm_id && row.backend === backend));
     const realm = await client.realm(realm_id);
@@ -282,7 +282,7 @@ const PROMISES = {
     await assert.rejects(client.realm(".."), InvalidParams);
   },
 
-  async "what cannot be asked is refused in the words of the table"({ client }) {
+  async "invalid requests are refused, and the client goes on"({ client }) {
     const circle = {};
     circle.self = circle;
     await assert.rejects(client.configSet(circle), InvalidParams);
@@ -296,7 +296,7 @@ const PROMISES = {
   },
 };
 
-for (const [name, open] of Object.entries(WIRES)) {
+for (const [name, open] of Object.entries(TRANSPORTS)) {
   test(`over ${name}`, { timeout: 240_000 }, async (t) => {
     const server = await open(t);
     for (const [promise, keep] of Object.entries(PROMISES)) {

@@ -1,4 +1,4 @@
-/** Server-Sent Events are read the same, wherever they are cut. */
+/** Server-Sent Events are parsed the same, wherever they are split. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,7 +30,7 @@ function read(pieces) {
   return pieces.flatMap((piece) => reader.push(piece));
 }
 
-test("whole", () => {
+test("in one piece", () => {
   assert.deepEqual(read([STREAM]), MESSAGES);
 });
 
@@ -47,7 +47,7 @@ test("in pieces of any size", () => {
   }
 });
 
-test("a message is told as soon as it has ended", () => {
+test("a message is returned as soon as it ends", () => {
   const reader = new SseReader();
   assert.deepEqual(reader.push("data: x\r\n\r"), [{ event: "message", data: "x" }]);
   assert.deepEqual(reader.push("\ndata: y\n"), []);

@@ -1,4 +1,4 @@
-/** Journeys and tools, over every wire. */
+/** Journeys and tools, over every transport. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -6,12 +6,12 @@ import { test } from "node:test";
 
 import { InvalidParams } from "recollect-client";
 
-import { ABSENT, until, WIRES } from "./servers.mjs";
+import { ABSENT, until, TRANSPORTS } from "./servers.mjs";
 
 const ECHO = { command: ["cat"] };
 
 const PROMISES = {
-  async "a journey is one person's, and made once"({ client }) {
+  async "a person has one journey, created once"({ client }) {
     const userId = randomUUID();
     const journey = await client.journey({ userId });
     assert.equal(journey.found.is_new, true);
@@ -24,7 +24,7 @@ const PROMISES = {
     assert.deepEqual([entry.entry_type, entry.entry_id], ["session", session.id]);
   },
 
-  async "sessions of a journey are linked, found by words and by date, and shown in time"({ client }) {
+  async "sessions of a journey are linked, found by words and by date, and listed in time order"({ client }) {
     const journey = await client.journey();
     const joined = await client.createSession({ prompt: "the anchor drags", ...ECHO, journeyId: journey.id });
     const linked = await client.createSession({ prompt: "the mast creaks", ...ECHO });
@@ -70,7 +70,7 @@ const PROMISES = {
     await assert.rejects(journey.addDocument({ documentType: "poem" }), (error) => error.details.status === 400);
   },
 
-  async "a tool of every family answers, with what it knows of a live session"({ client }) {
+  async "a tool of every family works, also on a live session"({ client }) {
     const word = `harbour${Date.now()}`;
     const session = await client.createSession({ prompt: `Where is the ${word}?`, ...ECHO });
     const history = await until(async () => {
@@ -90,7 +90,7 @@ const PROMISES = {
     assert.equal(sessions.structuredContent.session_id, session.id);
   },
 
-  async "what a tool refuses is an answer, and a tool that nobody knows is an error"({ client }) {
+  async "an error of a tool is a result, and an unknown tool is an error"({ client }) {
     const absent = await client.callTool("meerkat_read", { session_id: ABSENT });
     assert.equal(absent.isError, true);
     assert.equal(JSON.parse(absent.content[0].text).code, "SESSION_NOT_FOUND");
@@ -101,7 +101,7 @@ const PROMISES = {
   },
 };
 
-for (const [name, open] of Object.entries(WIRES)) {
+for (const [name, open] of Object.entries(TRANSPORTS)) {
   test(`over ${name}`, { timeout: 120_000 }, async (t) => {
     const server = await open(t);
     for (const [promise, keep] of Object.entries(PROMISES)) {

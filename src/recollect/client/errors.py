@@ -2,19 +2,19 @@
 
 RecollectError
 ├── SessionNotFound             no such session in this realm, or it is archived
-├── SessionBusy                 a turn of the session is running; nothing waits in a queue
-├── RequestCancelled            the turn was interrupted, or reading took longer than it may
-├── ProviderError               what the agent needs cannot be had
-├── AgentError                  the agent failed, or its turn took longer than it may
-├── SessionPersistenceDisabled  a realm in memory does not keep what was asked for
-├── StaleCursor                 a cursor of what has changed since
-├── GenerationConflict          somebody else has written the config in between
-├── InvalidParams               the request is not a proper one
-├── InternalError               the server failed, or answered what nobody can read
-├── Unauthorized                the server does not let us in
-└── ConnectionLost              the server is gone, or was never there
+├── SessionBusy                 a turn of the session is already running; turns are not queued
+├── RequestCancelled            the turn was interrupted, or the request took too long
+├── ProviderError               a program or service that the agent needs is not available
+├── AgentError                  the agent failed, or its turn took too long
+├── SessionPersistenceDisabled  the realm is in memory and does not store this
+├── StaleCursor                 events were requested after one that the session does not have
+├── GenerationConflict          the config was changed by somebody else in the meantime
+├── InvalidParams               the request is not valid
+├── InternalError               the server failed, or its response cannot be read
+├── Unauthorized                the server refuses access
+└── ConnectionLost              the server has ended, or cannot be reached
 
-A code that is not known here is a plain `RecollectError`.
+An unknown code is a plain `RecollectError`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-/** A program as somebody would write it: what compiles here, and what must not, is the promise of the types. */
+/** A program as a user would write it. It checks what the types allow, and what they must refuse. */
 
 import {
   Client,

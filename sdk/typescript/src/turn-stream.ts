@@ -1,42 +1,42 @@
-/** A turn while it runs. */
+/** A running turn. */
 
 import type { SessionEvent } from "./events.js";
 import type { TurnResult } from "./types.js";
-import type { Listener } from "./wire.js";
+import type { Listener } from "./transport.js";
 
 /**
- * The events of a turn, and what it comes to:
+ * The events of a running turn, in order, then its result:
  *
  *     const turn = session.stream("And then?");
  *     for await (const event of turn) …
  *     const { text } = await turn.result;
  *
- * A turn that does not complete ends the loop with its error, after its last event; `result` rejects with the same.
- * It runs whether or not anybody looks: to leave the loop early does not end it, `session.interrupt()` does. What was not
- * looked at yet is kept; a turn says 32 million characters at most.
+ * If the turn does not complete, the loop throws its error after the last event, and `result` rejects with it. The turn
+ * runs whether or not anybody reads the events. Leaving the loop does not end it; `session.interrupt()` does. Unread events
+ * are kept in memory; a turn produces at most 32 million characters.
  */
 export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable {
-  /** What the turn came to. */
+  /** The result of the turn. */
   readonly result: Promise<TurnResult>;
-  #events: SessionEvent[] = []; // those before #next have been looked at
+  #events: SessionEvent[] = []; // those before #next have been read
   #next = 0;
   #isOver = false;
   #isClosed = false;
-  readonly #letGo = new AbortController();
+  readonly #stopListening = new AbortController();
   #waiting: (() => void)[] = [];
 
-  /** @internal `start` runs the turn; its promise settles after the last event, or when it is let go of. */
-  constructor(start: (listener: Listener, letGo: AbortSignal) => Promise<TurnResult>) {
-    const hear = (event: SessionEvent) => {
+  /** @internal `start` runs the turn. Its promise settles after the last event, or when `stopListening` is aborted. */
+  constructor(start: (listener: Listener, stopListening: AbortSignal) => Promise<TurnResult>) {
+    const receive = (event: SessionEvent) => {
       if (this.#isClosed) return;
       this.#events.push(event);
       this.#wake();
     };
-    this.result = start(hear, this.#letGo.signal).finally(() => {
+    this.result = start(receive, this.#stopListening.signal).finally(() => {
       this.#isOver = true;
       this.#wake();
     });
-    this.result.catch(() => {}); // whoever only loops is told by the loop
+    this.result.catch(() => {}); // counts as handled: the loop throws it
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent, void, undefined> {
@@ -49,11 +49,11 @@ export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable 
     if (!this.#isClosed) await this.result;
   }
 
-  /** Stop listening. The turn goes on; its `result` is `ConnectionLost` here, and the loop ends. */
+  /** Stop receiving events. The turn goes on, the loop ends, and `result` rejects with `ConnectionLost`. */
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#isClosed = true;
-    this.#letGo.abort();
+    this.#stopListening.abort();
     await this.result.catch(() => {});
   }
 

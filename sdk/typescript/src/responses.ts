@@ -1,22 +1,22 @@
-/** From a method of the client to a request, and from its answer to a value that is what its type says. */
+/** Calls methods and checks that each response has the fields of its type. */
 
 import { errorOf } from "./errors.js";
 import { asObject } from "./json.js";
 import type { Method } from "./operations.js";
 import type { HistoryPage, RealmRow, SessionState, TurnResult, Usage } from "./types.js";
-import type { Answer, Request, ToolResult, Wire } from "./wire.js";
+import type { Answer, Request, ToolResult, Transport } from "./transport.js";
 
-/** What a value of a type must have: a kind, the shape of all rows, or fields; what may be missing or null is not looked at. */
+/** What a value must have: a primitive type, the shape of all items, or fields. Optional and nullable fields are not checked. */
 type Shape<T> = [T] extends [string]
   ? "string"
   : [T] extends [number]
     ? "number"
     : [T] extends [boolean]
       ? "boolean"
-      : T extends readonly (infer Row)[]
-        ? readonly [Shape<Row>]
-        : { readonly [Name in Needed<T>]: Shape<T[Name]> };
-type Needed<T> = {
+      : T extends readonly (infer Item)[]
+        ? readonly [Shape<Item>]
+        : { readonly [Name in RequiredNames<T>]: Shape<T[Name]> };
+type RequiredNames<T> = {
   [Name in keyof T]-?: {} extends Pick<T, Name> ? never : null extends T[Name] ? never : Name;
 }[keyof T];
 type AnyShape = string | readonly [AnyShape] | { readonly [name: string]: AnyShape };
@@ -77,7 +77,7 @@ const DOCUMENT: Shape<Answer<"document/get">> = {
 };
 const TOOL_RESULT: Shape<ToolResult> = { content: [{ type: "string" }] };
 
-const ANSWERS: { readonly [M in Method]: Shape<Answer<M>> } = {
+const SHAPES: { readonly [M in Method]: Shape<Answer<M>> } = {
   "journey/get_or_create": { journey_id: "string", created_at: "string", session_count: "number", is_new: "boolean" },
   "journey/query": { journey_id: "string", sessions: [{}], total_results: "number" },
   "document/add": { document_id: "string", journey_id: "string", document_type: "string", created_at: "string" },
@@ -101,42 +101,42 @@ const ANSWERS: { readonly [M in Method]: Shape<Answer<M>> } = {
   "realm/get": REALM,
 };
 
-/** Ask, and take the answer for what it should be. */
-export async function ask<M extends Method>(wire: Wire, method: M, params: Request<M>): Promise<Answer<M>> {
-  return shaped(method, await wire.call(method, params));
+/** Call a method and check its response. */
+export async function call<M extends Method>(transport: Transport, method: M, params: Request<M>): Promise<Answer<M>> {
+  return checked(method, await transport.call(method, params));
 }
 
-/** What a method answered, if it can be that. */
-export function shaped<M extends Method>(method: M, answer: unknown): Answer<M> {
-  check(method, answer, ANSWERS[method] as AnyShape);
-  return answer as Answer<M>;
+/** The response to a method. Throws if a required field is missing or has another type. */
+export function checked<M extends Method>(method: M, response: unknown): Answer<M> {
+  check(method, response, SHAPES[method] as AnyShape);
+  return response as Answer<M>;
 }
 
-export async function callTool(wire: Wire, name: string, given: object): Promise<ToolResult> {
-  const result = await wire.tool(name, given);
+export async function callTool(transport: Transport, name: string, given: object): Promise<ToolResult> {
+  const result = await transport.callTool(name, given);
   check(name, result, TOOL_RESULT as AnyShape);
   return result;
 }
 
-function check(asked: string, answer: unknown, shape: AnyShape): void {
-  const odd = misfit(answer, shape, "it");
-  if (odd === undefined) return;
-  throw errorOf("INTERNAL_ERROR", `The answer to ${asked} is not one that this client can read: ${odd} is something else`);
+function check(method: string, response: unknown, shape: AnyShape): void {
+  const path = findMismatch(response, shape, "response");
+  if (path === undefined) return;
+  throw errorOf("INTERNAL_ERROR", `This client cannot read the server's response to ${method}: ${path} is missing or of another type`);
 }
 
-/** The place, named from `at` on, where a value is not what it should be. */
-function misfit(value: unknown, shape: AnyShape, at: string): string | undefined {
-  if (typeof shape === "string") return typeof value === shape ? undefined : at;
-  if (isRows(shape)) {
-    if (!Array.isArray(value)) return at;
-    return value.map((row, place) => misfit(row, shape[0], `${at}[${place}]`)).find((odd) => odd !== undefined);
+/** The path of the first part that does not have its shape. */
+function findMismatch(value: unknown, shape: AnyShape, path: string): string | undefined {
+  if (typeof shape === "string") return typeof value === shape ? undefined : path;
+  if (isArrayShape(shape)) {
+    if (!Array.isArray(value)) return path;
+    return value.map((item, index) => findMismatch(item, shape[0], `${path}[${index}]`)).find((found) => found !== undefined);
   }
   const fields = asObject(value);
-  if (fields === undefined) return at;
-  const names = Object.entries(shape).map(([name, inner]) => misfit(fields[name], inner, `${at}.${name}`));
-  return names.find((odd) => odd !== undefined);
+  if (fields === undefined) return path;
+  const mismatches = Object.entries(shape).map(([name, inner]) => findMismatch(fields[name], inner, `${path}.${name}`));
+  return mismatches.find((found) => found !== undefined);
 }
 
-function isRows(shape: Exclude<AnyShape, string>): shape is readonly [AnyShape] {
+function isArrayShape(shape: Exclude<AnyShape, string>): shape is readonly [AnyShape] {
   return Array.isArray(shape);
 }
