@@ -53,14 +53,17 @@ class SyncReport(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
+    """A home folder with logs, a state folder, and the Python that runs Recollect."""
+
     home: Path
     state: Path
+    python: str = sys.executable
 
     def environment(self) -> dict[str, str]:
         return {**kept_environment(), "HOME": str(self.home), "RECOLLECT_HOME": str(self.state)}
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "recollect", *arguments]
+        return [self.python, "-m", "recollect", *arguments]
 
     def server(self) -> Client:
         return Client(self.command("mcp", "--no-sync"), self.environment())
