@@ -26,7 +26,7 @@ from msgspec import Struct
 from recollect.model import Entry
 from recollect.sources._container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.message import Scribe, chat_message
+from recollect.sources.formats.message import RecordBuilder, chat_message
 from recollect.sources.formats.source import Lines, Memory, Source, home_of
 from recollect.sources.formats.values import instant
 
@@ -53,10 +53,10 @@ def begin(path: Path, first: list[Any]) -> Memory:
 
 def read(line: Line, memory: Memory) -> Iterable[Entry]:
     row: Row = line.value
-    scribe = Scribe(
+    builder = RecordBuilder(
         session=memory.session, key=f"{{memory.session}}@{{line.offset}}", at=instant(row.timestamp), line=line.number
     )
-    yield from chat_message(scribe, {{"role": row.role, "content": row.content}})
+    yield from chat_message(builder, {{"role": row.role, "content": row.content}})
 
 
 SOURCE = Source(

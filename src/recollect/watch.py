@@ -189,7 +189,7 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[wat
 
 def _homes(intake: Ingester) -> list[Path]:
     """The folders that the kernel is to watch, with all that is in them."""
-    formats = [format for source in intake.sources for format in source.formats if not format.polled]
+    formats = [format for source in intake.sources for format in source.formats if not format.is_polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
     live = live_of(intake.realm).parent
     with suppress(OSError):  # a full disk, say

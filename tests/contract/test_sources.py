@@ -19,7 +19,7 @@ import pytest
 from recollect.ingest import Ingester, Report, sync
 from recollect.ingest.discover import recognise
 from recollect.settings import Settings
-from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources, head_of
+from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources, read_head
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.golden import NAMED, NOW, became, cases, contents, lay_out, run, statements
@@ -204,7 +204,7 @@ def test_a_fixture_has_the_events_of_its_own_source_only(case: Path, tmp_path: P
 @every_case
 def test_the_logs_of_a_fixture_are_recognised_wherever_they_lie(case: Path, tmp_path: Path) -> None:
     lay_out(case, tmp_path / "home")
-    taken = {path: recognise(head_of(path), all_sources()) for path in (tmp_path / "home").rglob("*") if path.is_file()}
+    taken = {path: recognise(read_head(path), all_sources()) for path in (tmp_path / "home").rglob("*") if path.is_file()}
     assert case.parent.name in {whose[0].name for whose in taken.values() if whose}
     assert {whose[0].name for whose in taken.values() if whose} <= {case.parent.name}
 

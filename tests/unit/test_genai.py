@@ -40,7 +40,7 @@ def span(number: int, kind: str, given: list[Message], answer: Message | None, *
 def said(folder: Path, *spans: Message) -> list[str]:
     """The events of the session that these spans tell."""
     log = write(folder / "traces.jsonl", [{"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]} for one in spans])
-    ((_, _, entries),) = SOURCE.formats[0].told(log, lambda session, mark: False)  # type: ignore[attr-defined]
+    ((_, _, entries),) = SOURCE.formats[0].read_sessions(log, lambda session, mark: False)  # type: ignore[attr-defined]
     return [entry.text for entry in entries if isinstance(entry, Record)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.sources import head_of
+from recollect.sources import read_head
 from recollect.sources.formats.head import LONG
 
 
@@ -17,30 +17,30 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_first_lines_of_a_log(file: Path) -> None:
     file.write_text('\ufeff{"a": 1}\r\n\n{"b": 2}{"c": 3}\n{"torn": ')
-    assert head_of(file).values == [{"a": 1}, {"b": 2}, {"c": 3}]
+    assert read_head(file).values == [{"a": 1}, {"b": 2}, {"c": 3}]
 
 
 def test_a_document_over_many_lines(file: Path) -> None:
     file.write_text(json.dumps({"messages": [{"a": 1}] * 9_000}, indent=2))
-    (document,) = head_of(file).values
+    (document,) = read_head(file).values
     assert len(document["messages"]) == 9_000
 
 
 def test_a_document_on_one_long_line(file: Path) -> None:
     file.write_text(json.dumps({"messages": ["x" * 100] * 9_000}))
-    assert list(head_of(file).first()) == ["messages"]
+    assert list(read_head(file).first()) == ["messages"]
 
 
 def test_many_lines_are_not_all_read(file: Path) -> None:
     file.write_text('{"a": 1}\n' * 100_000)
-    assert len(head_of(file).values) == 40
+    assert len(read_head(file).values) == 40
 
 
 def test_the_tables_of_a_database(file: Path) -> None:
     db = sqlite3.connect(file)
     db.execute("CREATE TABLE threads (id)")
     db.close()
-    assert head_of(file).tables == {"threads"}
+    assert read_head(file).tables == {"threads"}
 
 
 @pytest.mark.parametrize(
@@ -48,22 +48,22 @@ def test_the_tables_of_a_database(file: Path) -> None:
 )
 def test_anything_else_has_no_values(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    head = head_of(file)
+    head = read_head(file)
     assert (head.values, head.tables, head.first()) == ([], frozenset(), {})
 
 
 def test_text_is_there_to_be_looked_at(file: Path) -> None:
     file.write_text("\n# aider chat started at")
-    assert head_of(file).text == "# aider chat started at"
+    assert read_head(file).text == "# aider chat started at"
 
 
 def test_of_a_long_list_only_the_first_items_are_looked_at(file: Path) -> None:
     file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG + '"}}]')
-    assert head_of(file).values == [[{"mapping": {}}]]
+    assert read_head(file).values == [[{"mapping": {}}]]
 
 
 @pytest.mark.parametrize("cut", range(23, 60))
 def test_a_document_that_was_cut_off_is_seen_as_far_as_it_goes(file: Path, cut: int) -> None:
     document = {"sessionId": "s, {", "list": [1, {"a": "]"}, []], "more": {"b": None}}
     file.write_text(json.dumps(document, indent=1)[:cut])
-    assert head_of(file).first()["sessionId"] == "s, {"
+    assert read_head(file).first()["sessionId"] == "s, {"

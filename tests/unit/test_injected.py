@@ -4,7 +4,7 @@ import pytest
 
 from recollect.model import Kind, Record, TurnStart
 from recollect.sources.codex.text import own_and_injected
-from recollect.sources.formats.injected import context_apart, split_context
+from recollect.sources.formats.injected import separate_context, split_context
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_every_source_gets_its_prompts_without_blocks() -> None:
         session="s", key="s/2", kind=Kind.USER_INPUT, text="<hook_context>a</hook_context>", opens=TurnStart.PROMPT
     )
     answer = Record(session="s", key="s/3", kind=Kind.ASSISTANT_RESPONSE, text=text)
-    entries = [entry for entry in context_apart([prompt, bare, answer]) if isinstance(entry, Record)]
+    entries = [entry for entry in separate_context([prompt, bare, answer]) if isinstance(entry, Record)]
     assert [(entry.key, str(entry.kind), entry.opens, entry.text) for entry in entries] == [
         ("s/1", "user_input", TurnStart.PROMPT, "fix it"),
         ("s/1/context.0", "system", TurnStart.NO, "<hook_context>a</hook_context>"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.sources.formats.values import EARLIEST, LATEST, arguments_of, as_text, count, instant
+from recollect.sources.formats.values import EARLIEST, LATEST, arguments_of, as_count, as_text, parse_time
 
 TEN = 1_768_039_200_000  # 2026-01-10T10:00:00Z
 
@@ -30,25 +30,25 @@ TEN = 1_768_039_200_000  # 2026-01-10T10:00:00Z
     ],
 )
 def test_a_time_is_the_same_however_it_was_written(written: object) -> None:
-    assert instant(written) == TEN
+    assert parse_time(written) == TEN
 
 
 @pytest.mark.parametrize(
     "written", [None, "", "soon", True, 0, 12, -1, math.nan, math.inf, 1e300, [], {}, "9999-99-99", "1e400"]
 )
 def test_what_is_no_time_is_none(written: object) -> None:
-    assert instant(written) is None
+    assert parse_time(written) is None
 
 
 @given(st.one_of(st.integers(), st.floats(), st.text(), st.none(), st.booleans()))
 def test_any_value_is_a_time_of_the_calendar_or_none(value: object) -> None:
-    at = instant(value)
+    at = parse_time(value)
     assert at is None or EARLIEST <= at <= LATEST
 
 
 @pytest.mark.parametrize(("value", "number"), [(7, 7), (7.9, 7), (True, 0), ("7", 0), (None, 0), (math.nan, 0), (10**20, 0)])
 def test_a_count_is_a_whole_number_of_things(value: object, number: int) -> None:
-    assert count(value) == number
+    assert as_count(value) == number
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from recollect.ingest.shared_logs import can_start_over, missing, reads_on, star
 from recollect.ingest.snapshots import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import FILE, Settings
-from recollect.sources import NOT_UNDERSTOOD, Lines, Snapshots, Source, Stamp
+from recollect.sources import READ_ERRORS, Lines, Snapshots, Source, Stamp
 from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
@@ -107,7 +107,7 @@ class Ingester:
     def _poll(self, found: Iterable[Log | Problem]) -> None:
         """Look at these logs every second from now on, as far as they are polled and were written of late."""
         recent = time.time_ns() - RECENT_NS
-        logs = [log for log in found if isinstance(log, Log) and log.format.polled and log.stamp.mtime_ns > recent]
+        logs = [log for log in found if isinstance(log, Log) and log.format.is_polled and log.stamp.mtime_ns > recent]
         self._polled |= {log.path: (log, log.stamp) for log in logs}
 
     def _forget_excluded(self) -> None:
@@ -298,7 +298,7 @@ def _reader(intake: Ingester, log: Log, report: Report) -> LogReader | SnapshotR
                 raise TypeError(f"{log.source.name}: {type(unknown).__name__} is neither Lines, Document nor Database")
     except FileNotFoundError:
         return None  # gone since it was listed; what was read of it before stays
-    except NOT_UNDERSTOOD as reason:
+    except READ_ERRORS as reason:
         refuse(intake.archive, log, reason, report)
         return None
     except OSError as reason:

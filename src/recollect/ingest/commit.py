@@ -25,7 +25,7 @@ from recollect.model import (
 )
 from recollect.project import project_of
 from recollect.settings import Settings
-from recollect.sources.formats.injected import context_apart
+from recollect.sources.formats.injected import separate_context
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.duplicates import is_duplicate
 from recollect.title import TITLE, label
@@ -105,7 +105,7 @@ class Keeper:
 
     def keep(self, entries: list[Entry], own: str, report: Report) -> int:
         """Store a batch of the log of session `own`; how many events that made."""
-        entries = list(context_apart(entries))
+        entries = list(separate_context(entries))
         first: dict[str, Record] = {}
         self._admit(entries, report)
         self._identify(entries)
@@ -122,7 +122,7 @@ class Keeper:
     def replace(self, entries: list[Entry], report: Report) -> int:
         """Make sessions what these entries say, all of them; how many events had to be written for that."""
         self.states = {}
-        entries = list(context_apart(entries))
+        entries = list(separate_context(entries))
         self._admit(entries, report)
         self._identify(entries)
         sessions = self._by_session(entries, self._is_copied)

@@ -12,7 +12,7 @@ from recollect.ingest.projects import logs_in_projects
 from recollect.model import Problem
 from recollect.project import existing_folders
 from recollect.settings import Settings
-from recollect.sources import NOT_UNDERSTOOD, Format, Head, Source, Stamp, head_of, not_understood
+from recollect.sources import READ_ERRORS, Format, Head, Source, Stamp, describe_error, read_head
 from recollect.sources.formats.walk import walk
 
 MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
@@ -65,12 +65,12 @@ def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings
 
 def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
     try:
-        whose = recognise(head_of(path), sources)
+        whose = recognise(read_head(path), sources)
     except OSError as reason:
         yield Problem(path, 0, f"cannot be read: {reason.strerror or reason}")
         return
-    except NOT_UNDERSTOOD as reason:
-        yield Problem(path, 0, not_understood(reason))
+    except READ_ERRORS as reason:
+        yield Problem(path, 0, describe_error(reason))
         return
     if whose is None:
         yield Problem(path, 0, UNKNOWN)
@@ -96,7 +96,7 @@ def among(
                 continue
             # The kernel names what lies behind a link; the archive knows it by the name of the link.
             path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
-            if not format.deep and path.parent != home:
+            if not format.recursive and path.parent != home:
                 continue
             for log in _of_change(format, path):
                 if log not in seen:
@@ -127,7 +127,7 @@ def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] 
     """Whose log a file is, and in which format, by what it begins with. An agent's relatives stand behind it."""
     for source in reversed(sources):
         for format in source.formats:
-            with suppress(*NOT_UNDERSTOOD):  # so odd a file that nobody thought of it is not this source's
+            with suppress(*READ_ERRORS):  # so odd a file that nobody thought of it is not this source's
                 if format.recognises(head):
                     return source, format
     return None

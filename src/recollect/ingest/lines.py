@@ -18,7 +18,7 @@ from recollect.ingest.tally import tally_of
 from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
 from recollect.redact import redact, redact_all
 from recollect.settings import Settings
-from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Line, Lines, Misfit, not_understood
+from recollect.sources import READ_ERRORS, STORE_ERRORS, Line, Lines, WrongShape, describe_error
 from recollect.sources.formats.jsonl import EXCERPT, OversizedLine, decode, first_values, is_torn, open_log, raw_lines
 from recollect.store import Cursor, Writer
 
@@ -30,7 +30,7 @@ def refuse(archive: Writer, log: Log, reason: Exception, report: Report) -> None
     """Name a log that cannot be read on. What was stored of it stays; it is tried again once it has changed."""
     path, stamp = path_text(log.path), log.stamp
     cursor = archive.cursor(path) or Cursor(path=path, source=log.source.name)
-    archive.put_problems(log.source.name, [Problem(log.path, cursor.line + 1, not_understood(reason))])
+    archive.put_problems(log.source.name, [Problem(log.path, cursor.line + 1, describe_error(reason))])
     report.problems += 1
     archive.put_cursor(msgspec.structs.replace(cursor, size=stamp.size, mtime_ns=stamp.mtime_ns, inode=stamp.inode))
 
@@ -65,7 +65,7 @@ class LogReader:
             self.progress = progress
             self.archive.drop_problems(cursor.path, after=cursor.line)  # of lines that are read now
             self.keeper.states = progress.sessions
-            self.memory = msgspec.msgpack.decode(progress.memory, type=self.format.memory)
+            self.memory = msgspec.msgpack.decode(progress.memory, type=self.format.state)
             retelling.remember(progress.before)
         else:
             retelling.remember({**progress.sessions, **progress.before})
@@ -87,7 +87,7 @@ class LogReader:
             self._leave_out(reason)
         except OSError as reason:
             report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
-        except NOT_STORED as reason:
+        except STORE_ERRORS as reason:
             refuse(self.archive, self.log, reason, report)
 
     # ---- a log that is new here, or no longer the one we knew
@@ -175,28 +175,28 @@ class LogReader:
         except OversizedLine as reason:
             self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, str(reason))])
         except MemoryError as reason:
-            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, f"a line {not_understood(reason)}")])
+            self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, f"a line {describe_error(reason)}")])
 
     def _said(self, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]") -> list[Entry]:
         """What one physical line says. One that cannot be decoded costs nothing but itself."""
         try:
             lines = decode(self.log.path, offset, number, raw, decoder)
             return [entry for line in lines for entry in self._entries(line)]
-        except NOT_UNDERSTOOD as reason:
-            return [Problem(self.log.path, number, not_understood(reason), raw[:EXCERPT].decode("utf-8", "replace"))]
+        except READ_ERRORS as reason:
+            return [Problem(self.log.path, number, describe_error(reason), raw[:EXCERPT].decode("utf-8", "replace"))]
 
     def _entries(self, line: Line | Problem) -> Iterable[Entry]:
         if isinstance(line, Problem):
             return (line,)
-        if isinstance(line.value, Misfit):
+        if isinstance(line.value, WrongShape):
             key = f"{self.memory.session}@{line.offset}"
             text = line.raw[:2_000].decode("utf-8", "replace")
             return (Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
         try:
             return list(self.format.read(line, self.memory))
-        except NOT_UNDERSTOOD as reason:
+        except READ_ERRORS as reason:
             excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
-            return (Problem(self.log.path, line.number, not_understood(reason), excerpt),)
+            return (Problem(self.log.path, line.number, describe_error(reason), excerpt),)
 
     # ---- storing
 
@@ -206,7 +206,7 @@ class LogReader:
         self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
         stamp = self.log.stamp
         size = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
-        with self.archive.undone_by(*NOT_STORED):
+        with self.archive.undone_by(*STORE_ERRORS):
             events = self.keeper.keep(entries, self.memory.session, report)
             self._store_cursor(self.cursor, *size)
         transaction.add(events + 1)

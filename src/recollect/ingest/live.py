@@ -16,7 +16,7 @@ from recollect.ingest.report import Report
 from recollect.ingest.tally import tally_of
 from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Stamp, not_understood
+from recollect.sources import READ_ERRORS, STORE_ERRORS, Stamp, describe_error
 from recollect.sources.formats.jsonl import EXCERPT
 from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
 from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
@@ -81,9 +81,9 @@ class LiveReader:
             try:
                 if is_private:
                     raise Private
-                with self.archive.undone_by(*NOT_STORED):
+                with self.archive.undone_by(*STORE_ERRORS):
                     events = self.keeper.keep(entries, self.name, report)
-            except NOT_STORED as reason:
+            except STORE_ERRORS as reason:
                 refuse(self.archive, self.keeper.log, reason, report)
                 return
             except Excluded as reason:
@@ -99,6 +99,6 @@ class LiveReader:
         """What a message says. One that somebody has edited into something else costs nothing but itself."""
         try:
             return list(said(self.name, number, _message.decode(body)))
-        except (msgspec.MsgspecError, *NOT_UNDERSTOOD) as reason:
+        except (msgspec.MsgspecError, *READ_ERRORS) as reason:
             excerpt = body[:EXCERPT].decode("utf-8", "replace")
-            return (Problem(self.keeper.log.path, number, not_understood(reason), excerpt),)
+            return (Problem(self.keeper.log.path, number, describe_error(reason), excerpt),)

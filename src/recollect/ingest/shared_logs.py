@@ -68,7 +68,7 @@ def _place(archive: Writer, log: Log, *, known: bool) -> tuple[bool, int, str]:
     if cursor is None or cursor.state is None or not isinstance(log.format, Lines):
         return False, 0, path
     progress = msgspec.msgpack.decode(cursor.state, type=Progress)
-    memory = msgspec.msgpack.decode(progress.memory, type=log.format.memory)
+    memory = msgspec.msgpack.decode(progress.memory, type=log.format.state)
     return memory.copies_from is not None, cursor.mtime_ns if known else log.stamp.mtime_ns, path
 
 

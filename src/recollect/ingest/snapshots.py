@@ -12,7 +12,7 @@ from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.tally import UNDATED, tally_of
 from recollect.model import Entry, Problem, Record, path_text, session_id
 from recollect.settings import Settings
-from recollect.sources import NOT_STORED, NOT_UNDERSTOOD, Snapshots, Stamp, Unreadable, not_understood
+from recollect.sources import READ_ERRORS, STORE_ERRORS, Snapshots, Stamp, Unreadable, describe_error
 from recollect.sources.formats.jsonl import EXCERPT
 from recollect.sources.formats.source import UNNAMED
 from recollect.store import Cursor, Writer
@@ -58,15 +58,15 @@ class SnapshotReader:
         for path in (self.log.path, *self.format.parts(self.log.path)):
             self.archive.drop_problems(path_text(path))
         try:
-            for session, mark, entries in self.format.told(self.log.path, self._is_known):
+            for session, mark, entries in self.format.read_sessions(self.log.path, self._is_known):
                 self._take(session, mark, entries, transaction, report)
         except FileNotFoundError:
             return
         except Unreadable as reason:
             self._refuse(reason, report)
             return
-        except NOT_UNDERSTOOD as reason:
-            self._refuse(Unreadable(not_understood(reason)), report)
+        except READ_ERRORS as reason:
+            self._refuse(Unreadable(describe_error(reason)), report)
             return
         except OSError as reason:
             report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
@@ -89,10 +89,10 @@ class SnapshotReader:
         tally = dict(tally_of(entries))
         report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
         try:
-            with self.archive.undone_by(*NOT_STORED):
+            with self.archive.undone_by(*STORE_ERRORS):
                 events = self.keeper.replace(entries, report)
-        except NOT_STORED as reason:
-            problem = Problem(self.log.path, 0, not_understood(reason), session[:EXCERPT])
+        except STORE_ERRORS as reason:
+            problem = Problem(self.log.path, 0, describe_error(reason), session[:EXCERPT])
             self.archive.put_problems(self.source.name, [problem])
             report.problems += 1
             entries = [problem]
@@ -122,7 +122,7 @@ class SnapshotReader:
         problem = Problem(self.log.path, reason.line, reason.reason, reason.excerpt)
         self.archive.put_problems(self.source.name, [problem])
         report.problems += 1
-        self._store_cursor({**self.known, **self.kept}, self.log.stamp if reason.lasting else Stamp(0, 0, 0))
+        self._store_cursor({**self.known, **self.kept}, self.log.stamp if reason.permanent else Stamp(0, 0, 0))
 
     def _store_cursor(self, kept: dict[str, Kept], stamp: Stamp, *, read: int = 0) -> None:
         tally = sum((Counter(one.tally) for one in kept.values()), Counter[str]())

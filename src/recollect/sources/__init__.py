@@ -54,29 +54,29 @@ from recollect.sources import (
     vscode_copilot,
     zed,
 )
-from recollect.sources.formats.container import NOT_STORED, NOT_UNDERSTOOD, Line, Misfit, Unreadable, not_understood
-from recollect.sources.formats.head import Head, head_of
-from recollect.sources.formats.source import Database, Document, Format, Lines, Memory, Snapshots, Source, Stamp
+from recollect.sources.formats.container import READ_ERRORS, STORE_ERRORS, Line, Unreadable, WrongShape, describe_error
+from recollect.sources.formats.head import Head, read_head
+from recollect.sources.formats.source import Database, Document, Format, Lines, ReaderState, Snapshots, Source, Stamp
 
 __all__ = [
     "BUILT_IN",
-    "NOT_STORED",
-    "NOT_UNDERSTOOD",
+    "READ_ERRORS",
+    "STORE_ERRORS",
     "Database",
     "Document",
     "Format",
     "Head",
     "Line",
     "Lines",
-    "Memory",
-    "Misfit",
+    "ReaderState",
     "Snapshots",
     "Source",
     "Stamp",
     "Unreadable",
+    "WrongShape",
     "all_sources",
-    "head_of",
-    "not_understood",
+    "describe_error",
+    "read_head",
 ]
 
 BUILT_IN: tuple[Source, ...] = (

@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import text
-from recollect.sources.formats.message import Scribe
+from recollect.sources.formats.json import read_text
+from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 HISTORY = ".aider.chat.history.md"
 STARTED = "# aider chat started at "
@@ -82,7 +82,7 @@ def read(path: Path, content: str) -> Iterable[Entry]:
         names[began] += 1
         session = f"{path.parent.name}/{began}" + (f"#{names[began]}" if names[began] > 1 else "")
         parts = list(_parts(lines[start + 1 : end], start + 2, is_strict=is_strict))
-        yield from _chat(path, session, parts, instant(began))
+        yield from _chat(path, session, parts, parse_time(began))
 
 
 def _parts(lines: list[str], first: int, *, is_strict: bool) -> Iterator[Part]:
@@ -132,30 +132,30 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
     yield SessionMetadata(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
     talk = Talk()
     for number, part in enumerate(parts, 1):
-        scribe = Scribe(session=session, key=f"{session}/{number}", at=at, line=part.line, model=talk.model)
-        yield from SPEAKERS[part.speaker](scribe, part.text(), talk)
+        builder = RecordBuilder(session=session, key=f"{session}/{number}", at=at, line=part.line, model=talk.model)
+        yield from SPEAKERS[part.speaker](builder, part.text(), talk)
 
 
-def _prompt(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+def _prompt(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
     command, talk.command = talk.command, None
     talk.answer, talk.interrupted = None, False
     if command is not None and (asked := command.text.partition(" ")[2].strip()) and asked in words:
         command.opens, talk.waiting = TurnStart.PROMPT, True
-        yield Ignored("sent as typed") if words.strip() == asked else scribe.record(Kind.SYSTEM, words)
+        yield Ignored("sent as typed") if words.strip() == asked else builder.record(Kind.SYSTEM, words)
     elif words.strip() == NOTHING:
         yield Ignored(NOTHING)
     elif words.startswith(INJECTED):
         talk.waiting = True
-        yield scribe.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, words)
     elif words.startswith(("/", "!")):
-        talk.command = scribe.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
+        talk.command = builder.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
         yield talk.command
     else:
         talk.waiting = True
-        yield scribe.prompt(words.strip())
+        yield builder.prompt(words.strip())
 
 
-def _message(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+def _message(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
     """What the program said: which model it talks to, what an answer cost, and that the person pressed Ctrl-C."""
     talk.command = None
     if found := MODEL_NAME.search(words):
@@ -171,14 +171,14 @@ def _message(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
         stop = Stop.EXIT
     elif FAILURE.search(words) and RETRY not in words.rpartition("\n")[2]:
         stop, failed = Stop.CRASH, True
-    yield scribe.record(Kind.RUNTIME, words, stop=stop, failed=failed)
+    yield builder.record(Kind.RUNTIME, words, stop=stop, failed=failed)
 
 
-def _answer(scribe: Scribe, words: str, talk: Talk) -> Iterator[Entry]:
+def _answer(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
     if thoughts := THOUGHTS.match(words):
-        yield scribe.record(Kind.REASONING, thoughts.group(1).strip())
+        yield builder.record(Kind.REASONING, thoughts.group(1).strip())
         words = words[thoughts.end() :]
-    talk.answer = scribe.record(Kind.ASSISTANT_RESPONSE, words.strip())
+    talk.answer = builder.record(Kind.ASSISTANT_RESPONSE, words.strip())
     talk.command = None
     if talk.interrupted:
         talk.answer.stop, talk.interrupted = Stop.INTERRUPT, False
@@ -206,7 +206,7 @@ SOURCE = Source(
             in_projects=(HISTORY,),
             endings=(".md",),
             recognises=recognises,
-            load=text,
+            load=read_text,
             read=read,
         ),
     ),

@@ -16,10 +16,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document, each
-from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.json import decode_each, json_document
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import Document, Source, data_home
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.formats.vscode import extension_storage
 
 FINAL = {"end_turn", "stop", "stop_sequence", "max_tokens", "refusal"}
@@ -71,12 +71,12 @@ def read(path: Path, thread: Thread) -> Iterable[Entry]:
         cwd=_folder(tree.get("uri")),
         branch=as_text(repository.get("ref")).removeprefix("refs/heads/") or None,
     )
-    for place, message, raw in each(thread.messages, Message):
+    for place, message, raw in decode_each(thread.messages, Message):
         number = message.message_id if message and message.message_id is not None else f"@{place}"
-        scribe = Scribe(session=session, key=f"{session}/{as_text(number)}", line=place)
+        builder = RecordBuilder(session=session, key=f"{session}/{as_text(number)}", line=place)
         if place == 1:
-            scribe.at = instant(thread.created)
-        yield from _message(scribe, message) if message else [scribe.unknown(raw)]
+            builder.at = parse_time(thread.created)
+        yield from _message(builder, message) if message else [builder.unknown(raw)]
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -104,79 +104,79 @@ def _parent(relationships: Any) -> str | None:
     return next((as_text(item.get("threadID")) or None for item in from_others), None)
 
 
-def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
+def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
     blocks = message.content if isinstance(message.content, list) else [message.content]
     usage = _object(message.usage)
-    scribe.at = _time(message, blocks) or scribe.at
+    builder.at = _time(message, blocks) or builder.at
     match message.role:
         case "user":
             results = [block for block in blocks if _object(block).get("type") == "tool_result"]
-            yield from (_result(scribe, block) for block in results)
-            yield from user_blocks(scribe, [block for block in blocks if block not in results])
+            yield from (_result(builder, block) for block in results)
+            yield from read_user_message(builder, [block for block in blocks if block not in results])
         case "assistant":
-            scribe.model, scribe.usage = as_text(usage.get("model")) or None, _usage(usage)
-            yield from _answer(scribe, blocks, _object(message.state))
+            builder.model, builder.usage = as_text(usage.get("model")) or None, _usage(usage)
+            yield from _answer(builder, blocks, _object(message.state))
         case "info":
             for block in blocks:
-                yield from _info(scribe, _object(block))
+                yield from _info(builder, _object(block))
         case _:
-            yield scribe.unknown({"role": message.role, "content": message.content})
-    if not scribe.written:
-        yield scribe.record(Kind.RUNTIME, as_text(_object(message.state).get("type")))
+            yield builder.unknown({"role": message.role, "content": message.content})
+    if not builder.count:
+        yield builder.record(Kind.RUNTIME, as_text(_object(message.state).get("type")))
 
 
 def _time(message: Message, blocks: list[Any]) -> int | None:
-    begun = (instant(_object(block).get("startTime")) for block in blocks)
-    sent = instant(_object(message.meta).get("sentAt")) or instant(_object(message.usage).get("timestamp"))
+    begun = (parse_time(_object(block).get("startTime")) for block in blocks)
+    sent = parse_time(_object(message.meta).get("sentAt")) or parse_time(_object(message.usage).get("timestamp"))
     return sent or next((at for at in begun if at), None)
 
 
-def _answer(scribe: Scribe, blocks: list[Any], state: dict[str, Any]) -> Iterator[Record]:
-    yield from agent_blocks(scribe, blocks, Stop.ANSWER if as_text(state.get("stopReason")) in FINAL else None)
+def _answer(builder: RecordBuilder, blocks: list[Any], state: dict[str, Any]) -> Iterator[Record]:
+    yield from read_agent_message(builder, blocks, Stop.ANSWER if as_text(state.get("stopReason")) in FINAL else None)
     kind = as_text(state.get("type"))
     if stop := STATES.get(kind):
         said = text_of(state.get("error")) or kind
-        yield scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+        yield builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
 
 
-def _result(scribe: Scribe, block: dict[str, Any]) -> Record:
+def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
     run = _object(block.get("run"))
     status = as_text(run.get("status"))
     output = next((run[part] for part in ("result", "error", "reason", "progress") if run.get(part)), status)
     exit_code = _object(run.get("result")).get("exitCode")
-    return scribe.result(
+    return builder.result(
         as_text(block.get("toolUseID")) or None,
         output,
         failed=status in FAILED_RUNS or (isinstance(exit_code, int) and exit_code != 0),
-        exit_code=count(exit_code) if isinstance(exit_code, int) else None,
+        exit_code=as_count(exit_code) if isinstance(exit_code, int) else None,
         stop=FAILED_RUNS.get(status),
     )
 
 
-def _info(scribe: Scribe, block: dict[str, Any]) -> Iterator[Record]:
+def _info(builder: RecordBuilder, block: dict[str, Any]) -> Iterator[Record]:
     match block.get("type"):
         case "summary":
-            yield scribe.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
+            yield builder.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
         case "manual_bash_invocation":  # the person's own, beside the conversation
             command = as_text(_object(block.get("args")).get("cmd"))
-            yield scribe.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
-            yield scribe.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
+            yield builder.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
+            yield builder.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
         case "text":
-            yield scribe.record(Kind.RUNTIME, text_of(block))
+            yield builder.record(Kind.RUNTIME, text_of(block))
         case _:
-            yield scribe.unknown(block)
+            yield builder.unknown(block)
 
 
 def _usage(usage: dict[str, Any]) -> Usage | None:
     if not usage:
         return None
-    given, written = count(usage.get("inputTokens")), count(usage.get("cacheCreationInputTokens"))
+    given, written = as_count(usage.get("inputTokens")), as_count(usage.get("cacheCreationInputTokens"))
     if as_text(usage.get("model")).startswith(UNCACHED):
         given, written = given + written, 0
     return Usage(
         input=given,
-        output=count(usage.get("outputTokens")),
-        cache_read=count(usage.get("cacheReadInputTokens")),
+        output=as_count(usage.get("outputTokens")),
+        cache_read=as_count(usage.get("cacheReadInputTokens")),
         cache_write=written,
     )
 
@@ -187,11 +187,11 @@ SOURCE = Source(
     formats=(
         Document(
             homes=homes,
-            usual=".local/share/amp/threads",
+            usual_place=".local/share/amp/threads",
             endings=(".json",),
             is_log=is_log,
             recognises=recognises,
-            load=document(Thread),
+            load=json_document(Thread),
             read=read,
         ),
     ),

@@ -19,12 +19,12 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Problem, Record, Stop
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.formats.tags import break_at_blocks, find_blocks
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 HOMES = ("antigravity", "antigravity-cli", "antigravity-ide")
 SHORT, FULL = "transcript.jsonl", "transcript_full.jsonl"
@@ -65,11 +65,13 @@ class Reading(Struct):
     keys: dict[str, int] = {}
     model: str | None = None
 
-    def scribe(self, step: Step, line: Line) -> Scribe:
+    def builder(self, step: Step, line: Line) -> RecordBuilder:
         key = f"{self.session}/{step.step_index if isinstance(step.step_index, int) else f'@{line.number}'}"
         again = self.keys[key] = self.keys.get(key, -1) + 1
         key += f"~{again}" if again else ""
-        return Scribe(session=self.session, key=key, at=instant(step.created_at), line=line.number, model=self.model)
+        return RecordBuilder(
+            session=self.session, key=key, at=parse_time(step.created_at), line=line.number, model=self.model
+        )
 
     def answered(self, kind: str) -> str | None:
         """The call that a step of this type is the result of: the oldest of that name, else the oldest."""
@@ -78,7 +80,7 @@ class Reading(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".gemini" / name / "brain" for name in HOMES]
+    return [user_home(env) / ".gemini" / name / "brain" for name in HOMES]
 
 
 def is_log(path: Path) -> bool:
@@ -97,7 +99,7 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         if isinstance(line, Problem):
             yield line
         elif not isinstance(line.value, Step):
-            yield Scribe(session=reading.session, key=f"{reading.session}@{line.number}", line=line.number).unknown(
+            yield RecordBuilder(session=reading.session, key=f"{reading.session}@{line.number}", line=line.number).unknown(
                 line.raw.decode("utf-8", "replace")
             )
         else:
@@ -105,52 +107,52 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
 
 
 def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
-    scribe = reading.scribe(step, line)
+    builder = reading.builder(step, line)
     text = text_of(step.content)
     match step.type:
         case "USER_INPUT":
-            yield from _request(reading, scribe, text)
+            yield from _request(reading, builder, text)
         case "PLANNER_RESPONSE":
-            yield from _answer(reading, scribe, step, text)
+            yield from _answer(reading, builder, step, text)
         case "CHECKPOINT":
-            yield scribe.record(Kind.COMPACTION, text)
+            yield builder.record(Kind.COMPACTION, text)
         case "CONVERSATION_HISTORY":
             yield Ignored("conversation history")
         case "ERROR_MESSAGE":
-            yield scribe.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
+            yield builder.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
         case str(kind) if kind in NOTES or (step.source == "SYSTEM" and text):
-            yield scribe.record(Kind.SYSTEM, text)
+            yield builder.record(Kind.SYSTEM, text)
         case str(kind) if step.source != "SYSTEM" and text:
-            yield _result(reading, scribe, step, kind, text)
+            yield _result(reading, builder, step, kind, text)
         case _:
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
-def _request(reading: Reading, scribe: Scribe, text: str) -> Iterator[Record]:
+def _request(reading: Reading, builder: RecordBuilder, text: str) -> Iterator[Record]:
     """What the person asked; what the app added to it is a note beside it."""
     asked = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
     notes = break_at_blocks(text, REQUEST).strip() if asked != text else ""
-    yield scribe.prompt(asked)
+    yield builder.prompt(asked)
     if notes:
-        yield scribe.record(Kind.SYSTEM, notes)
+        yield builder.record(Kind.SYSTEM, notes)
     if chosen := MODEL.search(notes):
         reading.model = chosen[1]
 
 
-def _answer(reading: Reading, scribe: Scribe, step: Step, text: str) -> Iterator[Record]:
+def _answer(reading: Reading, builder: RecordBuilder, step: Step, text: str) -> Iterator[Record]:
     if thoughts := text_of(step.thinking).strip():
-        yield scribe.record(Kind.REASONING, thoughts)
+        yield builder.record(Kind.REASONING, thoughts)
     if text.strip():
         ended = step.status == "DONE" and not step.tool_calls
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
     reading.calls.clear()  # what has not answered by now never will
     for called in step.tool_calls or []:
-        call = f"{scribe.key}.{scribe.written}"
+        call = f"{builder.key}.{builder.count}"
         name = called.name or "tool"
         reading.calls[call] = STEP_OF_TOOL.get(name, name.upper())
-        yield scribe.call(called.name, call, _plain(called.args))
-    if not scribe.written:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, "", stop=_stop(step))
+        yield builder.call(called.name, call, _plain(called.args))
+    if not builder.count:
+        yield builder.record(Kind.ASSISTANT_RESPONSE, "", stop=_stop(step))
 
 
 def _plain(args: Any) -> Any:
@@ -161,15 +163,15 @@ def _plain(args: Any) -> Any:
 
 
 def _value(value: Any) -> Any:
-    plain = decoded(value, object) if isinstance(value, str) else None
+    plain = decode_or_none(value, object) if isinstance(value, str) else None
     return value if plain is None else plain
 
 
-def _result(reading: Reading, scribe: Scribe, step: Step, kind: str, text: str) -> Record:
+def _result(reading: Reading, builder: RecordBuilder, step: Step, kind: str, text: str) -> Record:
     failed = step.status in STOPPED or step.status == "ERROR"
     call = reading.answered(kind)
     tool = None if call else kind.lower()
-    return scribe.result(call, text, tool=tool, failed=failed, stop=_stop(step))
+    return builder.result(call, text, tool=tool, failed=failed, stop=_stop(step))
 
 
 def _stop(step: Step) -> Stop | None:
@@ -185,7 +187,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             recognises=recognises,
-            load=every_line(Step),
+            load=json_lines(Step),
             read=read,
         ),
     ),

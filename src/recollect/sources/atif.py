@@ -17,11 +17,11 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document, each
+from recollect.sources.formats.json import decode_each, json_document, read_sidecar
 from recollect.sources.formats.litellm import usage_of
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 SCHEMA = "ATIF-"
 CONTINUATION = re.compile(r"(.*)\.cont-(\d+)\.json")
@@ -81,57 +81,57 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     session = content.trajectory_id or f"{content.session_id or path.parent.name}/{path.stem}"
     yield from _trajectory(session, content, 0)
     for number, more in enumerate(continuations(path), 1):
-        if continued := beside(more, Trajectory):
+        if continued := read_sidecar(more, Trajectory):
             yield from _trajectory(session, continued, number)
 
 
 def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entry]:
     """A document, or one that goes on with it: steps are numbered anew in each."""
     yield SessionMetadata(session=session, model=content.agent.model_name)
-    for place, step, raw in each(content.steps, Step):
+    for place, step, raw in decode_each(content.steps, Step):
         key = f"{session}/{number}.{place}" if number else f"{session}/{place}"
-        scribe = Scribe(session=session, key=key, line=place, model=content.agent.model_name)
+        builder = RecordBuilder(session=session, key=key, line=place, model=content.agent.model_name)
         if step is None:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
         elif step.is_copied_context is True:
             yield Ignored("copied context")
         else:
-            yield from _step(scribe, step, raw)
+            yield from _step(builder, step, raw)
             yield from _sub_agents(session, content.session_id, step)
-    for place, child, _ in each(content.subagent_trajectories or [], Trajectory):
+    for place, child, _ in decode_each(content.subagent_trajectories or [], Trajectory):
         if child is not None:
             name = child.trajectory_id or f"{session}/sub-agent {place}"
             yield SessionMetadata(session=name, parent=session)
             yield from _trajectory(name, child, 0)
 
 
-def _step(scribe: Scribe, step: Step, raw: str) -> Iterator[Entry]:
-    scribe.at, scribe.model = instant(step.timestamp), step.model_name or scribe.model
+def _step(builder: RecordBuilder, step: Step, raw: str) -> Iterator[Entry]:
+    builder.at, builder.model = parse_time(step.timestamp), step.model_name or builder.model
     words = text_of(step.message)
     match step.source:
         case "user":
-            yield scribe.prompt(words)
+            yield builder.prompt(words)
         case "system":
             if words:
-                yield scribe.record(Kind.SYSTEM, words)
+                yield builder.record(Kind.SYSTEM, words)
         case "agent":
-            scribe.usage = usage_of(step.metrics)
-            yield from _answer(scribe, step, words)
+            builder.usage = usage_of(step.metrics)
+            yield from _answer(builder, step, words)
         case _:
-            yield scribe.unknown(raw)
-    yield from _results(scribe, step)
+            yield builder.unknown(raw)
+    yield from _results(builder, step)
 
 
-def _answer(scribe: Scribe, step: Step, words: str) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, step: Step, words: str) -> Iterator[Record]:
     if thoughts := text_of(step.reasoning_content):
-        yield scribe.record(Kind.REASONING, thoughts)
+        yield builder.record(Kind.REASONING, thoughts)
     calls = [call for call in step.tool_calls if isinstance(call, dict)] if isinstance(step.tool_calls, list) else []
     if words.strip() or not calls:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=None if calls else _stop(step, words))
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=None if calls else _stop(step, words))
     for call in calls:
         tool = text_of(call.get("function_name"))
         stop = Stop.ANSWER if tool in LAST_CALLS else None
-        yield scribe.call(tool, text_of(call.get("tool_call_id")) or None, call.get("arguments"), stop=stop)
+        yield builder.call(tool, text_of(call.get("tool_call_id")) or None, call.get("arguments"), stop=stop)
 
 
 def _stop(step: Step, words: str) -> Stop | None:
@@ -139,12 +139,12 @@ def _stop(step: Step, words: str) -> Stop | None:
     return Stop.ANSWER if step.observation is None or COMPLETE.search(words) else None
 
 
-def _results(scribe: Scribe, step: Step) -> Iterator[Entry]:
+def _results(builder: RecordBuilder, step: Step) -> Iterator[Entry]:
     for result in _observed(step):
         if not isinstance(result, dict):
-            yield scribe.unknown(result)
+            yield builder.unknown(result)
         elif result.get("content") is not None:
-            yield scribe.result(text_of(result.get("source_call_id")) or None, result["content"])
+            yield builder.result(text_of(result.get("source_call_id")) or None, result["content"])
 
 
 def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[SessionMetadata]:
@@ -175,9 +175,9 @@ SOURCE = Source(
             endings=(".json",),
             is_log=is_log,
             recognises=recognises,
-            load=document(Trajectory),
+            load=json_document(Trajectory),
             read=read,
-            beside=continuations,
+            sidecars=continuations,
             owner=owner,
         ),
     ),

@@ -17,10 +17,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, listed, misfit, numbered
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.json import decode_or_none, json_items, numbered, wrong_shape
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 EVERYBODY = {"all", "", None}  # recipients that are not a tool
 WORDS = ("parts", "text", "result", "summary", "content", "assets")  # where content of any type keeps its text
@@ -72,9 +72,9 @@ def _is_conversation(item: dict[str, Any]) -> bool:
 
 def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
     place, raw = item
-    conversation = decoded(raw, Conversation)
+    conversation = decode_or_none(raw, Conversation)
     if conversation is None:
-        yield misfit(path, place, raw)
+        yield wrong_shape(path, place, raw)
         return
     session = conversation.conversation_id or conversation.id or next(iter(conversation.mapping), None)
     if session is None:
@@ -86,11 +86,11 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
         title_rank=TitleRank.GENERATED,
         model=conversation.default_model_slug,
     )
-    nodes = {name: decoded(node, Node) for name, node in conversation.mapping.items()}
-    begun = instant(conversation.create_time)  # hidden messages have no time of their own
+    nodes = {name: decode_or_none(node, Node) for name, node in conversation.mapping.items()}
+    begun = parse_time(conversation.create_time)  # hidden messages have no time of their own
     for name in _tree_order(nodes):
-        scribe = Scribe(session=session, key=f"{session}/{name}", at=begun, line=place)
-        yield from _entries(scribe, nodes, name, conversation.mapping[name])
+        builder = RecordBuilder(session=session, key=f"{session}/{name}", at=begun, line=place)
+        yield from _entries(builder, nodes, name, conversation.mapping[name])
 
 
 def _tree_order(nodes: Nodes) -> Iterator[str]:
@@ -110,67 +110,67 @@ def _tree_order(nodes: Nodes) -> Iterator[str]:
             stack += [child for child in reversed(children) if child in nodes]
 
 
-def _entries(scribe: Scribe, nodes: Nodes, name: str, raw: Raw) -> Iterator[Entry]:
+def _entries(builder: RecordBuilder, nodes: Nodes, name: str, raw: Raw) -> Iterator[Entry]:
     node = nodes[name]
     if node is None:
-        yield scribe.unknown(bytes(raw).decode("utf-8", "replace"))
+        yield builder.unknown(bytes(raw).decode("utf-8", "replace"))
         return
     message = node.message
     if message is None:
         yield Ignored("root")
         return
-    scribe.key = message.id or scribe.key
-    scribe.at = instant(message.create_time) or scribe.at
+    builder.key = message.id or builder.key
+    builder.at = parse_time(message.create_time) or builder.at
     model = message.metadata.get("model_slug")
-    scribe.model = model if isinstance(model, str) else None
+    builder.model = model if isinstance(model, str) else None
     match message.author.role:
         case "user":
-            yield from _user(scribe, message)
+            yield from _user(builder, message)
         case "assistant":
-            yield from _assistant(scribe, message)
+            yield from _assistant(builder, message)
         case "tool":
-            yield _tool(scribe, message, _call_above(nodes, node))
+            yield _tool(builder, message, _call_above(nodes, node))
         case "system":
-            yield from _context(scribe, message)
+            yield from _context(builder, message)
         case _:
-            yield scribe.unknown(bytes(raw).decode("utf-8", "replace"))
+            yield builder.unknown(bytes(raw).decode("utf-8", "replace"))
 
 
-def _user(scribe: Scribe, message: Message) -> Iterator[Entry]:
+def _user(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     kind = message.content.get("content_type")
     if kind == "user_editable_context" or message.metadata.get("is_visually_hidden_from_conversation"):
-        yield from _context(scribe, message)
+        yield from _context(builder, message)
         return
     attached = message.metadata.get("attachments")
     names = [item.get("name") for item in attached if isinstance(item, dict)] if isinstance(attached, list) else []
-    yield scribe.prompt("\n".join([_text(message.content), *(f"[attachment: {name}]" for name in names)]).strip())
+    yield builder.prompt("\n".join([_text(message.content), *(f"[attachment: {name}]" for name in names)]).strip())
 
 
-def _context(scribe: Scribe, message: Message) -> Iterator[Entry]:
+def _context(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     """What was put before the conversation on the person's behalf. Most of these messages are empty."""
     data = message.metadata.get("user_context_message_data")
     told = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
     text = _text(message.content) or "\n\n".join(text for one in told if (text := text_of(_values(one))))
-    yield scribe.record(Kind.SYSTEM, text) if text.strip() else Ignored("empty message")
+    yield builder.record(Kind.SYSTEM, text) if text.strip() else Ignored("empty message")
 
 
 def _values(context: Any) -> Any:
     return list(context.values()) if isinstance(context, dict) else context
 
 
-def _assistant(scribe: Scribe, message: Message) -> Iterator[Entry]:
+def _assistant(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     text = _text(message.content)
     kind = message.content.get("content_type")
     if kind == "reasoning_recap":
         yield Ignored("reasoning_recap")  # only says for how long it thought
     elif kind == "thoughts":
-        yield scribe.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
+        yield builder.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
     elif kind == "model_editable_context":
-        yield from _context(scribe, message)
+        yield from _context(builder, message)
     elif _calls(message):
-        yield scribe.call(message.recipient, scribe.key, text)
+        yield builder.call(message.recipient, builder.key, text)
     elif text.strip() or _stop(message):
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(message))
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(message))
     else:
         yield Ignored("empty message")
 
@@ -197,11 +197,11 @@ def _thoughts(thoughts: Any) -> str:
     return "\n".join(parts)
 
 
-def _tool(scribe: Scribe, message: Message, call: str | None) -> Record:
+def _tool(builder: RecordBuilder, message: Message, call: str | None) -> Record:
     result = message.metadata.get("aggregate_result")
     status = str(result.get("status")) if isinstance(result, dict) else ""
     failed = message.content.get("content_type") == "system_error" or status.startswith(FAILED)
-    return scribe.result(call, _text(message.content), tool=message.author.name or None, failed=failed)
+    return builder.result(call, _text(message.content), tool=message.author.name or None, failed=failed)
 
 
 def _call_above(nodes: Nodes, node: Node) -> str | None:
@@ -233,5 +233,5 @@ def _part(part: Any) -> str:
 SOURCE = Source(
     name="chatgpt-export",
     title="ChatGPT export",
-    formats=(Document(endings=(".json",), recognises=recognises, load=listed, split=numbered, read=read),),
+    formats=(Document(endings=(".json",), recognises=recognises, load=json_items, split=numbered, read=read),),
 )

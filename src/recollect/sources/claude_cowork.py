@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources import claude_code
-from recollect.sources.claude_code.memory import ClaudeMemory
 from recollect.sources.claude_code.shapes import Row
+from recollect.sources.claude_code.state import ClaudeState
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document
+from recollect.sources.formats.json import json_document
 from recollect.sources.formats.source import Document, Lines, Source, config_homes
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 PLACE = "local-agent-mode-sessions"
 
@@ -57,7 +57,7 @@ def read_info(path: Path, info: Info) -> Iterable[Entry]:
         session=info.cli_session_id,
         title=info.title,
         title_rank=TitleRank.AGENT,  # above the titles inside the log, which Cowork does not show
-        at=instant(info.created_at),
+        at=parse_time(info.created_at),
     )
 
 
@@ -70,7 +70,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
-            memory=ClaudeMemory,
+            state=ClaudeState,
             begin=claude_code.begin,
             read=claude_code.read,
             recognises=recognises,
@@ -80,7 +80,7 @@ SOURCE = Source(
             endings=(".json",),
             is_log=is_info,
             recognises=lambda head: is_info(head.path) and "cliSessionId" in head.first(),
-            load=document(Info),
+            load=json_document(Info),
             read=read_info,
         ),
     ),

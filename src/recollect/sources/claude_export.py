@@ -17,10 +17,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, each, listed, misfit, numbered
-from recollect.sources.formats.message import CALLS, RESULTS, Scribe, agent_blocks, text_of, user_blocks
+from recollect.sources.formats.json import decode_each, decode_or_none, json_items, numbered, wrong_shape
+from recollect.sources.formats.message import CALLS, RESULTS, RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 BOOKKEEPING = ("token_budget", "flag")
 INTERRUPTED = ("user_canceled", "cancelled")
@@ -51,31 +51,31 @@ def recognises(head: Head) -> bool:
 
 def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
     place, raw = item
-    conversation = decoded(raw, Conversation)
+    conversation = decode_or_none(raw, Conversation)
     if conversation is None:
-        yield misfit(path, place, raw)
+        yield wrong_shape(path, place, raw)
         return
     session = conversation.uuid
     yield SessionMetadata(session=session, title=conversation.name, title_rank=TitleRank.GENERATED, model=conversation.model)
-    for number, message, text in each(conversation.chat_messages, Message):
-        scribe = Scribe(session=session, key=f"{session}@{number}", line=place)
+    for number, message, text in decode_each(conversation.chat_messages, Message):
+        builder = RecordBuilder(session=session, key=f"{session}@{number}", line=place)
         if message is None:
-            yield scribe.unknown(text)
+            yield builder.unknown(text)
         else:
-            yield from _entries(scribe, message)
+            yield from _entries(builder, message)
 
 
-def _entries(scribe: Scribe, message: Message) -> Iterator[Entry]:
-    scribe.key = message.uuid or scribe.key
-    scribe.at = instant(message.created_at)
+def _entries(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
+    builder.key = message.uuid or builder.key
+    builder.at = parse_time(message.created_at)
     blocks = _blocks(message)
     match message.sender:
         case "human":
-            yield from _human(scribe, message, blocks)
+            yield from _human(builder, message, blocks)
         case "assistant":
-            yield from _assistant(scribe, message, blocks)
+            yield from _assistant(builder, message, blocks)
         case _:
-            yield scribe.unknown({"sender": message.sender, "content": blocks})
+            yield builder.unknown({"sender": message.sender, "content": blocks})
 
 
 def _blocks(message: Message) -> list[Any]:
@@ -83,26 +83,26 @@ def _blocks(message: Message) -> list[Any]:
     return blocks or [{"type": "text", "text": message.text}]
 
 
-def _human(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entry]:
+def _human(builder: RecordBuilder, message: Message, blocks: list[Any]) -> Iterator[Entry]:
     named = [item for item in [*message.attachments, *message.files] if isinstance(item, dict)]
     names = [{"type": "text", "text": f"[attachment: {item.get('file_name')}]"} for item in named]
-    yield from user_blocks(scribe, [*blocks, *names])
+    yield from read_user_message(builder, [*blocks, *names])
     for item in named:
         if text := text_of(item.get("extracted_content")):
-            yield scribe.record(Kind.SYSTEM, f"{item.get('file_name')}\n\n{text}")
-    if not scribe.written:
+            yield builder.record(Kind.SYSTEM, f"{item.get('file_name')}\n\n{text}")
+    if not builder.count:
         yield Ignored("empty message")
 
 
-def _assistant(scribe: Scribe, message: Message, blocks: list[Any]) -> Iterator[Entry]:
+def _assistant(builder: RecordBuilder, message: Message, blocks: list[Any]) -> Iterator[Entry]:
     written: list[Record] = []
-    for block in _linked(blocks, scribe.key):
+    for block in _linked(blocks, builder.key):
         if isinstance(block, dict):
-            scribe.at = instant(block.get("start_timestamp")) or scribe.at
+            builder.at = parse_time(block.get("start_timestamp")) or builder.at
             if block.get("type") in BOOKKEEPING:
                 yield Ignored(block["type"])
                 continue
-        written += agent_blocks(scribe, [block])
+        written += read_agent_message(builder, [block])
     if written:
         written[-1].stop = _stop(message, blocks[-1])
     yield from written
@@ -134,5 +134,5 @@ def _linked(blocks: list[Any], key: str) -> Iterator[Any]:
 SOURCE = Source(
     name="claude-export",
     title="Claude.ai export",
-    formats=(Document(endings=(".json",), recognises=recognises, load=listed, split=numbered, read=read),),
+    formats=(Document(endings=(".json",), recognises=recognises, load=json_items, split=numbered, read=read),),
 )

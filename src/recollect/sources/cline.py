@@ -18,11 +18,18 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document, each
-from recollect.sources.formats.message import Said, Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.json import decode_each, json_document, read_sidecar
+from recollect.sources.formats.message import (
+    ReadPrompt,
+    RecordBuilder,
+    read_agent_message,
+    read_prompt,
+    read_user_message,
+    text_of,
+)
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.formats.tags import around_blocks, find_blocks, without_blocks
-from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.values import as_count, parse_time
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 
@@ -65,7 +72,7 @@ class Manifest(Struct):
 def data_folder(env: Mapping[str, str]) -> Path:
     if env.get("CLINE_DATA_DIR"):
         return Path(env["CLINE_DATA_DIR"])
-    return (Path(env["CLINE_DIR"]) if env.get("CLINE_DIR") else home_of(env) / ".cline") / "data"
+    return (Path(env["CLINE_DIR"]) if env.get("CLINE_DIR") else user_home(env) / ".cline") / "data"
 
 
 def task_homes(env: Mapping[str, str]) -> list[Path]:
@@ -94,7 +101,7 @@ def read(path: Path, conversation: Conversation) -> Iterable[Entry]:
     name = path.name.removesuffix(MESSAGES)
     lead = conversation.agent is None or conversation.agent == "lead"
     session = conversation.session_id or name if lead else f"{conversation.session_id or path.parent.name}/{name}"
-    manifest = beside(manifest_of(path)[0], Manifest) or Manifest()
+    manifest = read_sidecar(manifest_of(path)[0], Manifest) or Manifest()
     title = manifest.metadata.get("title")
     yield SessionMetadata(
         session=session,
@@ -104,60 +111,60 @@ def read(path: Path, conversation: Conversation) -> Iterable[Entry]:
         cwd=manifest.cwd or manifest.workspace_root,
         model=manifest.model,
     )
-    for place, message, raw in each(conversation.messages, Message):
+    for place, message, raw in decode_each(conversation.messages, Message):
         key = f"{session}/{message.id}" if message and message.id else f"{session}@{place}"
-        scribe = Scribe(session=session, key=key, line=place)
-        yield from _message(scribe, message) if message else [scribe.unknown(raw)]
+        builder = RecordBuilder(session=session, key=key, line=place)
+        yield from _message(builder, message) if message else [builder.unknown(raw)]
 
 
-def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
-    scribe.at = instant(message.ts)
+def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
+    builder.at = parse_time(message.ts)
     info = message.model_info if isinstance(message.model_info, dict) else {}
-    scribe.model = info["id"] if isinstance(info.get("id"), str) else None
+    builder.model = info["id"] if isinstance(info.get("id"), str) else None
     shown = message.metadata if isinstance(message.metadata, dict) else {}
     match message.role:
         case "user" if shown.get("kind") in COMPACTIONS:
-            yield from user_blocks(scribe, message.content, _as(Kind.COMPACTION))
+            yield from read_user_message(builder, message.content, _as(Kind.COMPACTION))
         case "user" if shown.get("displayOnly") or shown.get("displayRole") in SILENT or shown.get("kind") in NOTICES:
-            yield from user_blocks(scribe, message.content, _as(Kind.SYSTEM))
+            yield from read_user_message(builder, message.content, _as(Kind.SYSTEM))
         case "user":
             at_work = shown.get("userRunSpan") == 0
-            yield from user_blocks(scribe, message.content, _said_at_work if at_work else _typed)
+            yield from read_user_message(builder, message.content, _said_at_work if at_work else _typed)
         case "error":
-            yield scribe.record(Kind.RUNTIME, text_of(message.content), stop=Stop.CRASH, failed=True)
+            yield builder.record(Kind.RUNTIME, text_of(message.content), stop=Stop.CRASH, failed=True)
         case "assistant":
-            scribe.usage = _usage(message.metrics)
-            records = list(agent_blocks(scribe, message.content))
-            if scribe.usage is None and message.metrics and not any(said.kind is Kind.TOOL_CALL for said in records):
+            builder.usage = _usage(message.metrics)
+            records = list(read_agent_message(builder, message.content))
+            if builder.usage is None and message.metrics and not any(said.kind is Kind.TOOL_CALL for said in records):
                 for said in records[-1:]:
                     said.stop = Stop.ANSWER
             yield from records
         case _:
-            yield scribe.unknown({"role": message.role, "content": message.content})
-    if not scribe.written:
-        yield scribe.record(Kind.RUNTIME, "")
+            yield builder.unknown({"role": message.role, "content": message.content})
+    if not builder.count:
+        yield builder.record(Kind.RUNTIME, "")
 
 
-def _as(kind: Kind) -> Said:
-    return lambda scribe, text: iter([scribe.record(kind, text)])
+def _as(kind: Kind) -> ReadPrompt:
+    return lambda builder, text: iter([builder.record(kind, text)])
 
 
-def _typed(scribe: Scribe, text: str) -> Iterator[Record]:
+def _typed(builder: RecordBuilder, text: str) -> Iterator[Record]:
     words, added = _own_words(text)
     if command := COMMAND.fullmatch(words):
-        yield scribe.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=TurnStart.COMMAND)
+        yield builder.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=TurnStart.COMMAND)
     elif words.startswith(CONTINUED):
-        yield scribe.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, words)
     elif words:
-        yield from prompt_or_system(scribe, words)
-    yield from (scribe.record(Kind.SYSTEM, words) for words in added)
+        yield from read_prompt(builder, words)
+    yield from (builder.record(Kind.SYSTEM, words) for words in added)
 
 
-def _said_at_work(scribe: Scribe, text: str) -> Iterator[Record]:
+def _said_at_work(builder: RecordBuilder, text: str) -> Iterator[Record]:
     words, added = _own_words(text)
     if words:
-        yield scribe.record(Kind.USER_INPUT, words)
-    yield from (scribe.record(Kind.SYSTEM, words) for words in added)
+        yield builder.record(Kind.USER_INPUT, words)
+    yield from (builder.record(Kind.SYSTEM, words) for words in added)
 
 
 def _own_words(text: str) -> tuple[str, list[str]]:
@@ -174,10 +181,10 @@ def _usage(metrics: Any) -> Usage | None:
     """What came from the cache and went there is among the tokens that went in."""
     if not isinstance(metrics, dict):
         return None
-    read, written = count(metrics.get("cacheReadTokens")), count(metrics.get("cacheWriteTokens"))
+    read, written = as_count(metrics.get("cacheReadTokens")), as_count(metrics.get("cacheWriteTokens"))
     return Usage(
-        input=max(count(metrics.get("inputTokens")) - read - written, 0),
-        output=count(metrics.get("outputTokens")),
+        input=max(as_count(metrics.get("inputTokens")) - read - written, 0),
+        output=as_count(metrics.get("outputTokens")),
         cache_read=read,
         cache_write=written,
     )
@@ -192,9 +199,9 @@ SOURCE = Source(
             homes=session_homes,
             endings=(MESSAGES,),
             recognises=recognises,
-            load=document(Conversation),
+            load=json_document(Conversation),
             read=read,
-            beside=manifest_of,
+            sidecars=manifest_of,
             owner=owner,
         ),
     ),

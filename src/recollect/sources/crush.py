@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, decoded
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.json import decode_or_none, read_sidecar
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Database, Source, data_home
 from recollect.sources.formats.sqlite import select, select_one
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 STOPS = {
     "stop": Stop.ANSWER,
@@ -52,7 +52,7 @@ class Projects(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    listed = beside(data_home(env) / "crush/projects.json", Projects)
+    listed = read_sidecar(data_home(env) / "crush/projects.json", Projects)
     return [Path(project.data_dir) for project in (listed or Projects()).projects if project.data_dir.startswith("/")]
 
 
@@ -77,57 +77,57 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     columns = ("id", "role", "parts", "model", "created_at", "is_summary_message")
     rows = select(db, "messages", columns, "WHERE session_id = ? ORDER BY created_at, rowid", (session,))
     for place, row in enumerate(rows, 1):
-        scribe = Scribe(
-            session=session, key=row["id"], at=instant(row["created_at"]), line=place, model=row["model"] or None
+        builder = RecordBuilder(
+            session=session, key=row["id"], at=parse_time(row["created_at"]), line=place, model=row["model"] or None
         )
         summary = bool(row["is_summary_message"]) or row["id"] == info["summary_message_id"]
-        yield from _message(scribe, row, summary=summary)
+        yield from _message(builder, row, summary=summary)
 
 
-def _message(scribe: Scribe, row: dict[str, Any], *, summary: bool) -> Iterator[Record]:
-    parts = decoded(row["parts"], list[Part])
+def _message(builder: RecordBuilder, row: dict[str, Any], *, summary: bool) -> Iterator[Record]:
+    parts = decode_or_none(row["parts"], list[Part])
     if parts is None:
-        yield scribe.unknown(row["parts"])
+        yield builder.unknown(row["parts"])
         return
     for part in parts:
-        yield from _part(scribe, part, row["role"], summary=summary)
-    if not scribe.written:  # begun and not yet filled, or nothing but its end
-        yield scribe.record(Kind.RUNTIME, "")
+        yield from _part(builder, part, row["role"], summary=summary)
+    if not builder.count:  # begun and not yet filled, or nothing but its end
+        yield builder.record(Kind.RUNTIME, "")
 
 
-def _part(scribe: Scribe, part: Part, role: str, *, summary: bool) -> Iterator[Record]:
+def _part(builder: RecordBuilder, part: Part, role: str, *, summary: bool) -> Iterator[Record]:
     data = part.data
     match part.type:
         case "text" if summary:
-            yield scribe.record(Kind.COMPACTION, text_of(data))
+            yield builder.record(Kind.COMPACTION, text_of(data))
         case "text" if role == "user":
-            yield scribe.prompt(text_of(data))
+            yield builder.prompt(text_of(data))
         case "text":
             if text := text_of(data).strip():
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+                yield builder.record(Kind.ASSISTANT_RESPONSE, text)
         case "reasoning":
             if thinking := text_of(data.get("thinking")):
-                yield scribe.record(Kind.REASONING, thinking)
+                yield builder.record(Kind.REASONING, thinking)
         case "tool_call":
-            yield scribe.call(data.get("name"), data.get("id"), data.get("input"))
+            yield builder.call(data.get("name"), data.get("id"), data.get("input"))
         case "tool_result":
             failed = bool(data.get("is_error"))
-            yield scribe.result(data.get("tool_call_id"), data.get("content"), tool=data.get("name"), failed=failed)
+            yield builder.result(data.get("tool_call_id"), data.get("content"), tool=data.get("name"), failed=failed)
         case "finish" if role == "assistant":
-            yield from _finish(scribe, data)
+            yield from _finish(builder, data)
         case "finish":
             return  # of rows that are no answer it says nothing
         case "binary" | "image_url":
-            yield scribe.record(Kind.USER_INPUT, f"[{data.get('path') or data.get('Path') or part.type}]")
+            yield builder.record(Kind.USER_INPUT, f"[{data.get('path') or data.get('Path') or part.type}]")
         case _:
-            yield scribe.unknown({"type": part.type, "data": data})
+            yield builder.unknown({"type": part.type, "data": data})
 
 
-def _finish(scribe: Scribe, data: dict[str, Any]) -> Iterator[Record]:
+def _finish(builder: RecordBuilder, data: dict[str, Any]) -> Iterator[Record]:
     stop = STOPS.get(str(data.get("reason")))
     if stop is not None:
         said = " ".join(str(data[name]) for name in ("message", "details") if data.get(name))
-        yield scribe.record(Kind.RUNTIME, said or str(data["reason"]), stop=stop, failed=stop is Stop.CRASH)
+        yield builder.record(Kind.RUNTIME, said or str(data["reason"]), stop=stop, failed=stop is Stop.CRASH)
 
 
 SOURCE = Source(
@@ -137,7 +137,7 @@ SOURCE = Source(
         Database(
             homes=homes,
             endings=("crush.db",),
-            deep=False,
+            recursive=False,
             in_projects=(".crush/crush.db",),
             recognises=recognises,
             sessions=sessions,

@@ -17,14 +17,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, agent_blocks, prompt_or_system, text_of, user_blocks
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.json import read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_prompt, read_user_message, text_of
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.formats.totals import with_total
-from recollect.sources.formats.values import UUID, as_text, count, instant, word
+from recollect.sources.formats.values import UUID, as_count, as_text, parse_time, text_or_none
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
@@ -97,7 +97,7 @@ class Settings(Struct, rename="camel"):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".factory/sessions"]
+    return [user_home(env) / ".factory/sessions"]
 
 
 def settings_of(log: Path) -> list[Path]:
@@ -122,7 +122,7 @@ def is_store(head: Head) -> bool:
 def read_store(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     rows = [line.value for line in lines if isinstance(line, Line) and isinstance(line.value, Row)]
     session = next((as_text(row.id) for row in rows if row.type == "session_start" and row.id), path.stem)
-    settings = beside(settings_of(path)[0], Settings) or Settings()
+    settings = read_sidecar(settings_of(path)[0], Settings) or Settings()
     entries = (entry for line in lines for entry in _store_line(line, session, settings))
     return with_total(entries, _usage(settings.token_usage))
 
@@ -133,25 +133,25 @@ def _store_line(line: Line | Problem, session: str, settings: Settings) -> Itera
         return
     row, raw = line.value, line.raw.decode("utf-8", "replace")
     key = _key(session, row.id if isinstance(row, Row) else None, line.number)
-    scribe = Scribe(session=session, key=key, line=line.number, model=settings.model)
-    if isinstance(row, Misfit):
-        yield scribe.unknown(raw)
+    builder = RecordBuilder(session=session, key=key, line=line.number, model=settings.model)
+    if isinstance(row, WrongShape):
+        yield builder.unknown(raw)
         return
-    scribe.at = instant(row.timestamp)
+    builder.at = parse_time(row.timestamp)
     match row.type:
         case "session_start":
             yield from _about(row, session, settings)
         case "message":
-            yield from _message(scribe, row.message)
+            yield from _message(builder, row.message)
         case "compaction_state":
-            yield scribe.record(Kind.COMPACTION, text_of(row.summary_text))
+            yield builder.record(Kind.COMPACTION, text_of(row.summary_text))
         case "agent_turn_outcome":
             reason = as_text(row.reason)
-            yield scribe.record(Kind.RUNTIME, reason, stop=OUTCOMES.get(reason, Stop.OTHER))
+            yield builder.record(Kind.RUNTIME, reason, stop=OUTCOMES.get(reason, Stop.OTHER))
         case "todo_state" | "session_settings":
             yield Ignored(row.type)
         case _:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
 
 
 def _key(session: str, native: Any, line: int) -> str:
@@ -162,9 +162,9 @@ def _key(session: str, native: Any, line: int) -> str:
 
 
 def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
-    named = word(row.session_title)
+    named = text_or_none(row.session_title)
     named = None if named is None or is_placeholder(named) else named
-    title = named or word(row.title)
+    title = named or text_or_none(row.title)
     yield SessionMetadata(
         session=session,
         title=title,
@@ -177,25 +177,25 @@ def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
     yield Ignored("session_start")
 
 
-def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
+def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
     said = message if isinstance(message, dict) else {}
     content, role = said.get("content"), said.get("role")
-    scribe.model = as_text(said.get("modelId")) or scribe.model
+    builder.model = as_text(said.get("modelId")) or builder.model
     if said.get("hookEventName"):
-        yield scribe.record(Kind.RUNTIME, text_of(said.get("hookResults")) or as_text(said["hookEventName"]))
+        yield builder.record(Kind.RUNTIME, text_of(said.get("hookResults")) or as_text(said["hookEventName"]))
     elif role == "user" and said.get("visibility") in ("llm_only", "user_only"):
-        yield scribe.record(Kind.SYSTEM if said["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
+        yield builder.record(Kind.SYSTEM if said["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
     elif role == "user":
-        yield from (_ended(record) for record in user_blocks(scribe, content))
+        yield from (_ended(record) for record in read_user_message(builder, content))
     elif role == "assistant":
-        yield from agent_blocks(scribe, content, _stop_of(said))
-    if not scribe.written:
-        yield scribe.record(Kind.RUNTIME, "") if role in SPOKEN else scribe.unknown(message)
+        yield from read_agent_message(builder, content, _stop_of(said))
+    if not builder.count:
+        yield builder.record(Kind.RUNTIME, "") if role in SPOKEN else builder.unknown(message)
 
 
 def _stop_of(message: dict[str, Any]) -> Stop | None:
     """How a message of the agent ended its turn, where it says so."""
-    reason = word(message.get("stopReason")) or word(message.get("stop_reason"))
+    reason = text_or_none(message.get("stopReason")) or text_or_none(message.get("stop_reason"))
     return OUTCOMES.get(reason or "")
 
 
@@ -219,11 +219,11 @@ def _is_refused(answer: Record) -> bool:
 
 def _usage(tokens: dict[str, Any]) -> Usage:
     return Usage(
-        input=count(tokens.get("inputTokens")),
-        output=count(tokens.get("outputTokens")),
-        cache_read=count(tokens.get("cacheReadTokens")),
-        cache_write=count(tokens.get("cacheCreationTokens")),
-        reasoning=count(tokens.get("thinkingTokens")),
+        input=as_count(tokens.get("inputTokens")),
+        output=as_count(tokens.get("outputTokens")),
+        cache_read=as_count(tokens.get("cacheReadTokens")),
+        cache_write=as_count(tokens.get("cacheCreationTokens")),
+        reasoning=as_count(tokens.get("thinkingTokens")),
     )
 
 
@@ -249,69 +249,69 @@ def read_stream(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         if isinstance(line, Problem):
             yield line
             continue
-        scribe = Scribe(session=session or path.stem, key=f"{session or path.stem}@{line.number}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        builder = RecordBuilder(session=session or path.stem, key=f"{session or path.stem}@{line.number}", line=line.number)
+        if isinstance(line.value, WrongShape):
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
             continue
         step: Step = line.value
-        scribe.at = instant(step.timestamp)
+        builder.at = parse_time(step.timestamp)
         if step.type == "message" and step.role == "assistant":
             said = text_of(step.text)
-        yield from _step(scribe, step, said, line.raw)
+        yield from _step(builder, step, said, line.raw)
 
 
-def _step(scribe: Scribe, step: Step, said: str, raw: bytes) -> Iterator[Entry]:
+def _step(builder: RecordBuilder, step: Step, said: str, raw: bytes) -> Iterator[Entry]:
     call = as_text(step.tool_call_id) or as_text(step.id) or None
     match step.type:
         case "system":
             cwd, model = (value if isinstance(value, str) else None for value in (step.cwd, step.model))
-            yield SessionMetadata(session=scribe.session, cwd=cwd, model=model)
+            yield SessionMetadata(session=builder.session, cwd=cwd, model=model)
             yield Ignored("system")
         case "message" if step.role == "user":
-            yield from prompt_or_system(scribe, text_of(step.text))
+            yield from read_prompt(builder, text_of(step.text))
         case "message" if step.role == "assistant":
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(step.text))
+            yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(step.text))
         case "reasoning":
-            yield scribe.record(Kind.REASONING, text_of(step.text))
+            yield builder.record(Kind.REASONING, text_of(step.text))
         case "tool_call":
-            yield scribe.call(as_text(step.tool_name) or None, call, step.parameters)
+            yield builder.call(as_text(step.tool_name) or None, call, step.parameters)
         case "tool_result":
-            yield _stream_result(scribe, call, step)
+            yield _stream_result(builder, call, step)
         case "completion":
-            yield _completion(scribe, step, said)
+            yield _completion(builder, step, said)
         case "error":
-            yield scribe.record(Kind.RUNTIME, text_of(step.message), stop=Stop.CRASH, failed=True)
+            yield builder.record(Kind.RUNTIME, text_of(step.message), stop=Stop.CRASH, failed=True)
         case _:
-            yield scribe.unknown(raw.decode("utf-8", "replace"))
+            yield builder.unknown(raw.decode("utf-8", "replace"))
 
 
-def _stream_result(scribe: Scribe, call: str | None, step: Step) -> Record:
+def _stream_result(builder: RecordBuilder, call: str | None, step: Step) -> Record:
     code = step.value.get("exitCode") if isinstance(step.value, dict) else None
-    exit_code = count(code) if isinstance(code, int) else None
-    answer = scribe.result(call, step.value, exit_code=exit_code, failed=bool(step.is_error) or bool(exit_code))
+    exit_code = as_count(code) if isinstance(code, int) else None
+    answer = builder.result(call, step.value, exit_code=exit_code, failed=bool(step.is_error) or bool(exit_code))
     answer.stop = Stop.CANCEL if _is_refused(answer) else None
     return answer
 
 
-def _completion(scribe: Scribe, step: Step, said: str) -> Record:
+def _completion(builder: RecordBuilder, step: Step, said: str) -> Record:
     tokens = step.usage if isinstance(step.usage, dict) else {}
     usage = Usage(
-        input=count(tokens.get("input_tokens")),
-        output=count(tokens.get("output_tokens")),
-        cache_read=count(tokens.get("cache_read_input_tokens")),
-        cache_write=count(tokens.get("cache_creation_input_tokens")),
-        reasoning=count(tokens.get("thinking_tokens")),
+        input=as_count(tokens.get("input_tokens")),
+        output=as_count(tokens.get("output_tokens")),
+        cache_read=as_count(tokens.get("cache_read_input_tokens")),
+        cache_write=as_count(tokens.get("cache_creation_input_tokens")),
+        reasoning=as_count(tokens.get("thinking_tokens")),
     )
-    scribe.usage = usage if tokens else None
+    builder.usage = usage if tokens else None
     text = text_of(step.final_text)
     if step.is_error:
-        failure = scribe.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
-        failure.usage = scribe.usage
+        failure = builder.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
+        failure.usage = builder.usage
         return failure
     if text and text != said:
-        return scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
-    end = scribe.record(Kind.RUNTIME, "completion", stop=Stop.ANSWER)
-    end.usage = scribe.usage
+        return builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
+    end = builder.record(Kind.RUNTIME, "completion", stop=Stop.ANSWER)
+    end.usage = builder.usage
     return end
 
 
@@ -323,11 +323,11 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl",),
             recognises=is_store,
-            load=every_line(Row),
+            load=json_lines(Row),
             read=read_store,
-            beside=settings_of,
+            sidecars=settings_of,
             owner=owner,
         ),
-        Document(endings=(".jsonl",), recognises=is_stream, load=every_line(Step), read=read_stream),
+        Document(endings=(".jsonl",), recognises=is_stream, load=json_lines(Step), read=read_stream),
     ),
 )

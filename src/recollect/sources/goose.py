@@ -18,14 +18,14 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, each
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, prompt_or_system, text_of
+from recollect.sources.formats.json import decode_each, decode_or_none
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
 from recollect.sources.formats.source import Database, Document, Source, data_home
 from recollect.sources.formats.sqlite import select, select_one
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.values import as_count, as_text, parse_time
 
 UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
 INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")
@@ -58,10 +58,10 @@ class Metadata(Struct, rename="camel"):
     def tokens(self) -> Usage | None:
         if not isinstance(self.usage, dict):
             return None
-        read, written = (count(self.usage.get(name)) for name in ("cacheReadTokens", "cacheWriteTokens"))
+        read, written = (as_count(self.usage.get(name)) for name in ("cacheReadTokens", "cacheWriteTokens"))
         return Usage(
-            input=max(count(self.usage.get("inputTokens")) - read - written, 0),
-            output=count(self.usage.get("outputTokens")),
+            input=max(as_count(self.usage.get("inputTokens")) - read - written, 0),
+            output=as_count(self.usage.get("outputTokens")),
             cache_read=read,
             cache_write=written,
         )
@@ -98,16 +98,16 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
             yield line
             continue
         row = line.value
-        scribe = Scribe(session=session, key=f"{session}@{line.number}", line=line.number)
-        if isinstance(row, Misfit) or (row.role is None and row.working_dir is None):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        builder = RecordBuilder(session=session, key=f"{session}@{line.number}", line=line.number)
+        if isinstance(row, WrongShape) or (row.role is None and row.working_dir is None):
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
         elif row.role is None:
             yield SessionMetadata(
                 session=session, title=row.description, title_rank=TitleRank.GENERATED, cwd=row.working_dir or None
             )
         else:
-            scribe.at = instant(row.created)
-            yield from _message(scribe, row.role, row.content, row.metadata, prompts)
+            builder.at = parse_time(row.created)
+            yield from _message(builder, row.role, row.content, row.metadata, prompts)
 
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
@@ -119,24 +119,24 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     info = select_one(db, "sessions", SESSION, session)
-    model = (decoded(as_text(info["model_config_json"]), ModelConfig) or ModelConfig()).model_name
+    model = (decode_or_none(as_text(info["model_config_json"]), ModelConfig) or ModelConfig()).model_name
     yield _about(session, info)
     prompts, seen, counted = set[str](), dict[str, int](), set[str]()
     for place, row in enumerate(select(db, "messages", MESSAGE, "WHERE session_id = ? ORDER BY id", (session,)), 1):
         name = as_text(row["message_id"]) or f"@{place}"
         seen[name] = seen.get(name, 0) + 1  # one answer of the API may be several rows
         key = f"{session}/{name}" + (f"#{seen[name]}" if seen[name] > 1 else "")
-        scribe = Scribe(session=session, key=key, at=instant(row["created_timestamp"]), line=place, model=model)
-        content = decoded(as_text(row["content_json"]), list[Raw])
+        builder = RecordBuilder(session=session, key=key, at=parse_time(row["created_timestamp"]), line=place, model=model)
+        content = decode_or_none(as_text(row["content_json"]), list[Raw])
         if content is None:
-            yield scribe.unknown(row["content_json"])
+            yield builder.unknown(row["content_json"])
             continue
-        metadata = decoded(as_text(row["metadata_json"]), Metadata) or Metadata()
-        scribe.model = metadata.model() or model
+        metadata = decode_or_none(as_text(row["metadata_json"]), Metadata) or Metadata()
+        builder.model = metadata.model() or model
         if name not in counted and (tokens := metadata.tokens()):
             counted.add(name)
-            scribe.usage = tokens
-        yield from _message(scribe, as_text(row["role"]), content, metadata, prompts)
+            builder.usage = tokens
+        yield from _message(builder, as_text(row["role"]), content, metadata, prompts)
 
 
 def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
@@ -151,86 +151,86 @@ def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
 
 
 def _message(
-    scribe: Scribe, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
+    builder: RecordBuilder, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
 ) -> Iterator[Record]:
     """What a message says. `prompts` are those so far: the copies of them that compaction makes are no prompts."""
     for_agent = metadata is not None and not metadata.user_visible
-    said = list(each(content, Content))
+    said = list(decode_each(content, Content))
     if metadata is not None and metadata.turn_context:
-        yield scribe.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in said if item is not None))
+        yield builder.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in said if item is not None))
     elif role == "user":
-        yield from _asked(scribe, [item for _, item, _ in said if item is not None], prompts, for_agent=for_agent)
-    records = [record for _, item, raw in said for record in _acted(scribe, role, item, raw, for_agent=for_agent)]
+        yield from _asked(builder, [item for _, item, _ in said if item is not None], prompts, for_agent=for_agent)
+    records = [record for _, item, raw in said for record in _acted(builder, role, item, raw, for_agent=for_agent)]
     if records and not for_agent and not any(record.kind is Kind.TOOL_CALL for record in records):
         last = records[-1]
         last.stop = last.stop or (Stop.ANSWER if last.kind is Kind.ASSISTANT_RESPONSE else None)
     yield from records
 
 
-def _asked(scribe: Scribe, said: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
+def _asked(builder: RecordBuilder, said: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
     words = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in said if _is_speech(item)]
     prompt = "\n\n".join(text for text in words if text.strip())
     if not prompt:
         return
     if not for_agent:
         prompts.add(prompt)
-        yield from prompt_or_system(scribe, prompt)
+        yield from read_prompt(builder, prompt)
     else:
-        yield scribe.record(Kind.SYSTEM if prompt in prompts else Kind.COMPACTION, prompt)
+        yield builder.record(Kind.SYSTEM if prompt in prompts else Kind.COMPACTION, prompt)
 
 
 def _is_speech(item: Content) -> bool:
     return item.type in {"text", "image", "document"}
 
 
-def _acted(scribe: Scribe, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
+def _acted(builder: RecordBuilder, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
     match item:
         case Content() if _is_speech(item) and role == "user":
             return  # part of the prompt
         case Content(type="text"):
             if text := text_of(item.text).strip():
-                yield _answer(scribe, text, for_agent=for_agent)
+                yield _answer(builder, text, for_agent=for_agent)
         case Content(type="thinking" | "reasoning"):
             if thinking := text_of(item.thinking or item.text).strip():
-                yield scribe.record(Kind.REASONING, thinking)
+                yield builder.record(Kind.REASONING, thinking)
         case Content(type="redactedThinking"):
-            yield scribe.record(Kind.REASONING, "")
+            yield builder.record(Kind.REASONING, "")
         case Content(type="toolRequest" | "frontendToolRequest"):
-            yield _call(scribe, item)
+            yield _call(builder, item)
         case Content(type="toolResponse"):
-            yield _result(scribe, item)
+            yield _result(builder, item)
         case Content(type=kind) if kind in NOTES:
-            yield scribe.record(Kind.RUNTIME, text_of(item.msg))
+            yield builder.record(Kind.RUNTIME, text_of(item.msg))
         case Content(type="error"):
-            yield scribe.record(Kind.RUNTIME, text_of(item.message), stop=Stop.CRASH, failed=True)
+            yield builder.record(Kind.RUNTIME, text_of(item.message), stop=Stop.CRASH, failed=True)
         case Content(type="toolConfirmationRequest" | "actionRequired"):
-            yield scribe.record(Kind.RUNTIME, f"confirmation: {text_of(item.data) or item.tool_name or ''}")
+            yield builder.record(Kind.RUNTIME, f"confirmation: {text_of(item.data) or item.tool_name or ''}")
         case _:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
 
 
-def _answer(scribe: Scribe, text: str, *, for_agent: bool) -> Record:
+def _answer(builder: RecordBuilder, text: str, *, for_agent: bool) -> Record:
     if for_agent:
-        return scribe.record(Kind.SYSTEM, text)
+        return builder.record(Kind.SYSTEM, text)
     if INTERRUPTED.fullmatch(text):
-        return scribe.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
-    return scribe.record(Kind.ASSISTANT_RESPONSE, text)
+        return builder.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
+    return builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
-def _call(scribe: Scribe, item: Content) -> Record:
+def _call(builder: RecordBuilder, item: Content) -> Record:
     """A call, which may be one that Goose could not make sense of."""
     call = item.tool_call if isinstance(item.tool_call, dict) else {}
     value = call.get("value")
     if not isinstance(value, dict):
-        return scribe.call(None, item.id, call.get("error"), failed=True)
-    return scribe.call(as_text(value.get("name")) or None, item.id, value.get("arguments"))
+        return builder.call(None, item.id, call.get("error"), failed=True)
+    return builder.call(as_text(value.get("name")) or None, item.id, value.get("arguments"))
 
 
-def _result(scribe: Scribe, item: Content) -> Record:
+def _result(builder: RecordBuilder, item: Content) -> Record:
     result = item.tool_result if isinstance(item.tool_result, dict) else {}
     value = result.get("value")
     failed = result.get("status") == "error" or (isinstance(value, dict) and bool(value.get("isError")))
-    return scribe.result(item.id, result.get("error") if value is None else _for_agent(value), failed=failed)
+    return builder.result(item.id, result.get("error") if value is None else _for_agent(value), failed=failed)
 
 
 def _for_agent(value: Any) -> Any:
@@ -270,7 +270,7 @@ SOURCE = Source(
     name="goose",
     title="Goose",
     formats=(
-        Document(homes=homes, endings=(".jsonl",), recognises=is_lines, load=every_line(Row), read=read_lines),
+        Document(homes=homes, endings=(".jsonl",), recognises=is_lines, load=json_lines(Row), read=read_lines),
         Database(
             homes=homes,
             endings=("sessions.db",),

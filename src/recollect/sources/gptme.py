@@ -20,11 +20,11 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source, data_home
 from recollect.sources.formats.tags import around_blocks, find_blocks
-from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.values import as_count, parse_time
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
 FIELDS = {
@@ -87,16 +87,18 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     messages = [line.value if isinstance(line.value, Message) else Message() for line in said]
     calls: list[Record] = []
     for place, (line, message) in enumerate(zip(said, messages, strict=True)):
-        scribe = Scribe(session=session, key=f"{session}@{line.number}", at=instant(message.timestamp), line=line.number)
+        builder = RecordBuilder(
+            session=session, key=f"{session}@{line.number}", at=parse_time(message.timestamp), line=line.number
+        )
         if message.role == "assistant":
             replies = len(list(takewhile(Message.is_reply, messages[place + 1 :])))
-            records = list(_answer(scribe, message, replies=replies))
+            records = list(_answer(builder, message, replies=replies))
             calls = [record for record in records if record.kind is Kind.TOOL_CALL]
             yield from records
         elif message.is_reply() and calls:
-            yield _reply(scribe, message, calls)
+            yield _reply(builder, message, calls)
         else:
-            yield _other(scribe, message, line)
+            yield _other(builder, message, line)
 
 
 def _about(session: str, config: Path) -> SessionMetadata:
@@ -114,20 +116,20 @@ def _about(session: str, config: Path) -> SessionMetadata:
     )
 
 
-def _answer(scribe: Scribe, message: Message, *, replies: int) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, message: Message, *, replies: int) -> Iterator[Record]:
     metadata = message.marks()
-    scribe.model, scribe.usage = text_of(metadata.get("model")) or None, _usage(metadata)
+    builder.model, builder.usage = text_of(metadata.get("model")) or None, _usage(metadata)
     text = SIGNATURE.sub("", text_of(message.content))
     for thought in find_blocks(text, THOUGHT):
-        yield scribe.record(Kind.REASONING, thought.text.strip())
+        yield builder.record(Kind.REASONING, thought.text.strip())
     first, *others = around_blocks(text, THOUGHT)
     text = "".join([first, *(part.lstrip() for part in others)])
     calls = list(_calls(text)) if replies else []
     text = _without(text, [place for place, *_ in calls])
     if text.strip() or not calls:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if replies else Stop.ANSWER)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if replies else Stop.ANSWER)
     for _, tool, named, arguments in calls:
-        yield scribe.call(tool, named or f"{scribe.key}.{scribe.written}", arguments)
+        yield builder.call(tool, named or f"{builder.key}.{builder.count}", arguments)
 
 
 def _calls(text: str) -> Iterator[tuple[slice, str, str | None, Any]]:
@@ -156,47 +158,47 @@ def _usage(metadata: dict[str, Any]) -> Usage | None:
     if "output_tokens" not in used:
         return None
     return Usage(
-        input=count(used.get("input_tokens")),
-        output=count(used.get("output_tokens")),
-        cache_read=count(used.get("cache_read_tokens")),
-        cache_write=count(used.get("cache_creation_tokens")),
-        reasoning=count(used.get("reasoning_tokens")),
+        input=as_count(used.get("input_tokens")),
+        output=as_count(used.get("output_tokens")),
+        cache_read=as_count(used.get("cache_read_tokens")),
+        cache_write=as_count(used.get("cache_creation_tokens")),
+        reasoning=as_count(used.get("reasoning_tokens")),
     )
 
 
-def _reply(scribe: Scribe, message: Message, calls: list[Record]) -> Record:
+def _reply(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
     """What a tool gave: the one that the message names, else the next; the last one may give several."""
     tool = message.marks().get("tool")
     called = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
     if len(calls) > 1:
         calls.remove(called)
     text = text_of(message.content)
-    return scribe.result(called.call, text, tool=called.tool, failed=text.startswith(FAILED))
+    return builder.result(called.call, text, tool=called.tool, failed=text.startswith(FAILED))
 
 
-def _other(scribe: Scribe, message: Message, line: Line) -> Record:
+def _other(builder: RecordBuilder, message: Message, line: Line) -> Record:
     text = text_of(message.content)
     match message.role:
         case "system" if LIMIT in message.marks():
-            return scribe.record(Kind.RUNTIME, text, stop=Stop.OTHER)
+            return builder.record(Kind.RUNTIME, text, stop=Stop.OTHER)
         case "system" if any(mark in message.marks() for mark in COMPACTION):
-            return scribe.record(Kind.COMPACTION, text)
+            return builder.record(Kind.COMPACTION, text)
         case "user" if message.hide or any(mark in message.marks() for mark in REMINDER):
-            return scribe.record(Kind.SYSTEM, text)
+            return builder.record(Kind.SYSTEM, text)
         case "user" if COMMAND.match(text):
-            return scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
+            return builder.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
         case "user":
-            return scribe.prompt(text)
+            return builder.prompt(text)
         case "system" | "tool" if message.ui_only:
-            return scribe.record(Kind.RUNTIME, text)
+            return builder.record(Kind.RUNTIME, text)
         case "system" if text.startswith(INTERRUPTED):
-            return scribe.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
+            return builder.record(Kind.RUNTIME, text, stop=Stop.INTERRUPT)
         case "system":
-            return scribe.record(Kind.SYSTEM, text)
+            return builder.record(Kind.SYSTEM, text)
         case "tool":
-            return scribe.result(message.call_id, text, failed=text.startswith(FAILED))
+            return builder.result(message.call_id, text, failed=text.startswith(FAILED))
         case _:
-            return scribe.unknown(line.raw.decode("utf-8", "replace"))
+            return builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
 SOURCE = Source(
@@ -207,9 +209,9 @@ SOURCE = Source(
             homes=homes,
             endings=(LOG,),
             recognises=recognises,
-            load=every_line(Message),
+            load=json_lines(Message),
             read=read,
-            beside=lambda path: [path.with_name(CONFIG)],
+            sidecars=lambda path: [path.with_name(CONFIG)],
             owner=log_beside,
         ),
     ),

@@ -18,16 +18,16 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, document, each
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, chat_message, text_of
-from recollect.sources.formats.source import Database, Document, Source, home_of
+from recollect.sources.formats.json import decode_each, decode_or_none, json_document
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
+from recollect.sources.formats.source import Database, Document, Source, user_home
 from recollect.sources.formats.sqlite import select
 from recollect.sources.formats.tags import find_blocks, without_blocks
 from recollect.sources.formats.totals import with_total
-from recollect.sources.formats.values import arguments_of, as_text, count, instant
+from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
 
 STRUCTURED = "\0json:"  # before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
@@ -67,7 +67,7 @@ class Trajectory(Struct):
 
 
 def home(env: Mapping[str, str]) -> Path:
-    return Path(env["HERMES_HOME"]) if env.get("HERMES_HOME") else home_of(env) / ".hermes"
+    return Path(env["HERMES_HOME"]) if env.get("HERMES_HOME") else user_home(env) / ".hermes"
 
 
 def profiles(env: Mapping[str, str]) -> list[Path]:
@@ -82,11 +82,11 @@ def copies(env: Mapping[str, str]) -> list[Path]:
 # ---- messages, the same in every form
 
 
-def _message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
+def _message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]:
     if message.get("role") == "session_meta":
         yield Ignored("session_meta")
         return
-    records = list(chat_message(scribe, _plain(message), _said))
+    records = list(read_chat_message(builder, _plain(message), _said))
     called = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.TOOL_RESPONSE:
@@ -108,31 +108,31 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     plain = dict(message)
     content, calls = message.get("content"), message.get("tool_calls")
     if isinstance(content, str) and content.startswith(STRUCTURED):
-        plain["content"] = decoded(content.removeprefix(STRUCTURED), list[Any]) or content.removeprefix(STRUCTURED)
+        plain["content"] = decode_or_none(content.removeprefix(STRUCTURED), list[Any]) or content.removeprefix(STRUCTURED)
     if isinstance(calls, str):
-        plain["tool_calls"] = decoded(calls, list[Any])
+        plain["tool_calls"] = decode_or_none(calls, list[Any])
     if message.get("tool_name"):
         plain["name"] = message["tool_name"]
     return plain
 
 
-def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if text.startswith(SUMMARY):
-        yield scribe.record(Kind.COMPACTION, text)
+        yield builder.record(Kind.COMPACTION, text)
     elif INVOKED.match(text):
-        yield scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
+        yield builder.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
     elif text.startswith(INJECTED):
-        yield scribe.record(Kind.SYSTEM, text)
+        yield builder.record(Kind.SYSTEM, text)
     else:
-        yield scribe.prompt(text)
+        yield builder.prompt(text)
 
 
 def _judge(record: Record, message: dict[str, Any]) -> None:
     """Tools answer with an object as text, which says whether they failed."""
-    told = decoded(record.text, dict[str, Any]) or {}
+    told = decode_or_none(record.text, dict[str, Any]) or {}
     code = told.get("exit_code")
     if isinstance(code, int) and not isinstance(code, bool):
-        record.exit_code = count(code)
+        record.exit_code = as_count(code)
     record.failed = bool(record.exit_code or told.get("error") or message.get("finish_reason") == "error")
 
 
@@ -172,8 +172,8 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[
 
 
 def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> Iterator[Entry]:
-    key, at = f"{session}/{row['id']}", instant(row["timestamp"])
-    yield from _message(Scribe(session=session, key=key, at=at, line=place, model=model), row)
+    key, at = f"{session}/{row['id']}", parse_time(row["timestamp"])
+    yield from _message(RecordBuilder(session=session, key=key, at=at, line=place, model=model), row)
 
 
 def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -188,11 +188,11 @@ def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _usage(info: dict[str, Any]) -> Usage:
     return Usage(
-        input=count(info["input_tokens"]),
-        output=count(info["output_tokens"]),
-        cache_read=count(info["cache_read_tokens"]),
-        cache_write=count(info["cache_write_tokens"]),
-        reasoning=count(info["reasoning_tokens"]),
+        input=as_count(info["input_tokens"]),
+        output=as_count(info["output_tokens"]),
+        cache_read=as_count(info["cache_read_tokens"]),
+        cache_write=as_count(info["cache_write_tokens"]),
+        reasoning=as_count(info["reasoning_tokens"]),
     )
 
 
@@ -213,10 +213,10 @@ def read_snapshot(path: Path, snapshot: Snapshot) -> Iterable[Entry]:
     config = snapshot.model_config if isinstance(snapshot.model_config, dict) else {}
     cwd = snapshot.cwd or config.get("cwd")
     yield SessionMetadata(session=session, cwd=cwd if isinstance(cwd, str) else None, model=snapshot.model)
-    for place, message, raw in each(snapshot.messages, dict[str, Any]):
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=place, model=snapshot.model)
-        scribe.at = instant((message or {}).get("timestamp") or (snapshot.session_start if place == 1 else None))
-        yield from _message(scribe, message) if message is not None else [scribe.unknown(raw)]
+    for place, message, raw in decode_each(snapshot.messages, dict[str, Any]):
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place, model=snapshot.model)
+        builder.at = parse_time((message or {}).get("timestamp") or (snapshot.session_start if place == 1 else None))
+        yield from _message(builder, message) if message is not None else [builder.unknown(raw)]
 
 
 def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -225,15 +225,15 @@ def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         if isinstance(line, Problem):
             yield line
             continue
-        scribe = Scribe(session=session, key=f"{session}@{line.number}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        builder = RecordBuilder(session=session, key=f"{session}@{line.number}", line=line.number)
+        if isinstance(line.value, WrongShape):
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
             continue
         message: dict[str, Any] = line.value
         if message.get("role") == "session_meta":
             model = as_text(message.get("model")) or None
-        scribe.at, scribe.model = instant(message.get("timestamp")), model
-        yield from _message(scribe, message)
+        builder.at, builder.model = parse_time(message.get("timestamp")), model
+        yield from _message(builder, message)
 
 
 # ---- trajectories
@@ -249,8 +249,8 @@ def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry
     for line in lines:
         if isinstance(line, Problem):
             yield line
-        elif isinstance(line.value, Misfit):
-            unread = Scribe(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
+        elif isinstance(line.value, WrongShape):
+            unread = RecordBuilder(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
             yield unread.unknown(line.raw.decode("utf-8", "replace"))
         else:
             yield from _trajectory(line, line.value, path.stem)
@@ -263,42 +263,42 @@ def _trajectory(line: Line, told: Trajectory, name: str) -> Iterator[Record]:
     calls: list[str] = []
     records: list[Record] = []
     for place, one in enumerate(told.conversations, 1):
-        scribe = Scribe(session=session, key=f"{session}/{place}", at=instant(told.timestamp), line=line.number)
-        scribe.model = as_text(told.model) or None
-        records += _turn(scribe, one if isinstance(one, dict) else {"value": one}, calls)
+        builder = RecordBuilder(session=session, key=f"{session}/{place}", at=parse_time(told.timestamp), line=line.number)
+        builder.model = as_text(told.model) or None
+        records += _turn(builder, one if isinstance(one, dict) else {"value": one}, calls)
     if told.completed is True and records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
         records[-1].stop = Stop.ANSWER
     yield from records
 
 
-def _turn(scribe: Scribe, one: dict[str, Any], calls: list[str]) -> Iterator[Record]:
+def _turn(builder: RecordBuilder, one: dict[str, Any], calls: list[str]) -> Iterator[Record]:
     text = text_of(one.get("value"))
     match one.get("from"):
         case "system":
-            yield scribe.record(Kind.SYSTEM, text)
+            yield builder.record(Kind.SYSTEM, text)
         case "human" | "user":
-            yield scribe.prompt(text)
+            yield builder.prompt(text)
         case "gpt" | "assistant" | "tool":
-            yield from _tagged(scribe, text, calls)
+            yield from _tagged(builder, text, calls)
         case _:
-            yield scribe.unknown(one)
+            yield builder.unknown(one)
 
 
-def _tagged(scribe: Scribe, text: str, calls: list[str]) -> Iterator[Record]:
+def _tagged(builder: RecordBuilder, text: str, calls: list[str]) -> Iterator[Record]:
     """Calls have no ids, and are answered in their order."""
     for block in find_blocks(text, TAG):
         told = arguments_of(block.text.strip())
         match block.name:
             case "think":
-                yield scribe.record(Kind.REASONING, block.text.strip())
+                yield builder.record(Kind.REASONING, block.text.strip())
             case "tool_call":
-                calls.append(f"{scribe.key}.{scribe.written}")
-                yield scribe.call(as_text(told.get("name")) or None, calls[-1], told.get("arguments", told))
+                calls.append(f"{builder.key}.{builder.count}")
+                yield builder.call(as_text(told.get("name")) or None, calls[-1], told.get("arguments", told))
             case _:
                 call = calls.pop(0) if calls else None
-                yield scribe.result(call, told.get("content", told), tool=as_text(told.get("name")) or None)
+                yield builder.result(call, told.get("content", told), tool=as_text(told.get("name")) or None)
     if words := without_blocks(text, TAG).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
 
 
 SOURCE = Source(
@@ -308,7 +308,7 @@ SOURCE = Source(
         Database(
             homes=profiles,
             endings=("state.db",),
-            deep=False,
+            recursive=False,
             recognises=is_database,
             sessions=sessions,
             read=read_database,
@@ -318,16 +318,16 @@ SOURCE = Source(
             endings=(".json",),
             is_log=lambda path: path.name.startswith("session_"),
             recognises=is_snapshot,
-            load=document(Snapshot),
+            load=json_document(Snapshot),
             read=read_snapshot,
         ),
         Document(
             homes=copies,
             endings=(".jsonl",),
             recognises=is_transcript,
-            load=every_line(dict[str, Any]),
+            load=json_lines(dict[str, Any]),
             read=read_transcript,
         ),
-        Document(endings=(".jsonl",), recognises=is_trajectory, load=every_line(Trajectory), read=read_trajectories),
+        Document(endings=(".jsonl",), recognises=is_trajectory, load=json_lines(Trajectory), read=read_trajectories),
     ),
 )

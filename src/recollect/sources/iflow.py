@@ -16,9 +16,15 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.message import Scribe, agent_blocks, command_or_prompt, text_of, user_blocks
-from recollect.sources.formats.source import Lines, Memory, Source, home_of
-from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.message import (
+    RecordBuilder,
+    read_agent_message,
+    read_prompt_or_command,
+    read_user_message,
+    text_of,
+)
+from recollect.sources.formats.source import Lines, ReaderState, Source, user_home
+from recollect.sources.formats.values import as_count, parse_time
 
 SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 RECENT = 64  # calls that may be repeated; a piece repeats the one before
@@ -49,12 +55,12 @@ class Row(Struct, rename="camel"):
     tool_use_result: ToolUseResult | None = None
 
 
-class IFlowMemory(Memory, kw_only=True):
+class IFlowState(ReaderState, kw_only=True):
     calls: list[str] = []
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".iflow/projects"]
+    return [user_home(env) / ".iflow/projects"]
 
 
 def is_log(path: Path) -> bool:
@@ -71,17 +77,17 @@ def recognises(head: Head) -> bool:
     )
 
 
-def begin(path: Path, first: list[Any]) -> IFlowMemory:
+def begin(path: Path, first: list[Any]) -> IFlowState:
     row = next((value for value in first if isinstance(value, Row)), Row())
-    return IFlowMemory(session=path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem)
+    return IFlowState(session=path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem)
 
 
-def read(line: Line, memory: IFlowMemory) -> Iterable[Entry]:
+def read(line: Line, state: IFlowState) -> Iterable[Entry]:
     row: Row = line.value
-    scribe = Scribe(
-        session=memory.session,
-        key=row.uuid or f"{memory.session}@{line.number}",
-        at=instant(row.timestamp),
+    builder = RecordBuilder(
+        session=state.session,
+        key=row.uuid or f"{state.session}@{line.number}",
+        at=parse_time(row.timestamp),
         line=line.number,
         model=row.message.model,
         cwd=row.cwd,
@@ -90,21 +96,21 @@ def read(line: Line, memory: IFlowMemory) -> Iterable[Entry]:
     entries: list[Entry] = []
     match row.type:
         case "user":
-            entries += _user(scribe, row)
+            entries += _user(builder, row)
         case "assistant":
-            entries += _assistant(scribe, row, memory)
+            entries += _assistant(builder, row, state)
         case _:
-            entries.append(scribe.unknown(line.raw.decode("utf-8", "replace")))
+            entries.append(builder.unknown(line.raw.decode("utf-8", "replace")))
     return entries or [Ignored(f"empty {row.type}")]
 
 
-def _user(scribe: Scribe, row: Row) -> Iterator[Record]:
+def _user(builder: RecordBuilder, row: Row) -> Iterator[Record]:
     content = row.message.content
     if row.is_meta or row.is_compact_summary:
-        yield scribe.record(Kind.COMPACTION if row.is_compact_summary else Kind.SYSTEM, text_of(content))
+        yield builder.record(Kind.COMPACTION if row.is_compact_summary else Kind.SYSTEM, text_of(content))
         return
     result = row.tool_use_result or ToolUseResult()
-    for record in user_blocks(scribe, _unwrapped(content), command_or_prompt):
+    for record in read_user_message(builder, _unwrapped(content), read_prompt_or_command):
         if record.kind is Kind.TOOL_RESPONSE:
             record.tool = result.tool_name
             record.failed = record.failed or result.status not in {"success", None}
@@ -135,22 +141,22 @@ def _output(content: Any) -> Any:
             return content
 
 
-def _assistant(scribe: Scribe, row: Row, memory: IFlowMemory) -> Iterator[Record | Ignored]:
-    scribe.usage = _usage(row.message.usage)
+def _assistant(builder: RecordBuilder, row: Row, state: IFlowState) -> Iterator[Record | Ignored]:
+    builder.usage = _usage(row.message.usage)
     blocks = row.message.content if isinstance(row.message.content, list) else [row.message.content]
     calls = [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
     ended = not calls and "-tool-" not in (row.message.id or "")
-    for record in agent_blocks(scribe, blocks, Stop.ANSWER if ended else None):
-        if record.call in memory.calls:
+    for record in read_agent_message(builder, blocks, Stop.ANSWER if ended else None):
+        if record.call in state.calls:
             yield Ignored("repeated call")
             continue
         if record.call:
-            memory.calls = [*memory.calls[-RECENT:], record.call]
+            state.calls = [*state.calls[-RECENT:], record.call]
         yield record
 
 
 def _usage(counts: dict[str, Any] | None) -> Usage | None:
-    usage = Usage(input=count((counts or {}).get("input_tokens")), output=count((counts or {}).get("output_tokens")))
+    usage = Usage(input=as_count((counts or {}).get("input_tokens")), output=as_count((counts or {}).get("output_tokens")))
     return usage if usage != Usage() else None
 
 
@@ -163,7 +169,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
-            memory=IFlowMemory,
+            state=IFlowState,
             begin=begin,
             read=read,
             recognises=recognises,

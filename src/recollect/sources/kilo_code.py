@@ -8,7 +8,7 @@ sessions in a database of OpenCode's make, which is another format.
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Source, home_of
+from recollect.sources.formats.source import Source, user_home
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 
@@ -17,7 +17,7 @@ EXTENSION = "kilocode.kilo-code"
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     """Its first command line kept tasks under ~/.kilocode/cli."""
-    command_line = home_of(env) / ".kilocode/cli/global"
+    command_line = user_home(env) / ".kilocode/cli/global"
     return [folder / "tasks" for folder in (*extension_storage(env, EXTENSION), command_line)]
 
 

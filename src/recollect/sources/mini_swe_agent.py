@@ -18,11 +18,11 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, document, each
+from recollect.sources.formats.json import decode_each, decode_or_none, json_document
 from recollect.sources.formats.litellm import usage_of
-from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
 from recollect.sources.formats.source import Document, Source, config_homes
-from recollect.sources.formats.values import as_text, instant
+from recollect.sources.formats.values import as_text, parse_time
 
 FORMAT = "mini-swe-agent"
 COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
@@ -112,12 +112,12 @@ def recognises(head: Head) -> bool:
 
 
 def read(path: Path, content: Trajectory) -> Iterable[Entry]:
-    messages = list(each(content.messages, Message))
+    messages = list(decode_each(content.messages, Message))
     task = next((text_of(message.content) for _, message, _ in messages if message and message.role == "user"), None)
     if task is None:
         return
-    info = decoded(as_text(content.info), Info) or Info()
-    config = decoded(as_text(info.config), Config) or Config()
+    info = decode_or_none(as_text(content.info), Info) or Info()
+    config = decode_or_none(as_text(info.config), Config) or Config()
     session = _name(path, task)
     yield SessionMetadata(
         session=session,
@@ -128,18 +128,18 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     )
     talk = Talk(at=next((at for _, message, _ in messages if message and (at := _time(message))), None))
     for place, message, raw in messages:
-        scribe = Scribe(session=session, key=f"{session}/{place}", line=place, model=config.model.model_name)
+        builder = RecordBuilder(session=session, key=f"{session}/{place}", line=place, model=config.model.model_name)
         if message is None:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
         else:
-            yield from _entries(scribe, message, raw, talk)
+            yield from _entries(builder, message, raw, talk)
     if info.exit_status and not talk.has_ended:
-        yield _end(Scribe(session=session, key=f"{session}/exit", at=talk.at), info.exit_status, info.submission)
+        yield _end(RecordBuilder(session=session, key=f"{session}/exit", at=talk.at), info.exit_status, info.submission)
 
 
 def _time(message: Message) -> int | None:
-    extra = decoded(as_text(message.extra), Extra)
-    return instant(extra.timestamp) if extra else None
+    extra = decode_or_none(as_text(message.extra), Extra)
+    return parse_time(extra.timestamp) if extra else None
 
 
 def _name(path: Path, task: str) -> str:
@@ -152,84 +152,84 @@ def _own_words(task: str, template: str) -> str:
     return task.removeprefix(template.partition("{{task}}")[0]).strip()
 
 
-def _entries(scribe: Scribe, message: Message, raw: str, talk: Talk) -> Iterator[Entry]:
-    extra = decoded(as_text(message.extra), Extra) or Extra()
-    scribe.at = talk.at = instant(extra.timestamp) or talk.at
+def _entries(builder: RecordBuilder, message: Message, raw: str, talk: Talk) -> Iterator[Entry]:
+    extra = decode_or_none(as_text(message.extra), Extra) or Extra()
+    builder.at = talk.at = parse_time(extra.timestamp) or talk.at
     if message.type == "function_call_output":
-        yield _result(scribe, message.call_id, message.output, extra)
+        yield _result(builder, message.call_id, message.output, extra)
     elif isinstance(message.output, list):
-        scribe.usage = _usage(extra, raw)
-        yield from _answer(scribe, message.output)
+        builder.usage = _usage(extra, raw)
+        yield from _answer(builder, message.output)
     elif message.role == "exit":
         talk.has_ended = True
-        yield _end(scribe, extra.exit_status, message.content)
+        yield _end(builder, extra.exit_status, message.content)
     elif message.role == "tool":
-        yield _result(scribe, message.tool_call_id, message.content, extra)
+        yield _result(builder, message.tool_call_id, message.content, extra)
     elif message.role == "user":
-        yield from _user(scribe, message, extra, talk)
+        yield from _user(builder, message, extra, talk)
     elif message.role == "assistant":
-        scribe.usage = _usage(extra, raw)
-        yield from _chat_answer(scribe, message, talk)
+        builder.usage = _usage(extra, raw)
+        yield from _chat_answer(builder, message, talk)
     else:
-        yield from chat_message(scribe, {"role": message.role, "content": message.content})
+        yield from read_chat_message(builder, {"role": message.role, "content": message.content})
 
 
-def _user(scribe: Scribe, message: Message, extra: Extra, talk: Talk) -> Iterator[Record]:
+def _user(builder: RecordBuilder, message: Message, extra: Extra, talk: Talk) -> Iterator[Record]:
     """The task; then what the person interrupted with, the output of a command, or that an answer was of no use."""
     call, talk.call = talk.call, None
     words = text_of(message.content)
     if extra.interrupt_type == INTERRUPTION:
-        yield scribe.record(Kind.RUNTIME, INTERRUPTION, stop=Stop.INTERRUPT)
+        yield builder.record(Kind.RUNTIME, INTERRUPTION, stop=Stop.INTERRUPT)
     if not talk.has_task or extra.interrupt_type in BY_THE_PERSON:
         talk.has_task = True
-        yield scribe.prompt(words)
+        yield builder.prompt(words)
     elif call:
-        yield _result(scribe, call, message.content, extra)
+        yield _result(builder, call, message.content, extra)
     else:
-        yield scribe.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, words)
 
 
-def _chat_answer(scribe: Scribe, message: Message, talk: Talk) -> Iterator[Record]:
+def _chat_answer(builder: RecordBuilder, message: Message, talk: Talk) -> Iterator[Record]:
     said = {"role": "assistant", "content": message.content, "reasoning_content": message.reasoning_content}
-    yield from chat_message(scribe, {**said, "tool_calls": message.tool_calls})
+    yield from read_chat_message(builder, {**said, "tool_calls": message.tool_calls})
     commands = [] if message.tool_calls else COMMAND.findall(text_of(message.content))
     if len(commands) == 1:
-        talk.call = f"{scribe.key}.call"
-        yield scribe.call("bash", talk.call, {"command": commands[0]})
+        talk.call = f"{builder.key}.call"
+        yield builder.call("bash", talk.call, {"command": commands[0]})
 
 
-def _answer(scribe: Scribe, items: list[Any]) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, items: list[Any]) -> Iterator[Record]:
     """An answer of the Responses API."""
     for item in items:
         match item:
             case {"type": "reasoning"}:
                 if thoughts := text_of(item.get("summary")):
-                    yield scribe.record(Kind.REASONING, thoughts)
+                    yield builder.record(Kind.REASONING, thoughts)
             case {"type": "message"}:
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(item.get("content")))
+                yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(item.get("content")))
             case {"type": "function_call"}:
-                yield scribe.call(text_of(item.get("name")), text_of(item.get("call_id")), item.get("arguments"))
+                yield builder.call(text_of(item.get("name")), text_of(item.get("call_id")), item.get("arguments"))
             case _:
-                yield scribe.unknown(item)
+                yield builder.unknown(item)
 
 
-def _result(scribe: Scribe, call: Any, output: Any, extra: Extra) -> Record:
+def _result(builder: RecordBuilder, call: Any, output: Any, extra: Extra) -> Record:
     text = text_of(output)
     found = RETURN_CODE.search(text)
     code = extra.returncode if isinstance(extra.returncode, int) else int(found[1]) if found else None
     failed = bool(extra.exception_info) or code not in (0, None)
-    return scribe.result(text_of(call) or None, text, exit_code=code, failed=failed)
+    return builder.result(text_of(call) or None, text, exit_code=code, failed=failed)
 
 
-def _end(scribe: Scribe, status: Any, words: Any) -> Record:
+def _end(builder: RecordBuilder, status: Any, words: Any) -> Record:
     status = text_of(status)
     stop = STOPS.get(status, Stop.CRASH)
     text = "\n\n".join(part for part in (status, text_of(words).strip()) if part)
-    return scribe.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
+    return builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
 
 
 def _usage(extra: Extra, raw: str) -> Usage | None:
-    response = extra.response if isinstance(extra.response, dict) else decoded(raw, dict[str, Any]) or {}
+    response = extra.response if isinstance(extra.response, dict) else decode_or_none(raw, dict[str, Any]) or {}
     return usage_of(response.get("usage"))
 
 
@@ -240,9 +240,9 @@ SOURCE = Source(
         Document(
             homes=homes,
             endings=(".traj.json",),
-            deep=False,
+            recursive=False,
             recognises=recognises,
-            load=document(Trajectory),
+            load=json_document(Trajectory),
             read=read,
         ),
     ),

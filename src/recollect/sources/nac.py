@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, chat_message
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, read_chat_message
 from recollect.sources.formats.source import Database, Source, config_homes
 from recollect.sources.formats.sqlite import select
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.values import as_count, as_text, parse_time
 
 LOG = "__orchestrator__"  # the thread whose events are the session's own messages
 WORKER = "/worker/"  # between a session's id and the name of a worker thread
@@ -76,9 +76,9 @@ def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Itera
     usages = _usages(row["token_usages_json"])
     at = _utc(row["created_at"])
     for place, message, created in _messages(db, session, row["messages_json"]):
-        scribe = Scribe(session=session, key=f"{session}/{place}", line=place + 1, model=model)
-        scribe.at, at = _utc(created) or at, None
-        for record in _message(scribe, message):
+        builder = RecordBuilder(session=session, key=f"{session}/{place}", line=place + 1, model=model)
+        builder.at, at = _utc(created) or at, None
+        for record in _message(builder, message):
             if record.stop is Stop.ANSWER and usages:
                 record.usage = usages.pop(0)
             yield record
@@ -97,7 +97,7 @@ def _text(value: Any) -> str | None:
 
 def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tuple[int, Any, str | None]]:
     """(place, message, time) of what a session began with and of what was logged since."""
-    begun = decoded(first or "[]", list[Any])
+    begun = decode_or_none(first or "[]", list[Any])
     if begun is None:
         begun = [first]
     yield from ((place, message, None) for place, message in enumerate(begun))
@@ -105,19 +105,19 @@ def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tupl
         return
     rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
     for row in select(db, "thread_events", ("event_json", "created_at"), rest, (session, LOG)):
-        logged = decoded(row["event_json"] or "", Logged)
+        logged = decode_or_none(row["event_json"] or "", Logged)
         entry = logged.nac_transcript_message if logged else None
         if entry is not None and entry.idx >= len(begun):
-            yield entry.idx, decoded(entry.message, object) or entry.message, row["created_at"]
+            yield entry.idx, decode_or_none(entry.message, object) or entry.message, row["created_at"]
 
 
-def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
+def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
     if not isinstance(message, dict):
-        yield scribe.unknown(message)
+        yield builder.unknown(message)
         return
     if "reasoning_text" in message:
         message = {**message, "reasoning": message["reasoning_text"]}
-    records = list(chat_message(scribe, message))
+    records = list(read_chat_message(builder, message))
     if message.get("role") == "assistant" and not message.get("tool_calls"):
         for record in records[-1:]:
             record.stop = Stop.ANSWER
@@ -126,12 +126,12 @@ def _message(scribe: Scribe, message: Any) -> Iterator[Record]:
 
 def _usages(given: str | None) -> list[Usage]:
     """The tokens of each answer that ended a run, in their order."""
-    usages = decoded(given or "[]", list[dict[str, Any]]) or []
+    usages = decode_or_none(given or "[]", list[dict[str, Any]]) or []
     return [
         Usage(
-            input=max(count(used.get("input_tokens")) - count(used.get("cache_read_tokens")), 0),
-            output=count(used.get("output_tokens")),
-            cache_read=count(used.get("cache_read_tokens")),
+            input=max(as_count(used.get("input_tokens")) - as_count(used.get("cache_read_tokens")), 0),
+            output=as_count(used.get("output_tokens")),
+            cache_read=as_count(used.get("cache_read_tokens")),
         )
         for used in usages
     ]
@@ -143,16 +143,16 @@ def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
     columns = ("id", "action", "content", "created_at", "status")
     rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
     for place, row in enumerate(select(db, "episodes", columns, rest, (session, thread)), 1):
-        scribe = Scribe(session=worker, key=f"{worker}/{row['id']}", at=_utc(row["created_at"]), line=place)
-        yield scribe.prompt(as_text(row["action"]))
+        builder = RecordBuilder(session=worker, key=f"{worker}/{row['id']}", at=_utc(row["created_at"]), line=place)
+        yield builder.prompt(as_text(row["action"]))
         stop = ENDS.get(_text(row["status"]) or "ok", Stop.OTHER)
         kind = Kind.ASSISTANT_RESPONSE if stop is Stop.ANSWER else Kind.RUNTIME
-        yield scribe.record(kind, as_text(row["content"]), stop=stop, failed=stop is Stop.CRASH)
+        yield builder.record(kind, as_text(row["content"]), stop=stop, failed=stop is Stop.CRASH)
 
 
 def _utc(stamp: str | None) -> int | None:
     """Times are UTC and do not say so."""
-    return instant(f"{stamp}Z") if isinstance(stamp, str) else None
+    return parse_time(f"{stamp}Z") if isinstance(stamp, str) else None
 
 
 SOURCE = Source(
@@ -162,7 +162,7 @@ SOURCE = Source(
         Database(
             homes=homes,
             endings=("store.db", "stable.db", "beta.db", "dev.db"),
-            deep=False,
+            recursive=False,
             recognises=recognises,
             sessions=sessions,
             read=read,

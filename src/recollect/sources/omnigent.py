@@ -16,11 +16,11 @@ import zstandard
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, text_of, user_blocks
-from recollect.sources.formats.source import Database, Source, home_of
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, read_user_message, text_of
+from recollect.sources.formats.source import Database, Source, user_home
 from recollect.sources.formats.sqlite import select
-from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.values import as_count, parse_time
 
 TYPES = (
     "message", "function_call", "function_call_output", "reasoning", "error", "compaction", "native_tool",
@@ -36,7 +36,7 @@ LARGEST = 1 << 28  # bytes of an item, unpacked
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    return [Path(env["OMNIGENT_DATA_DIR"]).expanduser() if env.get("OMNIGENT_DATA_DIR") else home_of(env) / ".omnigent"]
+    return [Path(env["OMNIGENT_DATA_DIR"]).expanduser() if env.get("OMNIGENT_DATA_DIR") else user_home(env) / ".omnigent"]
 
 
 def recognises(head: Head) -> bool:
@@ -54,9 +54,11 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     rows = select(db, "conversation_items", columns, "WHERE conversation_id IN (?, ?) ORDER BY position", ids)
     for place, row in enumerate(rows, 1):
         key = _name(row["id"]) or f"{session}@{row['position']}"
-        scribe = Scribe(session=session, key=key, at=instant(row["created_at"]), line=count(row["position"]) + 1)
+        builder = RecordBuilder(
+            session=session, key=key, at=parse_time(row["created_at"]), line=as_count(row["position"]) + 1
+        )
         last = all(after["response_id"] != row["response_id"] for after in rows[place : place + 1])
-        yield from _item(scribe, _type(row["type"]), _data(row["data"]), last=last)
+        yield from _item(builder, _type(row["type"]), _data(row["data"]), last=last)
 
 
 def _ids(session: str) -> tuple[Any, Any]:
@@ -102,72 +104,74 @@ def _data(value: Any) -> dict[str, Any]:
             plain = zstandard.ZstdDecompressor().decompress(value[2:], LARGEST) if packed else value.removeprefix(b"\0\0")
         except zstandard.ZstdError:
             plain = ""
-    data = decoded(plain, dict[str, Any]) if isinstance(plain, bytes | str) else None
+    data = decode_or_none(plain, dict[str, Any]) if isinstance(plain, bytes | str) else None
     return data if data is not None else {"damaged": str(value)}
 
 
-def _item(scribe: Scribe, kind: str, data: dict[str, Any], *, last: bool) -> Iterator[Entry]:
+def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool) -> Iterator[Entry]:
     match kind:
         case "message":
-            yield from _message(scribe, data, last=last)
+            yield from _message(builder, data, last=last)
         case "function_call":
-            yield scribe.call(text_of(data.get("name")) or None, text_of(data.get("call_id")) or None, data.get("arguments"))
+            yield builder.call(
+                text_of(data.get("name")) or None, text_of(data.get("call_id")) or None, data.get("arguments")
+            )
         case "function_call_output":
-            yield scribe.result(text_of(data.get("call_id")) or None, data.get("output"))
+            yield builder.result(text_of(data.get("call_id")) or None, data.get("output"))
         case "native_tool":
-            yield _native(scribe, data.get("item"))
+            yield _native(builder, data.get("item"))
         case "reasoning":
-            yield scribe.record(Kind.REASONING, text_of(data.get("content")) or text_of(data.get("summary")))
+            yield builder.record(Kind.REASONING, text_of(data.get("content")) or text_of(data.get("summary")))
         case "error":
             notice = data.get("level") == "info"
             stop = None if notice else Stop.CRASH
-            yield scribe.record(Kind.RUNTIME, text_of(data.get("message")), stop=stop, failed=not notice)
+            yield builder.record(Kind.RUNTIME, text_of(data.get("message")), stop=stop, failed=not notice)
         case "compaction":
-            yield scribe.record(Kind.COMPACTION, text_of(data.get("summary")))
+            yield builder.record(Kind.COMPACTION, text_of(data.get("summary")))
         case "resource_event":
             yield Ignored("resource event")
         case _:
-            yield _beside(scribe, kind, data)
+            yield _beside(builder, kind, data)
 
 
-def _beside(scribe: Scribe, kind: str, data: dict[str, Any]) -> Record:
+def _beside(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Record:
     """What happens around the conversation and is not sent to the model."""
     match kind:
         case "routing_decision":
             chosen, why = text_of(data.get("model")), text_of(data.get("rationale"))
-            return scribe.record(Kind.RUNTIME, f"routed to {chosen}: {why}")
+            return builder.record(Kind.RUNTIME, f"routed to {chosen}: {why}")
         case "slash_command":
-            return _command(scribe, f"/{text_of(data.get('name'))} {text_of(data.get('arguments'))}")
+            return _command(builder, f"/{text_of(data.get('name'))} {text_of(data.get('arguments'))}")
         case "terminal_command" if data.get("kind") == "input":
-            return _command(scribe, f"!{text_of(data.get('input'))}")
+            return _command(builder, f"!{text_of(data.get('input'))}")
         case "terminal_command":
-            return scribe.record(Kind.SYSTEM, text_of([data.get("stdout"), data.get("stderr")]))
+            return builder.record(Kind.SYSTEM, text_of([data.get("stdout"), data.get("stderr")]))
         case _:
-            return scribe.unknown({"type": kind, **data})
+            return builder.unknown({"type": kind, **data})
 
 
-def _message(scribe: Scribe, data: dict[str, Any], *, last: bool) -> Iterator[Record]:
+def _message(builder: RecordBuilder, data: dict[str, Any], *, last: bool) -> Iterator[Record]:
     content = data.get("content")
     match data.get("role"):
         case "user" if data.get("is_meta"):
-            yield scribe.record(Kind.SYSTEM, text_of(content))
+            yield builder.record(Kind.SYSTEM, text_of(content))
         case "user":
-            yield from user_blocks(scribe, content)
+            yield from read_user_message(builder, content)
         case "assistant":
             stop = Stop.INTERRUPT if data.get("interrupted") else Stop.ANSWER if last else None
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(content), stop=stop)
+            yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(content), stop=stop)
         case _:
-            yield scribe.unknown(data)
+            yield builder.unknown(data)
 
 
-def _native(scribe: Scribe, item: Any) -> Record:
+def _native(builder: RecordBuilder, item: Any) -> Record:
     """A tool that the model's provider ran, such as its web search: what it gave is not kept."""
     item = item if isinstance(item, dict) else {}
-    return scribe.call(text_of(item.get("type")) or None, None, item.get("action"))
+    return builder.call(text_of(item.get("type")) or None, None, item.get("action"))
 
 
-def _command(scribe: Scribe, text: str) -> Record:
-    return scribe.record(Kind.USER_INPUT, text.strip(), opens=TurnStart.COMMAND)
+def _command(builder: RecordBuilder, text: str) -> Record:
+    return builder.record(Kind.USER_INPUT, text.strip(), opens=TurnStart.COMMAND)
 
 
 SOURCE = Source(
@@ -177,7 +181,7 @@ SOURCE = Source(
         Database(
             homes=homes,
             endings=("chat.db",),
-            deep=False,
+            recursive=False,
             recognises=recognises,
             sessions=sessions,
             read=read,

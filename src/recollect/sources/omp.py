@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, data_home, home_of
+from recollect.sources.formats.source import Lines, Source, data_home, user_home
 from recollect.sources.pi.family import family
-from recollect.sources.pi.session import NAMED, PiMemory, read, session_named
+from recollect.sources.pi.session import NAMED, PiState, read, session_named
 from recollect.sources.pi.session import begin as begin_session
 from recollect.sources.pi.shapes import Row
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = home_of(env) / (env.get("PI_CONFIG_DIR") or ".omp")
+    root = user_home(env) / (env.get("PI_CONFIG_DIR") or ".omp")
     agents = [root / "agent", *sorted(root.glob("profiles/*/agent"))]
     named = Path(env.get("PI_CODING_AGENT_DIR", ""))
     if ".omp" in named.parts:
@@ -32,13 +32,13 @@ def recognises(head: Head) -> bool:
     return family(head) == "omp"
 
 
-def begin(path: Path, first: list[Any]) -> PiMemory:
-    memory = begin_session(path, first)
-    memory.nests = True
+def begin(path: Path, first: list[Any]) -> PiState:
+    state = begin_session(path, first)
+    state.nests = True
     if agent := _agent(path):
-        memory.session, memory.named, memory.copies_from = agent, True, None
-        memory.parent, memory.sub_agent = agent.rpartition("/")[0], True
-    return memory
+        state.session, state.named, state.copies_from = agent, True, None
+        state.parent, state.sub_agent = agent.rpartition("/")[0], True
+    return state
 
 
 def _agent(path: Path) -> str | None:
@@ -61,7 +61,7 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl",),
             shape=Row,
-            memory=PiMemory,
+            state=PiState,
             begin=begin,
             read=read,
             recognises=recognises,

@@ -16,12 +16,12 @@ from msgspec import Struct, field
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.json import json_document, read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.formats.tags import break_at_blocks
-from recollect.sources.formats.values import count, instant
+from recollect.sources.formats.values import as_count, parse_time
 
 TREE, LINES, WORKSPACE = "conversation.json", "lm-messages.jsonl", "workspace.json"
 SUMMARY = re.compile(r"<(MESSAGESUMMARY)>")  # written for the list of conversations
@@ -60,11 +60,11 @@ class Row(Struct):
     message: Said | None = None
 
 
-load_rows = every_line(Row)
+load_rows = json_lines(Row)
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".posit/assistant/workspaces"]
+    return [user_home(env) / ".posit/assistant/workspaces"]
 
 
 def recognises(head: Head) -> bool:
@@ -85,7 +85,7 @@ def tree_beside(path: Path) -> Path | None:
 def read(path: Path, tree: Tree) -> Iterable[Entry]:
     session = tree.root.id or path.parent.name
     yield _about(path, tree.root, session)
-    times = {str(named): instant(node.timestamp) for node in tree.messages for named in node.lm_message_ids or []}
+    times = {str(named): parse_time(node.timestamp) for node in tree.messages for named in node.lm_message_ids or []}
     for line in _rows(path.with_name(LINES)):
         if isinstance(line, Problem):
             yield line
@@ -94,10 +94,12 @@ def read(path: Path, tree: Tree) -> Iterable[Entry]:
         said = row.message or Said()
         told = _told(said.options)
         key = f"{session}@{line.number}" if row.id is None else f"{session}/{row.id}"
-        at = instant(told.get("timestamp")) or times.get(str(row.id))
-        scribe = Scribe(session=session, key=key, at=at, line=line.number, model=text_of(told.get("modelId")) or None)
-        scribe.usage = _usage(told.get("usage"))
-        yield from _message(scribe, said, line.raw)
+        at = parse_time(told.get("timestamp")) or times.get(str(row.id))
+        builder = RecordBuilder(
+            session=session, key=key, at=at, line=line.number, model=text_of(told.get("modelId")) or None
+        )
+        builder.usage = _usage(told.get("usage"))
+        yield from _message(builder, said, line.raw)
 
 
 def _rows(path: Path) -> list[Any]:
@@ -105,7 +107,7 @@ def _rows(path: Path) -> list[Any]:
 
 
 def _about(path: Path, root: Root, session: str) -> SessionMetadata:
-    kept = next((kept for place in parts(path)[1:] if (kept := beside(place, Workspace))), Workspace())
+    kept = next((kept for place in parts(path)[1:] if (kept := read_sidecar(place, Workspace))), Workspace())
     parent, branch, task = (root.metadata.get(name) for name in ("parentTreeId", "gitBranch", "task"))
     titles = ((root.title, TitleRank.GENERATED), (root.summary, TitleRank.SUMMARY), (task, TitleRank.SUMMARY))
     title, rank = next(((title, rank) for title, rank in titles if isinstance(title, str) and title), (None, 0))
@@ -134,47 +136,47 @@ def _usage(used: Any) -> Usage | None:
     if not isinstance(used, dict):
         return None
     return Usage(
-        input=count(used.get("inputTokens")),
-        output=count(used.get("outputTokens")),
-        cache_read=count(used.get("cacheReadTokens")),
-        cache_write=count(used.get("cacheWriteTokens")),
+        input=as_count(used.get("inputTokens")),
+        output=as_count(used.get("outputTokens")),
+        cache_read=as_count(used.get("cacheReadTokens")),
+        cache_write=as_count(used.get("cacheWriteTokens")),
     )
 
 
-def _message(scribe: Scribe, said: Said, raw: bytes) -> Iterator[Record]:
+def _message(builder: RecordBuilder, said: Said, raw: bytes) -> Iterator[Record]:
     match said.role:
         case "user":
-            yield from user_blocks(scribe, said.content)
+            yield from read_user_message(builder, said.content)
         case "assistant":
-            yield from _answer(scribe, said.content)
+            yield from _answer(builder, said.content)
         case "tool":
-            yield from _results(scribe, said.content)
+            yield from _results(builder, said.content)
         case "system":
-            yield scribe.record(Kind.SYSTEM, text_of(said.content))
+            yield builder.record(Kind.SYSTEM, text_of(said.content))
         case _:
-            yield scribe.unknown(raw.decode("utf-8", "replace"))
+            yield builder.unknown(raw.decode("utf-8", "replace"))
 
 
-def _answer(scribe: Scribe, content: Any) -> Iterator[Record]:
-    finished = scribe.usage is not None  # its tokens are counted when it is whole
-    records = list(agent_blocks(scribe, content))
+def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
+    finished = builder.usage is not None  # its tokens are counted when it is whole
+    records = list(read_agent_message(builder, content))
     calls = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.ASSISTANT_RESPONSE:
             record.text = break_at_blocks(record.text, SUMMARY).strip()
             record.stop = Stop.ANSWER if finished and not calls else None
-    yield from records or [scribe.record(Kind.ASSISTANT_RESPONSE, "")]
+    yield from records or [builder.record(Kind.ASSISTANT_RESPONSE, "")]
 
 
-def _results(scribe: Scribe, content: Any) -> Iterator[Record]:
+def _results(builder: RecordBuilder, content: Any) -> Iterator[Record]:
     for part in content if isinstance(content, list) else [content]:
         if not isinstance(part, dict):
-            yield scribe.unknown(part)
+            yield builder.unknown(part)
             continue
         output = part.get("output")
         failed = isinstance(output, dict) and str(output.get("type")).startswith("error")
         tool, call = text_of(part.get("toolName")), text_of(part.get("toolCallId"))
-        yield scribe.result(call or None, output, tool=tool or None, failed=failed)
+        yield builder.result(call or None, output, tool=tool or None, failed=failed)
 
 
 SOURCE = Source(
@@ -185,9 +187,9 @@ SOURCE = Source(
             homes=homes,
             endings=(TREE,),
             recognises=recognises,
-            load=document(Tree),
+            load=json_document(Tree),
             read=read,
-            beside=parts,
+            sidecars=parts,
             owner=tree_beside,
         ),
     ),

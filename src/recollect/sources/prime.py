@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, home_of
-from recollect.sources.formats.values import count
+from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.values import as_count
 from recollect.sources.pi.family import family
-from recollect.sources.pi.session import PiMemory, header_of, read
+from recollect.sources.pi.session import PiState, header_of, read
 from recollect.sources.pi.session import begin as begin_session
 from recollect.sources.pi.shapes import Row
 
@@ -24,7 +24,7 @@ FOLDERS = ("PRIME_AGENT_SESSION_DIR", "PRIME_AGENT_CODING_AGENT_SESSION_DIR")
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     named = next((Path(env[name]) for name in FOLDERS if env.get(name)), None)
-    sessions = named or home_of(env) / ".prime/agent/sessions"
+    sessions = named or user_home(env) / ".prime/agent/sessions"
     return [sessions, sessions.parent / "session-artifacts"]
 
 
@@ -37,12 +37,12 @@ def recognises(head: Head) -> bool:
     return family(head) == "prime"
 
 
-def begin(path: Path, first: list[Any]) -> PiMemory:
-    memory = begin_session(path, first)
-    if count(header_of(first).rlm_depth) > 0:
-        memory.parent, memory.copies_from = memory.copies_from, None
-        memory.sub_agent = memory.parent is not None
-    return memory
+def begin(path: Path, first: list[Any]) -> PiState:
+    state = begin_session(path, first)
+    if as_count(header_of(first).rlm_depth) > 0:
+        state.parent, state.copies_from = state.copies_from, None
+        state.sub_agent = state.parent is not None
+    return state
 
 
 SOURCE = Source(
@@ -54,7 +54,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
-            memory=PiMemory,
+            state=PiState,
             begin=begin,
             read=read,
             recognises=recognises,

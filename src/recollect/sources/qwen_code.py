@@ -20,10 +20,10 @@ from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop,
 from recollect.sources import gemini_cli
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Document, Lines, Memory, Source, home_of
-from recollect.sources.formats.values import count, instant, word
+from recollect.sources.formats.json import json_document
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Document, Lines, ReaderState, Source, user_home
+from recollect.sources.formats.values import as_count, parse_time, text_or_none
 from recollect.sources.gemini_cli.shapes import Header
 
 SESSION = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -97,7 +97,7 @@ class AgentMeta(Struct, rename="camel"):
     tool_use_id: str | None = None
 
 
-class QwenMemory(Memory, kw_only=True):
+class QwenState(ReaderState, kw_only=True):
     parent: str | None = None  # of a background agent or a fork, until it was told
     uuid: str | None = None  # of the record before, and how many events it made
     written: int = 0
@@ -105,7 +105,7 @@ class QwenMemory(Memory, kw_only=True):
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     told = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
-    return [Path(told) if told else home_of(env) / ".qwen"]
+    return [Path(told) if told else user_home(env) / ".qwen"]
 
 
 def project_homes(env: Mapping[str, str]) -> list[Path]:
@@ -128,50 +128,50 @@ def recognises(head: Head) -> bool:
     )
 
 
-def begin(path: Path, first: list[Any]) -> QwenMemory:
+def begin(path: Path, first: list[Any]) -> QwenState:
     row = next((value for value in first if isinstance(value, Row)), Row())
     if row.is_sidechain and row.agent_id and row.session_id:
-        return QwenMemory(session=f"{row.session_id}/agent-{row.agent_id}", parent=row.session_id)
+        return QwenState(session=f"{row.session_id}/agent-{row.agent_id}", parent=row.session_id)
     session = path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem
     copied = row.forked_from.session_id if row.forked_from else None
-    return QwenMemory(session=session, copies_from=copied, parent=copied)
+    return QwenState(session=session, copies_from=copied, parent=copied)
 
 
-def read(line: Line, memory: QwenMemory) -> Iterable[Entry]:
+def read(line: Line, state: QwenState) -> Iterable[Entry]:
     row: Row = line.value
-    scribe = Scribe(
-        session=memory.session,
-        key=row.uuid or f"{memory.session}@{line.number}",
-        at=instant(row.timestamp),
+    builder = RecordBuilder(
+        session=state.session,
+        key=row.uuid or f"{state.session}@{line.number}",
+        at=parse_time(row.timestamp),
         line=line.number,
         model=row.model,
         cwd=row.cwd,
         branch=row.git_branch,
     )
-    if row.uuid is not None and row.uuid == memory.uuid:
-        scribe.written = memory.written
+    if row.uuid is not None and row.uuid == state.uuid:
+        builder.count = state.written
     reader = READERS.get(row.type)
-    entries: list[Entry] = list(reader(scribe, row)) if reader else [scribe.unknown(line.raw.decode("utf-8", "replace"))]
-    memory.uuid, memory.written = row.uuid, scribe.written
-    if memory.parent is not None:
-        entries.append(SessionMetadata(session=memory.session, parent=memory.parent))
-        memory.parent = None
+    entries: list[Entry] = list(reader(builder, row)) if reader else [builder.unknown(line.raw.decode("utf-8", "replace"))]
+    state.uuid, state.written = row.uuid, builder.count
+    if state.parent is not None:
+        entries.append(SessionMetadata(session=state.session, parent=state.parent))
+        state.parent = None
     return entries or [Ignored(f"empty {row.type}")]
 
 
 # ---- the person's side
 
 
-def _user(scribe: Scribe, row: Row) -> Iterator[Entry]:
+def _user(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
     typed, added = _prompt_parts(row)
     if row.subtype in NOT_TYPED or row.provenance in NOT_THE_PERSONS:
-        yield scribe.record(Kind.SYSTEM, "\n\n".join([typed, *added]).strip())
+        yield builder.record(Kind.SYSTEM, "\n\n".join([typed, *added]).strip())
         return
     if typed.strip():
         opens = TurnStart.NO if row.subtype == "mid_turn_user_message" else TurnStart.PROMPT
-        yield scribe.record(Kind.USER_INPUT, typed, opens=opens)
+        yield builder.record(Kind.USER_INPUT, typed, opens=opens)
     for text in added:
-        yield scribe.record(Kind.SYSTEM, text)
+        yield builder.record(Kind.SYSTEM, text)
 
 
 def _prompt_parts(row: Row) -> tuple[str, list[str]]:
@@ -188,38 +188,38 @@ def _parts(row: Row) -> list[Any]:
 # ---- the agent's side
 
 
-def _assistant(scribe: Scribe, row: Row) -> Iterator[Record]:
-    scribe.usage = _usage(row.usage_metadata)
+def _assistant(builder: RecordBuilder, row: Row) -> Iterator[Record]:
+    builder.usage = _usage(row.usage_metadata)
     parts = _parts(row)
-    records = [record for part in parts for record in _agent_part(scribe, part)]
+    records = [record for part in parts for record in _agent_part(builder, part)]
     answers = [record for record in records if record.kind is Kind.ASSISTANT_RESPONSE]
     if answers and not any(record.kind is Kind.TOOL_CALL for record in records):
         answers[-1].stop = Stop.ANSWER
     yield from records
 
 
-def _agent_part(scribe: Scribe, part: Any) -> Iterator[Record]:
+def _agent_part(builder: RecordBuilder, part: Any) -> Iterator[Record]:
     match part:
         case {"functionCall": dict(call)}:
-            yield scribe.call(word(call.get("name")), word(call.get("id")), call.get("args"))
+            yield builder.call(text_or_none(call.get("name")), text_or_none(call.get("id")), call.get("args"))
         case {"text": str(text), "thought": True}:
-            yield scribe.record(Kind.REASONING, text)
+            yield builder.record(Kind.REASONING, text)
         case {"text": str(text)}:
             if text.strip():
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+                yield builder.record(Kind.ASSISTANT_RESPONSE, text)
         case {"inlineData": _} | {"fileData": _}:
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, gemini_cli.part_text(part))
+            yield builder.record(Kind.ASSISTANT_RESPONSE, gemini_cli.part_text(part))
         case _:
-            yield scribe.unknown(part)
+            yield builder.unknown(part)
 
 
 def _usage(counts: dict[str, Any] | None) -> Usage | None:
     """What an answer took. Google counts thoughts apart from the rest of it, all others count them in; the total tells."""
     if not counts:
         return None
-    cached, thoughts = count(counts.get("cachedContentTokenCount")), count(counts.get("thoughtsTokenCount"))
-    given, answered = count(counts.get("promptTokenCount")), count(counts.get("candidatesTokenCount"))
-    apart = given + answered + thoughts <= count(counts.get("totalTokenCount"))
+    cached, thoughts = as_count(counts.get("cachedContentTokenCount")), as_count(counts.get("thoughtsTokenCount"))
+    given, answered = as_count(counts.get("promptTokenCount")), as_count(counts.get("candidatesTokenCount"))
+    apart = given + answered + thoughts <= as_count(counts.get("totalTokenCount"))
     return Usage(
         input=max(given - cached, 0),
         output=answered + thoughts if apart else max(answered, thoughts),
@@ -228,16 +228,16 @@ def _usage(counts: dict[str, Any] | None) -> Usage | None:
     )
 
 
-def _tool_result(scribe: Scribe, row: Row) -> Iterator[Record]:
+def _tool_result(builder: RecordBuilder, row: Row) -> Iterator[Record]:
     result = row.tool_call_result or ToolCallResult()
     responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
     for response in responses or [None]:
         told = response if isinstance(response, dict) else {}
-        own = word(told.get("id"))
+        own = text_or_none(told.get("id"))
         call = own if len(responses) > 1 and own else result.call_id or own or row.uuid
         output = told.get("response")
         failed = result.status in FAILED or bool(result.error) or (isinstance(output, dict) and "error" in output)
-        record = scribe.result(call, output or result.result_display, tool=word(told.get("name")), failed=failed)
+        record = builder.result(call, output or result.result_display, tool=text_or_none(told.get("name")), failed=failed)
         code = gemini_cli.EXIT_CODE.search(record.text)
         record.exit_code = int(code[1]) if code else None
         yield record
@@ -246,28 +246,28 @@ def _tool_result(scribe: Scribe, row: Row) -> Iterator[Record]:
 # ---- what is neither
 
 
-def _system(scribe: Scribe, row: Row) -> Iterator[Entry]:
+def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
     payload = row.system_payload or {}
     match row.subtype:
         case "custom_title":
             rank = TitleRank.GENERATED if payload.get("titleSource") == "auto" else TitleRank.CUSTOM
-            yield SessionMetadata(session=scribe.session, title=word(payload.get("customTitle")), title_rank=rank)
+            yield SessionMetadata(session=builder.session, title=text_or_none(payload.get("customTitle")), title_rank=rank)
         case "parent_session":
-            yield SessionMetadata(session=scribe.session, parent=word(payload.get("parentSessionId")))
+            yield SessionMetadata(session=builder.session, parent=text_or_none(payload.get("parentSessionId")))
         case "chat_compression":
-            yield scribe.record(Kind.COMPACTION, _summary(payload.get("compressedHistory")))
+            yield builder.record(Kind.COMPACTION, _summary(payload.get("compressedHistory")))
         case "slash_command":
-            yield from _slash_command(scribe, payload)
+            yield from _slash_command(builder, payload)
         case "turn_result":
             stop = SETTLED.get(str(payload.get("state")), Stop.OTHER)
             said = text_of(payload.get("error")) or str(payload.get("state"))
-            yield scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+            yield builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
         case "ui_telemetry":
-            yield from _telemetry(scribe, payload.get("uiEvent"))
+            yield from _telemetry(builder, payload.get("uiEvent"))
         case subtype if subtype in BOOKKEEPING:
             yield Ignored(subtype or "system")
         case _:
-            yield scribe.unknown({"subtype": row.subtype, "systemPayload": payload})
+            yield builder.unknown({"subtype": row.subtype, "systemPayload": payload})
 
 
 def _summary(history: Any) -> str:
@@ -277,18 +277,18 @@ def _summary(history: Any) -> str:
     return next((text for text in texts if SUMMARY in text), "")
 
 
-def _slash_command(scribe: Scribe, payload: dict[str, Any]) -> Iterator[Record]:
+def _slash_command(builder: RecordBuilder, payload: dict[str, Any]) -> Iterator[Record]:
     if payload.get("phase") == "result":
-        yield scribe.record(Kind.RUNTIME, text_of(payload.get("outputHistoryItems")))
+        yield builder.record(Kind.RUNTIME, text_of(payload.get("outputHistoryItems")))
     else:
-        yield scribe.record(Kind.USER_INPUT, text_of(payload.get("rawCommand")), opens=TurnStart.COMMAND)
+        yield builder.record(Kind.USER_INPUT, text_of(payload.get("rawCommand")), opens=TurnStart.COMMAND)
 
 
-def _telemetry(scribe: Scribe, event: Any) -> Iterator[Entry]:
+def _telemetry(builder: RecordBuilder, event: Any) -> Iterator[Entry]:
     """What was measured repeats what was said, but for an error of the API: it is told nowhere else."""
     if isinstance(event, dict) and str(event.get("event.name")).endswith("api_error"):
         error = text_of(event.get("error_message") or event.get("error"))
-        yield scribe.record(Kind.RUNTIME, error, stop=Stop.CRASH, failed=True)
+        yield builder.record(Kind.RUNTIME, error, stop=Stop.CRASH, failed=True)
     else:
         yield Ignored("ui_telemetry")
 
@@ -323,7 +323,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
-            memory=QwenMemory,
+            state=QwenState,
             begin=begin,
             read=read,
             recognises=recognises,
@@ -332,7 +332,7 @@ SOURCE = Source(
             homes=project_homes,
             endings=(".meta.json",),
             recognises=recognises_meta,
-            load=document(AgentMeta),
+            load=json_document(AgentMeta),
             read=read_meta,
         ),
         Document(
@@ -340,7 +340,7 @@ SOURCE = Source(
             endings=(".json",),
             is_log=gemini_cli.is_log,
             recognises=gemini_cli.is_qwens,
-            load=document(Header),
+            load=json_document(Header),
             read=gemini_cli.read_document,
         ),
     ),

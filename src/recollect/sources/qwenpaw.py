@@ -15,10 +15,10 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document, each
-from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources.formats.source import Document, Source, home_of
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.json import decode_each, json_document
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
+from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.values import parse_time
 
 UNSAFE = re.compile(r'[\\/:*?"<>|]')  # in a file name; written as --
 UNNAMED = "New Chat"
@@ -57,7 +57,7 @@ class Chats(Struct):
 
 def workspaces(env: Mapping[str, str]) -> list[Path]:
     told = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
-    roots = [Path(told)] if told else [home_of(env) / ".qwenpaw", home_of(env) / ".copaw"]
+    roots = [Path(told)] if told else [user_home(env) / ".qwenpaw", user_home(env) / ".copaw"]
     return [place for root in roots for place in (root, *sorted(root.glob("workspaces/*")))]
 
 
@@ -82,33 +82,33 @@ def session_of(path: Path) -> str:
 
 def read(path: Path, saved: Saved) -> Iterator[Entry]:
     session = session_of(path)
-    pairs = list(each(saved.agent.memory.content, tuple[Message, Any]))
+    pairs = list(decode_each(saved.agent.memory.content, tuple[Message, Any]))
     if summary := saved.agent.memory.summary:  # of what is no longer there
         first = next((pair[0].timestamp for _, pair, _ in pairs if pair), None)
-        yield Scribe(session=session, key=f"{session}/summary", at=instant(first)).record(Kind.COMPACTION, summary)
+        yield RecordBuilder(session=session, key=f"{session}/summary", at=parse_time(first)).record(Kind.COMPACTION, summary)
     for place, pair, raw in pairs:
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=place)
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place)
         if pair is None:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
             continue
         message = pair[0]
-        scribe.key = f"{session}/{message.id}" if message.id else scribe.key
-        scribe.at = instant(message.timestamp)
-        yield from _message(scribe, message)
+        builder.key = f"{session}/{message.id}" if message.id else builder.key
+        builder.at = parse_time(message.timestamp)
+        yield from _message(builder, message)
 
 
-def _message(scribe: Scribe, message: Message) -> Iterator[Record]:
+def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
     match message.role:
         case "user":
-            yield from user_blocks(scribe, message.content)
+            yield from read_user_message(builder, message.content)
         case "assistant":
-            yield from agent_blocks(scribe, message.content, None if _calls(message.content) else Stop.ANSWER)
+            yield from read_agent_message(builder, message.content, None if _calls(message.content) else Stop.ANSWER)
         case "system":
             blocks = message.content if isinstance(message.content, list) else [message.content]
             for block in blocks:
-                yield _system_block(scribe, block)
+                yield _system_block(builder, block)
         case _:
-            yield scribe.unknown({"role": message.role, "content": message.content})
+            yield builder.unknown({"role": message.role, "content": message.content})
 
 
 def _calls(content: Any) -> bool:
@@ -116,13 +116,13 @@ def _calls(content: Any) -> bool:
     return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
 
 
-def _system_block(scribe: Scribe, block: Any) -> Record:
+def _system_block(builder: RecordBuilder, block: Any) -> Record:
     match block:
         case {"type": "tool_result", "id": str(call)}:
             tool = block.get("name")
-            return scribe.result(call, block.get("output"), tool=tool if isinstance(tool, str) else None)
+            return builder.result(call, block.get("output"), tool=tool if isinstance(tool, str) else None)
         case _:
-            return scribe.record(Kind.SYSTEM, text_of(block))
+            return builder.record(Kind.SYSTEM, text_of(block))
 
 
 def recognises_chats(head: Head) -> bool:
@@ -150,15 +150,15 @@ SOURCE = Source(
             homes=homes,
             endings=(".json",),
             recognises=recognises,
-            load=document(Saved),
+            load=json_document(Saved),
             read=read,
         ),
         Document(
             homes=workspaces,
             endings=("chats.json",),
-            deep=False,
+            recursive=False,
             recognises=recognises_chats,
-            load=document(Chats),
+            load=json_document(Chats),
             read=read_chats,
         ),
     ),

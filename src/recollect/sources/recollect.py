@@ -13,8 +13,8 @@ from msgspec import Struct
 from recollect.model import LIVE_SOURCE, UUID, Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Memory, Source
-from recollect.sources.formats.values import bounded, instant
+from recollect.sources.formats.source import Lines, ReaderState, Source
+from recollect.sources.formats.values import bounded, parse_time
 
 STOPS = {"interrupt": Stop.INTERRUPT, "crash": Stop.CRASH, "error": Stop.CRASH}
 STATES = ("session", "turn")
@@ -70,16 +70,16 @@ def recognises(head: Head) -> bool:
     return first.get("type") == "session" and {"session_id", "runner", "generation", "labels"} <= first.keys()
 
 
-def begin(path: Path, values: list[Any]) -> Memory:
+def begin(path: Path, values: list[Any]) -> ReaderState:
     named = [value.session_id for value in values if isinstance(value, Message) and value.session_id]
-    return Memory(session=named[0] if named and UUID.fullmatch(named[0]) else path.stem)
+    return ReaderState(session=named[0] if named and UUID.fullmatch(named[0]) else path.stem)
 
 
-def read(line: Line, memory: Memory) -> Iterable[Entry]:
+def read(line: Line, state: ReaderState) -> Iterable[Entry]:
     message: Message = line.value
     if message.type in STATES:
-        return (about(memory.session, message.folder),)
-    return said(memory.session, line.number, message)
+        return (about(state.session, message.folder),)
+    return said(state.session, line.number, message)
 
 
 def about(session: str, folder: str | None) -> Entry:
@@ -91,7 +91,7 @@ def said(session: str, number: int, message: Message) -> Iterator[Entry]:
     records = list(_records(session, number, message))
     for part, record in enumerate(records):
         record.key = f"{session}/{number}" if part == 0 else f"{session}/{number}.{part}"
-        record.at = instant(message.created_at)
+        record.at = parse_time(message.created_at)
     if not records:
         yield Ignored("empty message")
     yield from records

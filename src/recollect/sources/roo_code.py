@@ -7,7 +7,7 @@ Its tasks are named by UUIDs, begin with a plain text, and may call others: `his
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Source, home_of
+from recollect.sources.formats.source import Source, user_home
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 
@@ -16,7 +16,7 @@ EXTENSION = "rooveterinaryinc.roo-cline"
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     """Its command line runs the extension in a likeness of an editor, which has no other."""
-    likeness = home_of(env) / ".vscode-mock/global-storage"
+    likeness = user_home(env) / ".vscode-mock/global-storage"
     return [folder / "tasks" for folder in (*extension_storage(env, EXTENSION), likeness)]
 
 

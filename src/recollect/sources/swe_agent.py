@@ -16,10 +16,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, document, each
-from recollect.sources.formats.message import Scribe, chat_message, text_of
+from recollect.sources.formats.json import decode_each, decode_or_none, json_document
+from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import arguments_of, as_text, count
+from recollect.sources.formats.values import arguments_of, as_count, as_text
 
 SHELL = "bash"  # what an action is given to, where no tool is named
 
@@ -74,14 +74,14 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     session = f"{path.parent.name}/{instance}"
     model = _model(content.replay_config)
     yield SessionMetadata(session=session, title=instance, title_rank=TitleRank.SUMMARY, model=model)
-    messages = [(place, message, raw) for place, message, raw in each(content.history, Message)]
+    messages = [(place, message, raw) for place, message, raw in decode_each(content.history, Message)]
     if not content.trajectory:
         yield from _history(session, messages)
         return
     task = next((place for place, message, _ in messages if message and message.role == "assistant"), len(messages) + 1)
     yield from _history(session, [message for message in messages if message[0] < task])
     answers = [message for _, message, _ in messages if message and message.role == "assistant" and not message.is_demo]
-    for place, step, raw in each(content.trajectory, Step):
+    for place, step, raw in decode_each(content.trajectory, Step):
         answer = answers[place - 1] if place <= len(answers) else Message()
         yield from _step(session, place, step, raw, answer)
     yield from _end(session, content.info)
@@ -100,63 +100,63 @@ def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> I
     is_task = True
     call: str | None = None
     for place, message, raw in messages:
-        scribe = Scribe(session=session, key=f"{session}/history/{place}", line=place)
+        builder = RecordBuilder(session=session, key=f"{session}/history/{place}", line=place)
         if message is None:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
         elif message.is_demo:
             yield Ignored("demonstration")
         elif message.role == "user" and is_task:
             is_task = False
-            yield scribe.prompt(text_of(message.content))
+            yield builder.prompt(text_of(message.content))
         elif message.role in ("user", "tool"):
-            yield scribe.result(call, message.content)
+            yield builder.result(call, message.content)
         elif message.role == "assistant":
             said = text_of(message.thought) or text_of(message.content)
-            for record in _acts(scribe, said, message.action, message):
+            for record in _acts(builder, said, message.action, message):
                 call = record.call or call
                 yield record
         else:
-            yield from chat_message(scribe, {"role": message.role, "content": message.content})
+            yield from read_chat_message(builder, {"role": message.role, "content": message.content})
 
 
 def _step(session: str, place: int, step: Step | None, raw: str, answer: Message) -> Iterator[Entry]:
-    scribe = Scribe(session=session, key=f"{session}/{place}", line=place)
+    builder = RecordBuilder(session=session, key=f"{session}/{place}", line=place)
     if step is None:
-        yield scribe.unknown(raw)
+        yield builder.unknown(raw)
         return
-    state = decoded(as_text(step.state), State)
-    scribe.cwd = state.working_dir if state else None
+    state = decode_or_none(as_text(step.state), State)
+    builder.cwd = state.working_dir if state else None
     if text_of(answer.action).strip() != text_of(step.action).strip():
         answer = Message()  # an answer that the history has and the trajectory has not, or the other way round
     call: str | None = None
-    for record in _acts(scribe, text_of(step.thought) or text_of(step.response), step.action, answer):
+    for record in _acts(builder, text_of(step.thought) or text_of(step.response), step.action, answer):
         call = record.call
         yield record
     output = text_of(step.observation).strip("\n")
     if call and step.observation is not None:
-        yield scribe.result(call, output)
+        yield builder.result(call, output)
     elif output:
-        yield scribe.record(Kind.SYSTEM, output)
+        yield builder.record(Kind.SYSTEM, output)
 
 
-def _acts(scribe: Scribe, said: str, action: Any, answer: Message) -> Iterator[Record]:
+def _acts(builder: RecordBuilder, said: str, action: Any, answer: Message) -> Iterator[Record]:
     """What an answer says, and what it does: calls by name if the model made them, else a line for the shell."""
     if said.strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, said.strip())
+        yield builder.record(Kind.ASSISTANT_RESPONSE, said.strip())
     if isinstance(answer.tool_calls, list) and answer.tool_calls:
-        yield from chat_message(scribe, {"role": "assistant", "tool_calls": answer.tool_calls})
+        yield from read_chat_message(builder, {"role": "assistant", "tool_calls": answer.tool_calls})
     elif command := text_of(action).strip():
-        yield scribe.call(SHELL, f"{scribe.key}.call", {"command": command})
+        yield builder.call(SHELL, f"{builder.key}.call", {"command": command})
 
 
 def _end(session: str, written: Any) -> Iterator[Record]:
-    info = decoded(as_text(written), Info)
+    info = decode_or_none(as_text(written), Info)
     if info is None or not info.exit_status:
         return
     status = text_of(info.exit_status)
-    scribe = Scribe(session=session, key=f"{session}/exit")
+    builder = RecordBuilder(session=session, key=f"{session}/exit")
     words = "\n\n".join(part for part in (status, text_of(info.submission).strip()) if part)
-    yield scribe.record(Kind.RUNTIME, words, stop=_stop(status), usage=_usage(info.model_stats))
+    yield builder.record(Kind.RUNTIME, words, stop=_stop(status), usage=_usage(info.model_stats))
 
 
 def _stop(status: str) -> Stop:
@@ -168,12 +168,12 @@ def _stop(status: str) -> Stop:
 def _usage(stats: Any) -> Usage | None:
     if not isinstance(stats, dict):
         return None
-    return Usage(input=count(stats.get("tokens_sent")), output=count(stats.get("tokens_received")))
+    return Usage(input=as_count(stats.get("tokens_sent")), output=as_count(stats.get("tokens_received")))
 
 
 SOURCE = Source(
     name="swe-agent",
     title="SWE-agent",
-    formats=(Document(endings=(".traj",), recognises=recognises, load=document(Trajectory), read=read),),
+    formats=(Document(endings=(".traj",), recognises=recognises, load=json_document(Trajectory), read=read),),
     real_sessions=22,
 )

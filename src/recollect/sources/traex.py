@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources import codex
-from recollect.sources.codex.memory import CodexMemory
 from recollect.sources.codex.shapes import Envelope
+from recollect.sources.codex.state import CodexState
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, home_of
+from recollect.sources.formats.source import Lines, Source, user_home
 
 HOME = ".trae"
 INSTRUCTED = "You are TRAE"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["TRAE_HOME"]).expanduser() if env.get("TRAE_HOME") else home_of(env) / HOME
+    root = Path(env["TRAE_HOME"]).expanduser() if env.get("TRAE_HOME") else user_home(env) / HOME
     cli = Path(env["TRAECLI_HOME"]).expanduser() if env.get("TRAECLI_HOME") else root / "cli"
     return [cli / "sessions", cli / "archived_sessions", root / "sessions"]  # the last is where they lay at first
 
@@ -47,7 +47,7 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl", ".jsonl.zst"),
             shape=Envelope,
-            memory=CodexMemory,
+            state=CodexState,
             begin=codex.begin,
             read=codex.read,
             recognises=recognises,

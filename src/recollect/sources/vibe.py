@@ -17,11 +17,11 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, chat_message, prompt_or_system, text_of
-from recollect.sources.formats.source import Document, Source, home_of
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.json import read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_chat_message, read_prompt, text_of
+from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.values import parse_time
 
 MESSAGES, META = "messages.jsonl", "meta.json"
 UUID = 36  # characters
@@ -43,7 +43,7 @@ class Meta(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["VIBE_HOME"]).expanduser() if env.get("VIBE_HOME") else home_of(env) / ".vibe"
+    root = Path(env["VIBE_HOME"]).expanduser() if env.get("VIBE_HOME") else user_home(env) / ".vibe"
     return [root / "logs/session"]
 
 
@@ -58,20 +58,20 @@ def messages_beside(path: Path) -> Path | None:
 
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
-    meta = beside(path.with_name(META), Meta)
+    meta = read_sidecar(path.with_name(META), Meta)
     if meta is None or not meta.session_id:
         yield Ignored("messages of a session that is not known yet")
         return
     yield _about(meta.session_id, meta)
-    started = instant(meta.start_time)
+    started = parse_time(meta.start_time)
     for line in lines:
         if isinstance(line, Problem):
             yield line
             continue
         message = line.value if isinstance(line.value, dict) else {"content": line.value}
         key = _key(meta.session_id, message.get("message_id"), line.number)
-        scribe = Scribe(session=meta.session_id, key=key, at=started, line=line.number, model=_model(meta))
-        yield from _message(scribe, message, line)
+        builder = RecordBuilder(session=meta.session_id, key=key, at=started, line=line.number, model=_model(meta))
+        yield from _message(builder, message, line)
         started = None  # the start is the time of the first message; of the others none is known
 
 
@@ -104,33 +104,33 @@ def _model(meta: Meta) -> str | None:
             return None
 
 
-def _message(scribe: Scribe, message: dict[str, Any], line: Line) -> Iterator[Record]:
+def _message(builder: RecordBuilder, message: dict[str, Any], line: Line) -> Iterator[Record]:
     match message.get("role"):
         case "user" if message.get("injected"):
-            yield scribe.record(Kind.SYSTEM, text_of(message.get("content")))
+            yield builder.record(Kind.SYSTEM, text_of(message.get("content")))
         case "assistant":
-            records = list(chat_message(scribe, message))
+            records = list(read_chat_message(builder, message))
             if records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
                 records[-1].stop = Stop.ANSWER
-            yield from records or [scribe.record(Kind.ASSISTANT_RESPONSE, "")]
+            yield from records or [builder.record(Kind.ASSISTANT_RESPONSE, "")]
         case "tool":
             text = text_of(message.get("content"))
-            for record in chat_message(scribe, message):
+            for record in read_chat_message(builder, message):
                 record.failed = text.startswith((FAILED, CANCELLED))
                 record.stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
                 yield record
         case "user" | "system":
-            yield from chat_message(scribe, message, _said)
+            yield from read_chat_message(builder, message, _said)
         case _:
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
-def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if not text.startswith(NOTES):
-        yield from prompt_or_system(scribe, text)
+        yield from read_prompt(builder, text)
         return
     stop = next((stop for tag, stop in STOPS.items() if text.startswith(tag)), None)
-    yield scribe.record(Kind.RUNTIME, text, stop=stop)
+    yield builder.record(Kind.RUNTIME, text, stop=stop)
 
 
 SOURCE = Source(
@@ -141,9 +141,9 @@ SOURCE = Source(
             homes=homes,
             endings=(MESSAGES,),
             recognises=recognises,
-            load=every_line(Any),
+            load=json_lines(Any),
             read=read,
-            beside=lambda path: [path.with_name(META)],
+            sidecars=lambda path: [path.with_name(META)],
             owner=messages_beside,
         ),
     ),

@@ -10,7 +10,7 @@ The captures hold no words of the person or the model: what such a request leave
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.otel.genai_sessions import read
 from recollect.sources.otel.otlp import Folder
 
@@ -19,7 +19,7 @@ NAME = "_VSGitHubCopilot_traces"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    local = Path(env["LOCALAPPDATA"]) if env.get("LOCALAPPDATA") else home_of(env) / "AppData/Local"
+    local = Path(env["LOCALAPPDATA"]) if env.get("LOCALAPPDATA") else user_home(env) / "AppData/Local"
     temporary = [Path(env[name]) for name in ("TEMP", "TMP") if env.get(name)]
     return [place / "VSGitHubCopilotLogs/traces" for place in (local / "Temp", *temporary)]
 
@@ -40,7 +40,7 @@ SOURCE = Source(
             recognises=FILES.recognises,
             load=FILES.requests,
             read=read,
-            beside=FILES.others,
+            sidecars=FILES.others,
             owner=FILES.first,
         ),
     ),

@@ -18,11 +18,11 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, each
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Database, Source, data_home, home_of
+from recollect.sources.formats.json import decode_each, decode_or_none
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Database, Source, data_home, user_home
 from recollect.sources.formats.sqlite import select_one
-from recollect.sources.formats.values import arguments_of, as_text, count, instant
+from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
 
 UNTITLED = {"New Thread", "New Conversation", "New Agent Thread"}
 CANCELED = "Tool canceled by user"
@@ -86,13 +86,13 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     row = select_one(db, "threads", COLUMNS, session)
-    thread = decoded(_json(row), Thread)
+    thread = decode_or_none(_json(row), Thread)
     if thread is None:
         yield Problem(path, 0, "a thread is not of a shape that is known", session)
         return
     yield _about(session, row, thread)
-    saved = instant(row["updated_at"])
-    entries = list(_messages(thread, session, instant(row["created_at"]) or saved))
+    saved = parse_time(row["updated_at"])
+    entries = list(_messages(thread, session, parse_time(row["created_at"]) or saved))
     records = [entry for entry in entries if isinstance(entry, Record)]
     if records:
         records[-1].at = saved
@@ -131,36 +131,36 @@ def _about(session: str, row: dict[str, Any], thread: Thread) -> SessionMetadata
 def _messages(thread: Thread, session: str, begun: int | None) -> Iterator[Entry]:
     model = thread.model.model if thread.model else None
     usage: Usage | None = None
-    for place, message, raw in each(thread.messages, Message):
-        scribe = Scribe(session=session, key=f"{session}@{place}", at=begun, line=place, model=model)
+    for place, message, raw in decode_each(thread.messages, Message):
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=begun, line=place, model=model)
         match message:
             case Message(user=User() as user):
-                scribe.key = f"{session}/{user.id}" if user.id else scribe.key
+                builder.key = f"{session}/{user.id}" if user.id else builder.key
                 usage = _usage(thread.request_token_usage, user.id)
-                yield from _asked(scribe, user)
+                yield from _asked(builder, user)
             case Message(agent=Agent() as agent):
-                scribe.usage, usage = usage, None
-                yield from _answered(scribe, agent)
+                builder.usage, usage = usage, None
+                yield from _answered(builder, agent)
             case None if raw == '"Resume"':
                 yield Ignored("Resume")
             case _:
-                scribe.usage = _usage(thread.request_token_usage, place - 1)
-                yield from _old_message(scribe, decoded(raw, OldMessage), raw)
+                builder.usage = _usage(thread.request_token_usage, place - 1)
+                yield from _old_message(builder, decode_or_none(raw, OldMessage), raw)
 
 
-def _asked(scribe: Scribe, user: User) -> Iterator[Record]:
+def _asked(builder: RecordBuilder, user: User) -> Iterator[Record]:
     """The prompt, with what it mentions named in it; then what was read for the agent of what is mentioned."""
     prompt = "".join(map(_typed, user.content)).strip()
     if prompt:
-        yield scribe.prompt(prompt)
+        yield builder.prompt(prompt)
     for item in user.content:
         match item:
             case {"Mention": {"content": str(content)}} if content.strip():
-                yield scribe.record(Kind.SYSTEM, content)
+                yield builder.record(Kind.SYSTEM, content)
             case {"Text": _} | {"Image": _} | {"Mention": _}:
                 continue
             case _:
-                yield scribe.unknown(item)
+                yield builder.unknown(item)
 
 
 def _typed(item: Any) -> str:
@@ -176,43 +176,43 @@ def _typed(item: Any) -> str:
             return ""
 
 
-def _answered(scribe: Scribe, agent: Agent) -> Iterator[Record]:
+def _answered(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
     """One answer of the API, with the results of the tools that it called."""
     results = dict(agent.tool_results)
     records: list[Record] = []
     for item in agent.content:
-        records += _acted(scribe, item)
+        records += _acted(builder, item)
         match item:
             case {"ToolUse": {"id": str(call)}} if call in results:
-                records.append(_result(scribe, call, results.pop(call)))
-    records += [_result(scribe, call, result) for call, result in results.items()]
+                records.append(_result(builder, call, results.pop(call)))
+    records += [_result(builder, call, result) for call, result in results.items()]
     if records and all(record.kind in WORDS for record in records):
         records[-1].stop = Stop.ANSWER
     yield from records
 
 
-def _acted(scribe: Scribe, item: Any) -> Iterator[Record]:
+def _acted(builder: RecordBuilder, item: Any) -> Iterator[Record]:
     match item:
         case {"Text": text}:
             if said := as_text(text).strip():
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, said)
+                yield builder.record(Kind.ASSISTANT_RESPONSE, said)
         case {"Thinking": thinking}:
             if thought := text_of(thinking).strip():
-                yield scribe.record(Kind.REASONING, thought)
+                yield builder.record(Kind.REASONING, thought)
         case {"RedactedThinking": _}:
-            yield scribe.record(Kind.REASONING, "")
+            yield builder.record(Kind.REASONING, "")
         case {"ToolUse": {**use}}:
             name, call = as_text(use.get("name")) or None, as_text(use.get("id")) or None
-            yield scribe.call(name, call, use.get("input") or arguments_of(use.get("raw_input")))
+            yield builder.call(name, call, use.get("input") or arguments_of(use.get("raw_input")))
         case _:
-            yield scribe.unknown(item)
+            yield builder.unknown(item)
 
 
-def _result(scribe: Scribe, call: str, result: Any) -> Record:
+def _result(builder: RecordBuilder, call: str, result: Any) -> Record:
     told = result if isinstance(result, dict) else {"content": result}
     output = _output(told.get("content")) or text_of(told.get("output"))
     stop = Stop.INTERRUPT if output == CANCELED else None
-    return scribe.result(call, output, failed=bool(told.get("is_error")), stop=stop)
+    return builder.result(call, output, failed=bool(told.get("is_error")), stop=stop)
 
 
 def _output(content: Any) -> str:
@@ -227,23 +227,23 @@ def _output(content: Any) -> str:
             return text_of(content)
 
 
-def _old_message(scribe: Scribe, message: OldMessage | None, raw: str) -> Iterator[Record]:
+def _old_message(builder: RecordBuilder, message: OldMessage | None, raw: str) -> Iterator[Record]:
     """A message of the older form, told in the newer one. To 0.1.0, the user's message brought the results of tools."""
     if message is None:
-        yield scribe.unknown(raw)
+        yield builder.unknown(raw)
         return
     segments = message.segments or [{"type": "text", "text": message.text or ""}]
     words = [segment for segment in segments if text_of(segment.get("text")).strip()]
     results = {as_text(result.get("tool_use_id")): result for result in message.tool_results}
     if message.role == "assistant" or results:
         said = [_tagged(segment) for segment in words if message.role == "assistant"]
-        yield from _answered(scribe, Agent([*said, *({"ToolUse": use} for use in message.tool_uses)], results))
+        yield from _answered(builder, Agent([*said, *({"ToolUse": use} for use in message.tool_uses)], results))
     elif message.role == "user" and not message.is_hidden:
-        yield from _asked(scribe, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
+        yield from _asked(builder, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
         if message.context.strip():
-            yield scribe.record(Kind.SYSTEM, message.context)
+            yield builder.record(Kind.SYSTEM, message.context)
     else:
-        yield scribe.record(Kind.SYSTEM, text_of(words))
+        yield builder.record(Kind.SYSTEM, text_of(words))
 
 
 def _tagged(segment: dict[str, Any]) -> dict[str, Any]:
@@ -263,15 +263,15 @@ def _usage(usages: Any, key: str | int | None) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     return Usage(
-        input=count(usage.get("input_tokens")),
-        output=count(usage.get("output_tokens")),
-        cache_read=count(usage.get("cache_read_input_tokens")),
-        cache_write=count(usage.get("cache_creation_input_tokens")),
+        input=as_count(usage.get("input_tokens")),
+        output=as_count(usage.get("output_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        cache_write=as_count(usage.get("cache_creation_input_tokens")),
     )
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    home = home_of(env)
+    home = user_home(env)
     windows = [Path(env["LOCALAPPDATA"]) / "Zed"] if env.get("LOCALAPPDATA") else []
     places = [data_home(env) / "zed", home / "Library/Application Support/Zed", home / ".var/app/dev.zed.Zed/data/zed"]
     return [place / "threads" for place in (*places, *windows)]

@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
-from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, keep_recent, record, session_of
 from recollect.sources.claude_code.metadata import SIDE_RECORDS, attachment, stop_hook, system
 from recollect.sources.claude_code.shapes import ApiUsage, Block, Message, Origin, Progress, Row, Spawned
+from recollect.sources.claude_code.state import RECENT, ClaudeState, digest, keep_recent, record, session_of
 from recollect.sources.claude_code.text import (
     INJECTED,
     LOCAL_OUTPUT,
@@ -31,9 +31,9 @@ from recollect.sources.claude_code.text import (
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import split_context
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.source import Lines, Source, home_of
-from recollect.sources.formats.values import UUID, bounded, milliseconds
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.values import UUID, bounded, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
@@ -52,25 +52,25 @@ COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     folders = [Path(part) for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
-    return [folder / "projects" for folder in folders or [home_of(env) / ".claude"]]
+    return [folder / "projects" for folder in folders or [user_home(env) / ".claude"]]
 
 
 def is_log(path: Path) -> bool:
     return path.name != "journal.jsonl" and path.parent.name not in NOT_LOGS
 
 
-def begin(path: Path, first: list[Any]) -> ClaudeMemory:
+def begin(path: Path, first: list[Any]) -> ClaudeState:
     """The file's name says which session it is; where it does not, the first record does."""
     row = next((value for value in first[:1] if isinstance(value, Row)), Row())
     named = UUID.search(path.stem)
     session = named[0] if named else row.session_id or path.stem
     if path.stem.startswith("agent-") and row.is_sidechain:
-        return ClaudeMemory(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
+        return ClaudeState(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
     rows = [value for value in first if isinstance(value, Row)]
     owners = (row.copied_from or row.session_id or session for row in rows)
     copied = next((owner for owner in owners if owner != session), None)
     root = next((row for row in rows if row.uuid), Row())
-    return ClaudeMemory(session=session, copies_from=copied, continues=root.parent_uuid is not None)
+    return ClaudeState(session=session, copies_from=copied, continues=root.parent_uuid is not None)
 
 
 def recognises(head: Head) -> bool:
@@ -93,35 +93,35 @@ def _is_anothers(row: dict[str, Any]) -> bool:
     return qwens or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
 
 
-def read(line: Line, memory: ClaudeMemory) -> Iterable[Entry]:
+def read(line: Line, state: ClaudeState) -> Iterable[Entry]:
     row: Row = line.value
-    memory.at = milliseconds(row.timestamp) or memory.at
+    state.at = parse_iso_time(row.timestamp) or state.at
     reader = READERS.get(row.type)
-    entries: list[Entry] = list(reader(row, line, memory)) if reader else [_unknown(row, line, memory)]
-    if memory.parent is not None:
-        entries.append(SessionMetadata(session=memory.session, parent=memory.parent))
-        memory.parent = None
+    entries: list[Entry] = list(reader(row, line, state)) if reader else [_unknown(row, line, state)]
+    if state.parent is not None:
+        entries.append(SessionMetadata(session=state.session, parent=state.parent))
+        state.parent = None
     for entry in entries:
         if isinstance(entry, Record):
-            entry.at = memory.at
-            memory.prompted |= entry.opens is TurnStart.PROMPT and entry.session == memory.session
+            entry.at = state.at
+            state.prompted |= entry.opens is TurnStart.PROMPT and entry.session == state.session
     return entries or [Ignored(f"empty {row.type}")]
 
 
 # ---- whose record, under which key
 
 
-def _unknown(row: Row, line: Line, memory: ClaudeMemory) -> Record:
-    return record(row, line, memory.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
+def _unknown(row: Row, line: Line, state: ClaudeState) -> Record:
+    return record(row, line, state.session, 0, Kind.UNKNOWN, line.raw[:2000].decode("utf-8", "replace"))
 
 
 # ---- the person's side
 
 
-def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    session = session_of(row, memory)
-    if session != memory.session:
-        yield from _sub_agent(row, memory, session)
+def _user(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
+    session = session_of(row, state)
+    if session != state.session:
+        yield from _sub_agent(row, state, session)
     blocks = _blocks(row)
     place = 0
     for block in blocks:
@@ -129,10 +129,10 @@ def _user(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             yield _result(row, line, session, place, block)
             place += 1
     if place:
-        yield from _spawned(row, line, blocks, memory)
+        yield from _spawned(row, line, blocks, state)
     spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
     for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
-        if not memory.prompted and (continued := _continued(text)) and continued != memory.session:
+        if not state.prompted and (continued := _continued(text)) and continued != state.session:
             yield SessionMetadata(session=session, parent=continued)
         yield record(row, line, session, place, kind, text, **more)
         place += 1
@@ -203,18 +203,18 @@ def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str,
 # ---- the agent's side
 
 
-def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     message = row.message if isinstance(row.message, Message) else Message(content=[*_blocks(row)])
-    session = session_of(row, memory)
-    memory.stop_hooks_ran = memory.stop_hooks_ran and session != memory.session
+    session = session_of(row, state)
+    state.stop_hooks_ran = state.stop_hooks_ran and session != state.session
     if message.model == "<synthetic>" or row.is_api_error_message:
         text = result_text([msgspec.to_builtins(block) for block in _blocks(row)])
         stop = Stop.CRASH if row.is_api_error_message else None
         yield record(row, line, session, 0, Kind.RUNTIME, text, stop=stop, failed=stop is not None)
         return
-    usage = _usage(message, memory)
+    usage = _usage(message, state)
     for place, block in enumerate(_blocks(row)):
-        if _repeated(message, block, memory):
+        if _repeated(message, block, state):
             yield Ignored("repeated block")
             continue
         said = _said_by_agent(row, line, session, place, block, message)
@@ -223,8 +223,8 @@ def _assistant(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             continue
         said.usage, usage = usage, None
         if said.kind is Kind.TOOL_CALL and said.call and said.arguments and "prompt" in said.arguments:
-            memory.tasks[digest(str(said.arguments["prompt"]))] = said.call
-            keep_recent(memory.tasks, RECENT)
+            state.tasks[digest(str(said.arguments["prompt"]))] = said.call
+            keep_recent(state.tasks, RECENT)
         yield said
 
 
@@ -258,16 +258,16 @@ def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block,
             return record(row, line, session, place, Kind.UNKNOWN, result_text([msgspec.to_builtins(block)]))
 
 
-def _usage(message: Message, memory: ClaudeMemory) -> Usage | None:
+def _usage(message: Message, state: ClaudeState) -> Usage | None:
     """What this line adds to what was counted for its API message before."""
     if message.usage is None:
         return None
     now = _counts(message.usage)
     if message.id is None:
         return now
-    before = memory.usage.pop(message.id, Usage())
-    memory.usage[message.id] = now
-    keep_recent(memory.usage, OPEN_MESSAGES)
+    before = state.usage.pop(message.id, Usage())
+    state.usage[message.id] = now
+    keep_recent(state.usage, OPEN_MESSAGES)
     return now - before if now != before else None
 
 
@@ -280,85 +280,85 @@ def _counts(usage: ApiUsage) -> Usage:
     )
 
 
-def _repeated(message: Message, block: Block, memory: ClaudeMemory) -> bool:
+def _repeated(message: Message, block: Block, state: ClaudeState) -> bool:
     """Old versions wrote a block of one API message again under a new uuid."""
     payload = block.id or block.text or block.thinking
     if message.id is None or not payload:
         return False
     mark = digest(f"{message.id} {block.type} ", payload)
-    if mark in memory.blocks:
+    if mark in state.blocks:
         return True
-    memory.blocks = [*memory.blocks[-RECENT:], mark]
+    state.blocks = [*state.blocks[-RECENT:], mark]
     return False
 
 
 # ---- sub-agents
 
 
-def _sub_agent(row: Row, memory: ClaudeMemory, session: str) -> Iterator[SessionMetadata]:
+def _sub_agent(row: Row, state: ClaudeState, session: str) -> Iterator[SessionMetadata]:
     """The first record of an inline side chain is the prompt of the call that began it."""
     if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
-        call = memory.tasks.pop(digest(text), None)
-        yield SessionMetadata(session=session, parent=memory.session, parent_call=call)
+        call = state.tasks.pop(digest(text), None)
+        yield SessionMetadata(session=session, parent=state.session, parent_call=call)
 
 
-def _spawned(row: Row, line: Line, blocks: list[Block], memory: ClaudeMemory) -> Iterator[Entry]:
+def _spawned(row: Row, line: Line, blocks: list[Block], state: ClaudeState) -> Iterator[Entry]:
     result = None
     if b'"agentId"' in bytes(row.tool_use_result):
-        result = decoded(row.tool_use_result, Spawned)
+        result = decode_or_none(row.tool_use_result, Spawned)
     if result is not None and result.agent_id:
-        child = f"{memory.session}/agent-{result.agent_id}"
-        yield SessionMetadata(session=child, parent=memory.session, parent_call=blocks[0].tool_use_id)
+        child = f"{state.session}/agent-{result.agent_id}"
+        yield SessionMetadata(session=child, parent=state.session, parent_call=blocks[0].tool_use_id)
     for block in blocks:
-        if block.tool_use_id in memory.running and (result is None or result.status != LAUNCHED):
-            child = memory.running.pop(block.tool_use_id or "")
-            if not _has_own_file(line.path, memory.session, child.rpartition("/agent-")[2]):
-                yield _finished(row, line, child, block, result, memory)
+        if block.tool_use_id in state.running and (result is None or result.status != LAUNCHED):
+            child = state.running.pop(block.tool_use_id or "")
+            if not _has_own_file(line.path, state.session, child.rpartition("/agent-")[2]):
+                yield _finished(row, line, child, block, result, state)
 
 
-def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, memory: ClaudeMemory) -> Record:
+def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, state: ClaudeState) -> Record:
     """The end of a sub-agent that has no file of its own: its last answer is the result that its parent got."""
     answer = result_text(result.content if result and result.content else block.content)
-    said_before = memory.last_words.pop(child, None) == digest(answer)
+    said_before = state.last_words.pop(child, None) == digest(answer)
     if block.is_error:
         ended = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
     elif said_before or not answer.strip():
         ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
     else:
         ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
-        ended.model = memory.models.get(child)
+        ended.model = state.models.get(child)
     ended.key = f"{child}/result-{block.tool_use_id}"
     return ended
 
 
-def _progress(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def _progress(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     """Progress is noise, but for the end of a turn, and for the records of a sub-agent that has no file of its own."""
     data = bytes(row.data)
-    progress = decoded(data, Progress) if b'"agent_progress"' in data or b'"Stop"' in data else None
+    progress = decode_or_none(data, Progress) if b'"agent_progress"' in data or b'"Stop"' in data else None
     if progress is not None and progress.type == "hook_progress" and progress.hook_event == "Stop":
-        yield stop_hook(row, line, memory)
+        yield stop_hook(row, line, state)
         return
     if progress is None or progress.type != "agent_progress":
         yield Ignored("progress")
         return
     said = progress.message
-    if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, memory.session, progress.agent_id):
+    if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, state.session, progress.agent_id):
         yield Ignored("copy of a sub-agent's record")
         return
     said.is_sidechain, said.agent_id = True, progress.agent_id
     said.cwd, said.git_branch = row.cwd, row.git_branch
-    child = session_of(said, memory)
-    yield SessionMetadata(session=child, parent=memory.session, parent_call=row.parent_tool_use_id)
+    child = session_of(said, state)
+    yield SessionMetadata(session=child, parent=state.session, parent_call=row.parent_tool_use_id)
     if row.parent_tool_use_id:
-        memory.running[row.parent_tool_use_id] = child
-        keep_recent(memory.running, RECENT)
-    for entry in read(Line(line.path, line.offset, line.number, said, line.raw), memory):
+        state.running[row.parent_tool_use_id] = child
+        keep_recent(state.running, RECENT)
+    for entry in read(Line(line.path, line.offset, line.number, said, line.raw), state):
         if isinstance(entry, Record) and entry.model:
-            memory.models[child] = entry.model
-            keep_recent(memory.models, RECENT)
+            state.models[child] = entry.model
+            keep_recent(state.models, RECENT)
         if isinstance(entry, Record) and entry.kind is Kind.ASSISTANT_RESPONSE:
-            memory.last_words[child] = digest(entry.text)
-            keep_recent(memory.last_words, RECENT)
+            state.last_words[child] = digest(entry.text)
+            keep_recent(state.last_words, RECENT)
         yield entry
 
 
@@ -388,7 +388,7 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
-            memory=ClaudeMemory,
+            state=ClaudeState,
             begin=begin,
             read=read,
             recognises=recognises,

@@ -6,18 +6,18 @@ from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.redact import redact
-from recollect.sources.claude_code.memory import RECENT, ClaudeMemory, digest, record, session_of
 from recollect.sources.claude_code.shapes import Row
+from recollect.sources.claude_code.state import RECENT, ClaudeState, digest, record, session_of
 from recollect.sources.claude_code.text import INJECTED, attachment_text, command_text, error_text, result_text
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.json import decoded
+from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import COMMAND
 
 STOP_HOOKS = "stop hooks ran"
 PICTURE = re.compile(r"\[(?:image|document)(?: #\d+)?\]", re.IGNORECASE)
 
 
-def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def title(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     title, rank = {
         "summary": (row.summary, TitleRank.SUMMARY),
         "ai-title": (row.ai_title, TitleRank.GENERATED),
@@ -25,12 +25,12 @@ def title(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
         "custom-title": (row.custom_title, TitleRank.CUSTOM),
     }[row.type]
     yield SessionMetadata(
-        session=memory.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None
+        session=state.session, title=title, title_rank=rank, leaf=f"{row.leaf_uuid}.0" if row.leaf_uuid else None
     )
 
 
-def setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    if memory.at is None:  # how a session is set up before anything happens in it
+def setting(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
+    if state.at is None:  # how a session is set up before anything happens in it
         yield Ignored(row.type)
         return
     match row.type:
@@ -42,27 +42,27 @@ def setting(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             text = f"pull request: {row.pr_url}"
         case _:
             text = row.type
-    yield record(row, line, memory.session, 0, Kind.RUNTIME, text)
+    yield record(row, line, state.session, 0, Kind.RUNTIME, text)
 
 
-def bookkeeping(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def bookkeeping(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     yield Ignored(row.type)
 
 
-def queue(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def queue(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     """Prompts typed ahead. `dequeue` comes back as a user record; `remove` was steered in and may come back nowhere."""
     content = result_text(row.content)
     match row.operation:
         case "enqueue":
-            memory.queue.append(content)
+            state.queue.append(content)
         case "popAll":
-            memory.queue.clear()
-        case "dequeue" if memory.queue:
-            memory.queue.pop(0)
-        case "remove" if memory.queue:
-            marks = [_mark(queued) for queued in memory.queue]
+            state.queue.clear()
+        case "dequeue" if state.queue:
+            state.queue.pop(0)
+        case "remove" if state.queue:
+            marks = [_mark(queued) for queued in state.queue]
             at = marks.index(_mark(content)) if _mark(content) in marks else 0
-            yield from _steer(memory.queue.pop(at), row, line, memory)
+            yield from _steer(state.queue.pop(at), row, line, state)
             return
     yield Ignored("prompt queue")
 
@@ -73,31 +73,31 @@ def _mark(text: str) -> str:
     return digest(" ".join(redact(PICTURE.sub(" ", text)).split()))
 
 
-def _steer(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def _steer(text: str, row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     mark = _mark(text)
-    if mark in memory.attached:
-        memory.attached.remove(mark)
+    if mark in state.attached:
+        state.attached.remove(mark)
         yield Ignored("prompt queue")
     else:
-        memory.steered = [*memory.steered, mark][-RECENT:]
-        yield _queued(text, row, line, memory)
+        state.steered = [*state.steered, mark][-RECENT:]
+        yield _queued(text, row, line, state)
 
 
-def _queued(text: str, row: Row, line: Line, memory: ClaudeMemory) -> Record:
+def _queued(text: str, row: Row, line: Line, state: ClaudeState) -> Record:
     kind = Kind.SYSTEM if text.startswith(INJECTED) or COMMAND.match(text) else Kind.USER_INPUT
-    return record(row, line, memory.session, 0, kind, text)
+    return record(row, line, state.session, 0, kind, text)
 
 
-def stop_hook(row: Row, line: Line, memory: ClaudeMemory) -> Entry:
+def stop_hook(row: Row, line: Line, state: ClaudeState) -> Entry:
     """The first hook that runs because the agent has finished its turn. Until 2.1.81, nothing else may say so."""
-    if memory.stop_hooks_ran:
+    if state.stop_hooks_ran:
         return Ignored("progress")
-    memory.stop_hooks_ran = True
-    return record(row, line, session_of(row, memory), 0, Kind.RUNTIME, STOP_HOOKS, stop=Stop.ANSWER)
+    state.stop_hooks_ran = True
+    return record(row, line, session_of(row, state), 0, Kind.RUNTIME, STOP_HOOKS, stop=Stop.ANSWER)
 
 
-def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    session = session_of(row, memory)
+def system(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
+    session = session_of(row, state)
     text = result_text(row.content)
     match row.subtype:
         case "compact_boundary":
@@ -123,30 +123,30 @@ def system(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
             yield record(row, line, session, 0, Kind.RUNTIME, text or row.subtype or "system")
 
 
-def attachment(row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
-    attachment: dict[str, Any] = decoded(row.attachment, dict) or {}
+def attachment(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
+    attachment: dict[str, Any] = decode_or_none(row.attachment, dict) or {}
     kind, text = attachment_text(attachment)
     if kind == "queued_command":
-        yield from _queued_command(attachment, row, line, memory)
+        yield from _queued_command(attachment, row, line, state)
     elif kind == "structured_output":
-        yield record(row, line, session_of(row, memory), 0, Kind.RUNTIME, text)
+        yield record(row, line, session_of(row, state), 0, Kind.RUNTIME, text)
     else:
-        yield record(row, line, session_of(row, memory), 0, Kind.SYSTEM, text)
+        yield record(row, line, session_of(row, state), 0, Kind.SYSTEM, text)
 
 
-def _queued_command(attachment: dict[str, Any], row: Row, line: Line, memory: ClaudeMemory) -> Iterator[Entry]:
+def _queued_command(attachment: dict[str, Any], row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     text = result_text(attachment.get("prompt"))
     mark = _mark(text)
-    if mark in memory.steered:
-        memory.steered.remove(mark)
+    if mark in state.steered:
+        state.steered.remove(mark)
         yield Ignored("twin of a queued prompt")
         return
-    if mark in map(_mark, memory.queue):
-        memory.attached = [*memory.attached, mark][-RECENT:]
+    if mark in map(_mark, state.queue):
+        state.attached = [*state.attached, mark][-RECENT:]
     if attachment.get("commandMode") == "task-notification":
-        yield record(row, line, memory.session, 0, Kind.SYSTEM, text)
+        yield record(row, line, state.session, 0, Kind.SYSTEM, text)
     else:
-        yield _queued(text, row, line, memory)
+        yield _queued(text, row, line, state)
 
 
 SIDE_RECORDS = {

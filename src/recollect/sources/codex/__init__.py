@@ -19,16 +19,16 @@ from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources.codex import messages as speech
 from recollect.sources.codex import shapes as shape
 from recollect.sources.codex import tools, turns
-from recollect.sources.codex.memory import LOG, CodexMemory, at, runtime, shaped, unknown
 from recollect.sources.codex.shapes import Envelope
+from recollect.sources.codex.state import LOG, CodexState, at, runtime, shaped, unknown
 from recollect.sources.codex.titles import Naming
 from recollect.sources.codex.titles import read as read_titles
 from recollect.sources.codex.titles import recognises as names_threads
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.source import Document, Lines, Source, home_of
-from recollect.sources.formats.values import UUID, milliseconds
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.source import Document, Lines, Source, user_home
+from recollect.sources.formats.values import UUID, parse_iso_time
 
 COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
 NOTICES = {"deprecation_notice", "guardian_warning", "model_reroute", "stream_error", "undo_completed", "warning"}
@@ -54,21 +54,21 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 
 def root(env: Mapping[str, str]) -> Path:
-    return Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else home_of(env) / ".codex"
+    return Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else user_home(env) / ".codex"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     return [root(env) / "sessions", root(env) / "archived_sessions"]
 
 
-def begin(path: Path, first: list[Any]) -> CodexMemory:
+def begin(path: Path, first: list[Any]) -> CodexState:
     metas = [meta for meta in map(_meta, first) if meta]
     thread = next((meta.id for meta in metas if meta.id), None) or _header_id(first) or _name_in(path)
     copied = metas[0].forked_from_id if metas else None
     if len(first) > 1 and (second := _meta(first[1])) and second.id != thread:
         copied = copied or second.id
     headless = bool(first) and isinstance(first[0], Envelope) and first[0].type in BODY
-    return CodexMemory(session=thread, thread=thread, copies_from=copied, continues=headless)
+    return CodexState(session=thread, thread=thread, copies_from=copied, continues=headless)
 
 
 def _meta(value: Any) -> shape.SessionMeta | None:
@@ -106,58 +106,58 @@ def recognises(head: Head) -> bool:
 # ---- one line
 
 
-def read(line: Line, memory: CodexMemory) -> list[Entry]:
+def read(line: Line, state: CodexState) -> list[Entry]:
     value = line.value
     if not isinstance(value, Envelope):
-        return unknown(line, memory)
+        return unknown(line, state)
     if value.type == "session_meta":
-        return _session_meta(value, line, memory)
-    if memory.copying and not _is_own(value, memory):
+        return _session_meta(value, line, state)
+    if state.copying and not _is_own(value, state):
         return [Ignored("copied history")]
-    memory.copying, memory.begun = False, True
-    return READERS.get(value.type or "", _flat)(value, line, memory)
+    state.copying, state.begun = False, True
+    return READERS.get(value.type or "", _flat)(value, line, state)
 
 
-def _item(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _item(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     part = shaped(shape.ITEM, value.payload)
-    return _odd(value.payload, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+    return _odd(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
-def _event(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _event(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     part = shaped(shape.EVENT, value.payload)
-    return _odd(value.payload, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+    return _odd(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
-def _inter_agent_communication(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _inter_agent_communication(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     part = shaped(INTER_AGENT, value.payload)
-    return unknown(line, memory) if part is None else speech.inter_agent(part, line, memory, LOG)
+    return unknown(line, state) if part is None else speech.inter_agent(part, line, state, LOG)
 
 
-def _flat(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _flat(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     """A line that is the record itself, as in the oldest rollouts, or one whose type is new."""
     if value.record_type == "state":
         return [Ignored("state")]
     if _is_header(value):
-        return [_about(shaped(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, memory)]
+        return [_about(shaped(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, state)]
     part = shaped(shape.ITEM, line.raw) or shaped(shape.EVENT, line.raw)
-    return _odd(line.raw, line, memory) if part is None else PART_READERS[type(part)](part, line, memory)
+    return _odd(line.raw, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
-def _odd(raw: Raw | bytes, line: Line, memory: CodexMemory) -> list[Entry]:
+def _odd(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
     """A record without a type of its own, or of a type that no shape is declared for."""
     loose: shape.Loose | None = shaped(shape.LOOSE, raw)
     if loose is None:
-        return unknown(line, memory)
+        return unknown(line, state)
     if loose.type is None:
         decoder = _untyped(loose)
         part = decoder and shaped(decoder, raw)
-        return PART_READERS[type(part)](part, line, memory) if part else unknown(line, memory)
+        return PART_READERS[type(part)](part, line, state) if part else unknown(line, state)
     if loose.type in NOTICES:
         told = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
-        return runtime(line, memory, f"{loose.type.replace('_', ' ')}: {told}".removesuffix(": "))
+        return runtime(line, state, f"{loose.type.replace('_', ' ')}: {told}".removesuffix(": "))
     if loose.type in QUIET or loose.type.endswith(QUIET_ENDINGS):
         return [Ignored(loose.type.replace("_", " "))]
-    return unknown(line, memory)
+    return unknown(line, state)
 
 
 def _untyped(loose: shape.Loose) -> "msgspec.json.Decoder[Any] | None":
@@ -171,31 +171,31 @@ def _untyped(loose: shape.Loose) -> "msgspec.json.Decoder[Any] | None":
 # ---- the session, its forks
 
 
-def _session_meta(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _session_meta(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     meta = _meta(value)
     if meta is None:
-        return unknown(line, memory)
-    if meta.id is not None and meta.id != memory.thread:
-        memory.copying = memory.copying or not memory.begun
-        return [Ignored("copied history" if memory.copying else "another session's header")]
-    if not memory.begun and memory.copied_at is None:
-        memory.copied_at, memory.own_from = at(value), meta.subagent_history_start_ordinal
-        memory.forked = meta.forked_from_id is not None
+        return unknown(line, state)
+    if meta.id is not None and meta.id != state.thread:
+        state.copying = state.copying or not state.begun
+        return [Ignored("copied history" if state.copying else "another session's header")]
+    if not state.begun and state.copied_at is None:
+        state.copied_at, state.own_from = at(value), meta.subagent_history_start_ordinal
+        state.forked = meta.forked_from_id is not None
         refers = meta.history_base not in (shape.NOTHING, shape.NULL)
-        memory.copying = memory.own_from is not None or (memory.forked and not refers)
-    return [_about(meta, value, memory)]
+        state.copying = state.own_from is not None or (state.forked and not refers)
+    return [_about(meta, value, state)]
 
 
-def _about(meta: shape.SessionMeta, value: Envelope, memory: CodexMemory) -> SessionMetadata:
-    memory.cwd = meta.cwd
-    memory.born_at = memory.born_at or milliseconds(meta.timestamp) or at(value)
+def _about(meta: shape.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
+    state.cwd = meta.cwd
+    state.born_at = state.born_at or parse_iso_time(meta.timestamp) or at(value)
     parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
     return SessionMetadata(
-        session=memory.session,
-        parent=parent if parent != memory.thread else None,
+        session=state.session,
+        parent=parent if parent != state.thread else None,
         cwd=meta.cwd,
         branch=meta.git.branch if meta.git else None,
-        at=milliseconds(meta.timestamp) or at(value),
+        at=parse_iso_time(meta.timestamp) or at(value),
     )
 
 
@@ -207,22 +207,22 @@ def _spawned_by(source: Any) -> str | None:
             return None
 
 
-def _is_own(value: Envelope, memory: CodexMemory) -> bool:
+def _is_own(value: Envelope, state: CodexState) -> bool:
     """Whether the copied history of a fork ends before this line.
 
     The log may say so by an ordinal. Otherwise ids tell: those of turns and sessions are UUIDs of version 7, which
     begin with the time, and a parent's turns are older than the fork. Without such ids, a pause tells.
     """
     mark: shape.Mark = shaped(shape.MARK, value.payload) or shape.Mark()
-    if memory.own_from is not None and isinstance(value.ordinal, int):
-        own = value.ordinal >= memory.own_from
-    elif _begins_turn(value, mark) and _is_timed(mark.turn_id) and _is_timed(memory.thread):
-        memory.copied_turns = True
-        own = str(mark.turn_id)[:13] >= memory.thread[:13]
+    if state.own_from is not None and isinstance(value.ordinal, int):
+        own = value.ordinal >= state.own_from
+    elif _begins_turn(value, mark) and _is_timed(mark.turn_id) and _is_timed(state.thread):
+        state.copied_turns = True
+        own = str(mark.turn_id)[:13] >= state.thread[:13]
     else:
-        own = _after_pause(at(value), memory)
+        own = _after_pause(at(value), state)
     if not own and mark.type == "token_count":
-        turns.used(mark.info, memory)
+        turns.used(mark.info, state)
     return own
 
 
@@ -230,44 +230,44 @@ def _begins_turn(value: Envelope, mark: shape.Mark) -> bool:
     return value.type == "turn_context" or mark.type in ("task_started", "turn_started")
 
 
-def _after_pause(when: int | None, memory: CodexMemory) -> bool:
-    before = memory.copied_at
+def _after_pause(when: int | None, state: CodexState) -> bool:
+    before = state.copied_at
     if when is None or before is None:
-        memory.copied_at = before or when
+        state.copied_at = before or when
         return False
-    memory.copied_at = max(when, before)
-    return when - before > COPY_GAP and not memory.copied_turns
+    state.copied_at = max(when, before)
+    return when - before > COPY_GAP and not state.copied_turns
 
 
 def _is_timed(name: str | None) -> bool:
     return name is not None and len(name) == 36 and name[14] == "7"
 
 
-def _turn_context(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def _turn_context(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     context: shape.TurnContext | None = shaped(shape.TURN_CONTEXT, value.payload)
     if context is None:
-        return unknown(line, memory)
-    before = memory.cwd, memory.model
-    memory.cwd, memory.model = context.cwd or memory.cwd, context.model or memory.model
-    if before == (memory.cwd, memory.model):
+        return unknown(line, state)
+    before = state.cwd, state.model
+    state.cwd, state.model = context.cwd or state.cwd, context.model or state.model
+    if before == (state.cwd, state.model):
         return [Ignored("turn boundary")]
-    return [SessionMetadata(session=memory.session, cwd=memory.cwd, model=memory.model, at=at(value))]
+    return [SessionMetadata(session=state.session, cwd=state.cwd, model=state.model, at=at(value))]
 
 
-def _thread_name(part: shape.ThreadNameUpdated, line: Line, memory: CodexMemory) -> list[Entry]:
-    session = memory.session if part.thread_id in (None, memory.thread) else part.thread_id
+def _thread_name(part: shape.ThreadNameUpdated, line: Line, state: CodexState) -> list[Entry]:
+    session = state.session if part.thread_id in (None, state.thread) else part.thread_id
     return [SessionMetadata(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
 
 
 # ---- what a record of each kind says
 
 
-def _item_completed(part: shape.ItemCompleted, line: Line, memory: CodexMemory) -> list[Entry]:
+def _item_completed(part: shape.ItemCompleted, line: Line, state: CodexState) -> list[Entry]:
     item = shaped(shape.TURN_ITEM, part.item)
-    return [Ignored("turn item")] if item is None else PART_READERS[type(item)](item, line, memory)
+    return [Ignored("turn item")] if item is None else PART_READERS[type(item)](item, line, state)
 
 
-READERS: dict[str, Callable[[Envelope, Line, CodexMemory], list[Entry]]] = {
+READERS: dict[str, Callable[[Envelope, Line, CodexState], list[Entry]]] = {
     "session_meta": _session_meta,
     "turn_context": _turn_context,
     "response_item": _item,
@@ -275,7 +275,7 @@ READERS: dict[str, Callable[[Envelope, Line, CodexMemory], list[Entry]]] = {
     "compacted": turns.compacted,
     "inter_agent_communication": _inter_agent_communication,
 }
-PART_READERS: dict[type, Callable[[Any, Line, CodexMemory], list[Entry]]] = {
+PART_READERS: dict[type, Callable[[Any, Line, CodexState], list[Entry]]] = {
     shape.Message: speech.message,
     shape.InterAgentMessage: speech.inter_agent,
     shape.Reasoning: speech.reasoning,
@@ -344,7 +344,7 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl", ".jsonl.zst"),
             shape=Envelope,
-            memory=CodexMemory,
+            state=CodexState,
             begin=begin,
             read=read,
             recognises=recognises,
@@ -352,8 +352,8 @@ SOURCE = Source(
         Document(
             homes=lambda env: [root(env)],
             endings=("session_index.jsonl",),
-            deep=False,
-            load=every_line(Naming),
+            recursive=False,
+            load=json_lines(Naming),
             read=read_titles,
             recognises=names_threads,
         ),

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.model import Entry, Problem, SessionMetadata, TitleRank
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
 
 
@@ -23,7 +23,7 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     for line in lines:
         if isinstance(line, Problem):
             yield line
-        elif isinstance(line.value, Misfit):
+        elif isinstance(line.value, WrongShape):
             yield Problem(path, line.number, "not the name of a thread", line.raw[:120].decode("utf-8", "replace"))
         else:
             yield SessionMetadata(session=line.value.id, title=line.value.thread_name, title_rank=TitleRank.CUSTOM)

@@ -4,40 +4,40 @@ from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Stop, Usage
 from recollect.sources.codex import shapes as shape
-from recollect.sources.codex.memory import EVENT, LOG, CodexMemory, is_twin, record, runtime, shaped, unknown
 from recollect.sources.codex.messages import stopped
 from recollect.sources.codex.shapes import Envelope
+from recollect.sources.codex.state import EVENT, LOG, CodexState, is_twin, record, runtime, shaped, unknown
 from recollect.sources.codex.text import review_text
 from recollect.sources.formats.container import Line
 
 ENDS = {"interrupted": Stop.INTERRUPT, "cancelled": Stop.CANCEL, "replaced": Stop.CANCEL}
 
 
-def task_started(part: shape.TaskStarted, line: Line, memory: CodexMemory) -> list[Entry]:
-    memory.prompted = memory.prompted and memory.turn is None  # some versions write the prompt first
-    memory.turn, memory.spoke = part.turn_id or "running", False
+def task_started(part: shape.TaskStarted, line: Line, state: CodexState) -> list[Entry]:
+    state.prompted = state.prompted and state.turn is None  # some versions write the prompt first
+    state.turn, state.spoke = part.turn_id or "running", False
     return [Ignored("turn boundary")]
 
 
-def task_complete(part: shape.TaskComplete, line: Line, memory: CodexMemory) -> list[Entry]:
+def task_complete(part: shape.TaskComplete, line: Line, state: CodexState) -> list[Entry]:
     """The end of a turn. Its last message counts where no other record has told it."""
     entries: list[Entry] = []
-    if part.last_agent_message and not memory.spoke:
-        entries.append(record(line, memory, Kind.ASSISTANT_RESPONSE, part.last_agent_message, model=memory.model))
-    memory.turn, memory.prompted, memory.spoke = None, False, True
-    usage = _usage(part.usage) if part.usage and memory.total is None else None
+    if part.last_agent_message and not state.spoke:
+        entries.append(record(line, state, Kind.ASSISTANT_RESPONSE, part.last_agent_message, model=state.model))
+    state.turn, state.prompted, state.spoke = None, False, True
+    usage = _usage(part.usage) if part.usage and state.total is None else None
     stop, text = (Stop.CRASH, f"error: {_trouble(part.error)}") if part.error else (Stop.ANSWER, "turn complete")
-    entries.append(record(line, memory, Kind.RUNTIME, text, len(entries), stop=stop, usage=usage))
+    entries.append(record(line, state, Kind.RUNTIME, text, len(entries), stop=stop, usage=usage))
     return entries
 
 
-def turn_aborted(part: shape.TurnAborted, line: Line, memory: CodexMemory) -> list[Entry]:
+def turn_aborted(part: shape.TurnAborted, line: Line, state: CodexState) -> list[Entry]:
     reason = part.reason or "aborted"
-    return stopped(ENDS.get(reason, Stop.OTHER), f"turn aborted: {reason}", EVENT, line, memory)
+    return stopped(ENDS.get(reason, Stop.OTHER), f"turn aborted: {reason}", EVENT, line, state)
 
 
-def error(part: shape.Error, line: Line, memory: CodexMemory) -> list[Entry]:
-    return runtime(line, memory, f"error: {part.message or part.text or _trouble(part.error)}", stop=Stop.CRASH)
+def error(part: shape.Error, line: Line, state: CodexState) -> list[Entry]:
+    return runtime(line, state, f"error: {part.message or part.text or _trouble(part.error)}", stop=Stop.CRASH)
 
 
 def _trouble(error: shape.Trouble | str | None) -> str:
@@ -46,43 +46,43 @@ def _trouble(error: shape.Trouble | str | None) -> str:
     return error or ""
 
 
-def compacted(value: Envelope, line: Line, memory: CodexMemory) -> list[Entry]:
+def compacted(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
     part: shape.Compacted | None = shaped(shape.COMPACTED, value.payload)
-    return unknown(line, memory) if part is None else _compaction(part.message or "", LOG, line, memory)
+    return unknown(line, state) if part is None else _compaction(part.message or "", LOG, line, state)
 
 
-def context_compacted(part: Any, line: Line, memory: CodexMemory) -> list[Entry]:
-    return _compaction("", EVENT, line, memory)
+def context_compacted(part: Any, line: Line, state: CodexState) -> list[Entry]:
+    return _compaction("", EVENT, line, state)
 
 
-def _compaction(text: str, stream: int, line: Line, memory: CodexMemory) -> list[Entry]:
-    if is_twin("compaction", "", stream, line, memory) and not text:
+def _compaction(text: str, stream: int, line: Line, state: CodexState) -> list[Entry]:
+    if is_twin("compaction", "", stream, line, state) and not text:
         return [Ignored("twin of a compaction")]
-    return [record(line, memory, Kind.COMPACTION, text)]
+    return [record(line, state, Kind.COMPACTION, text)]
 
 
 # ---- tokens
 
 
-def token_count(part: shape.TokenCount, line: Line, memory: CodexMemory) -> list[Entry]:
-    spent = used(part.info, memory)
+def token_count(part: shape.TokenCount, line: Line, state: CodexState) -> list[Entry]:
+    spent = used(part.info, state)
     if spent == Usage():
         return [Ignored("token count")]
     text = f"tokens: input {spent.input}, cached {spent.cache_read}, output {spent.output}"
-    return runtime(line, memory, text, usage=spent)
+    return runtime(line, state, text, usage=spent)
 
 
-def used(info: shape.TokenInfo | None, memory: CodexMemory) -> Usage:
+def used(info: shape.TokenInfo | None, state: CodexState) -> Usage:
     """What was spent since the last count. A total that shrinks has begun anew."""
     if info is None:
         return Usage()
     last = _usage(info.last_token_usage)
     if info.total_token_usage is None:
         return last if info.last_token_usage else Usage(input=info.prompt or 0, output=info.completion or 0)
-    total, before = _usage(info.total_token_usage), memory.total
-    memory.total = total
+    total, before = _usage(info.total_token_usage), state.total
+    state.total = total
     if before is None:
-        return last if memory.forked and info.last_token_usage else total
+        return last if state.forked and info.last_token_usage else total
     if total.output < before.output or total.input + total.cache_read < before.input + before.cache_read:
         return last if info.last_token_usage else total
     return total - before
@@ -104,19 +104,19 @@ def _usage(tokens: shape.Tokens | None) -> Usage:
 # ---- what else a person may look for
 
 
-def entered_review(part: shape.EnteredReviewMode, line: Line, memory: CodexMemory) -> list[Entry]:
+def entered_review(part: shape.EnteredReviewMode, line: Line, state: CodexState) -> list[Entry]:
     told = "\n".join(text for text in (part.user_facing_hint, part.prompt) if text)
-    return runtime(line, memory, f"review begun: {told}")
+    return runtime(line, state, f"review begun: {told}")
 
 
-def exited_review(part: shape.ExitedReviewMode, line: Line, memory: CodexMemory) -> list[Entry]:
-    return runtime(line, memory, review_text(part.review_output))
+def exited_review(part: shape.ExitedReviewMode, line: Line, state: CodexState) -> list[Entry]:
+    return runtime(line, state, review_text(part.review_output))
 
 
-def goal(part: shape.ThreadGoalUpdated, line: Line, memory: CodexMemory) -> list[Entry]:
+def goal(part: shape.ThreadGoalUpdated, line: Line, state: CodexState) -> list[Entry]:
     goal = part.goal or shape.Goal()
-    return runtime(line, memory, f"goal ({goal.status or 'set'}): {goal.objective or ''}")
+    return runtime(line, state, f"goal ({goal.status or 'set'}): {goal.objective or ''}")
 
 
-def rolled_back(part: shape.ThreadRolledBack, line: Line, memory: CodexMemory) -> list[Entry]:
-    return runtime(line, memory, f"rolled back {part.num_turns} turns")
+def rolled_back(part: shape.ThreadRolledBack, line: Line, state: CodexState) -> list[Entry]:
+    return runtime(line, state, f"rolled back {part.num_turns} turns")

@@ -18,14 +18,14 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
-from recollect.sources.copilot_cli.shapes import CopilotMemory, Row, ToolRequest
+from recollect.sources.copilot_cli.shapes import CopilotState, Row, ToolRequest
 from recollect.sources.copilot_cli.usage import answer_usage, shutdown_model, shutdown_usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document, text
-from recollect.sources.formats.message import Scribe, chat_message, text_of
-from recollect.sources.formats.source import Document, Lines, Source, home_of
-from recollect.sources.formats.values import UUID, arguments_of, instant, word
+from recollect.sources.formats.json import json_document, read_text
+from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
+from recollect.sources.formats.source import Document, Lines, Source, user_home
+from recollect.sources.formats.values import UUID, arguments_of, parse_time, text_or_none
 
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
@@ -65,7 +65,7 @@ def _roots(env: Mapping[str, str]) -> list[Path]:
     if env.get("COPILOT_HOME"):
         return [Path(env["COPILOT_HOME"])]
     state = [Path(env["XDG_STATE_HOME"]) / ".copilot"] if env.get("XDG_STATE_HOME") else []
-    return [home_of(env) / ".copilot", *state]
+    return [user_home(env) / ".copilot", *state]
 
 
 def is_log(path: Path) -> bool:
@@ -82,71 +82,71 @@ def _is_event(row: dict[str, Any]) -> bool:
     return isinstance(row.get("data"), dict) and "parentId" in row
 
 
-def begin(path: Path, first: list[Any]) -> CopilotMemory:
+def begin(path: Path, first: list[Any]) -> CopilotState:
     """The log is named after its session; where it is not, its first record says whose it is."""
     name = path.parent.name if path.name == "events.jsonl" else path.stem
     rows = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
     told = next((session for session in rows if isinstance(session, str) and session), None)
     named = UUID.search(name)
-    return CopilotMemory(session=named[0] if named else told or name)
+    return CopilotState(session=named[0] if named else told or name)
 
 
 # ---- what
 
 
-def read(line: Line, memory: CopilotMemory) -> Iterable[Entry]:
+def read(line: Line, state: CopilotState) -> Iterable[Entry]:
     row: Row = line.value
-    session = _session_of(row, memory)
+    session = _session_of(row, state)
     key = row.id if row.id and UUID.fullmatch(row.id) else f"{session}/{row.id}" if row.id else f"{session}@{line.offset}"
-    scribe = Scribe(session=session, key=key, at=instant(row.timestamp), line=line.number)
-    scribe.usage = answer_usage(row.data, memory)
-    scribe.model = word(row.data.model) or (memory.model if session == memory.session else None)
+    builder = RecordBuilder(session=session, key=key, at=parse_time(row.timestamp), line=line.number)
+    builder.usage = answer_usage(row.data, state)
+    builder.model = text_or_none(row.data.model) or (state.model if session == state.session else None)
     reader = READERS.get(row.type)
     if reader is not None:
-        return list(reader(scribe, row, memory)) or [Ignored(f"empty {row.type}")]
+        return list(reader(builder, row, state)) or [Ignored(f"empty {row.type}")]
     if BOOKKEEPING.match(row.type):
         return [Ignored(row.type)]
-    return [scribe.unknown(line.raw.decode("utf-8", "replace"))]
+    return [builder.unknown(line.raw.decode("utf-8", "replace"))]
 
 
-def _session_of(row: Row, memory: CopilotMemory) -> str:
+def _session_of(row: Row, state: CopilotState) -> str:
     """Whose record it is: a sub-agent is named after the call that began it."""
-    call = row.data.parent_tool_call_id or memory.agents.get(row.agent or "") or row.agent
-    return f"{memory.session}/{call}" if call else memory.session
+    call = row.data.parent_tool_call_id or state.agents.get(row.agent or "") or row.agent
+    return f"{state.session}/{call}" if call else state.session
 
 
-def _start(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _start(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     told = row.data.context if isinstance(row.data.context, dict) else {}
     place = told if told else {"cwd": row.data.cwd, "branch": row.data.branch}
-    model = word(row.data.selected_model) or word(row.data.new_model)
-    memory.model = model or memory.model
-    folder, branch = word(place.get("cwd")), word(place.get("branch"))
-    memory.folder, memory.branch = folder or memory.folder, branch or memory.branch
-    yield SessionMetadata(session=memory.session, cwd=folder, branch=branch, model=model, at=scribe.at)
+    model = text_or_none(row.data.selected_model) or text_or_none(row.data.new_model)
+    state.model = model or state.model
+    folder, branch = text_or_none(place.get("cwd")), text_or_none(place.get("branch"))
+    state.folder, state.branch = folder or state.folder, branch or state.branch
+    yield SessionMetadata(session=state.session, cwd=folder, branch=branch, model=model, at=builder.at)
 
 
-def _title(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    yield SessionMetadata(session=memory.session, title=word(row.data.title), title_rank=TitleRank.GENERATED)
+def _title(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
+    yield SessionMetadata(session=state.session, title=text_or_none(row.data.title), title_rank=TitleRank.GENERATED)
 
 
-def _user(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _user(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
     said = text_of(data.content).strip() or _attached(data.attachments)
-    if again := next((call for call, task in memory.begun.items() if task == said), None):
-        del memory.begun[again]
+    if again := next((call for call, task in state.begun.items() if task == said), None):
+        del state.begun[again]
         yield Ignored("a sub-agent's task again")
-    elif not said or (data.source not in (None, "", "user") and not _is_from_parent(scribe, data.source, memory)):
+    elif not said or (data.source not in (None, "", "user") and not _is_from_parent(builder, data.source, state)):
         if injected := said or text_of(data.transformed_content).strip():
-            yield scribe.record(Kind.SYSTEM, injected)
+            yield builder.record(Kind.SYSTEM, injected)
     elif data.delivery == "steering":
-        yield scribe.record(Kind.USER_INPUT, said)
+        yield builder.record(Kind.USER_INPUT, said)
     else:
-        yield scribe.prompt(said)
+        yield builder.prompt(said)
 
 
-def _is_from_parent(scribe: Scribe, source: Any, memory: CopilotMemory) -> bool:
+def _is_from_parent(builder: RecordBuilder, source: Any, state: CopilotState) -> bool:
     """Whether a sub-agent is spoken to by the agent that began it."""
-    return scribe.session != memory.session and str(source).startswith("agent-")
+    return builder.session != state.session and str(source).startswith("agent-")
 
 
 def _attached(attachments: Any) -> str:
@@ -154,111 +154,111 @@ def _attached(attachments: Any) -> str:
     return "\n".join(f"[{item.get('displayName') or item.get('path') or item.get('type')}]" for item in items)
 
 
-def _answer(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _answer(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
-    if (thought := text_of(data.reasoning_text).strip()) and thought != memory.thought:
-        yield scribe.record(Kind.REASONING, thought)
-    memory.thought = ""
+    if (thought := text_of(data.reasoning_text).strip()) and thought != state.thought:
+        yield builder.record(Kind.REASONING, thought)
+    state.thought = ""
     if said := text_of(data.content).strip():
         ended = not data.tool_requests and data.phase != "commentary"
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, said, stop=Stop.ANSWER if ended else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, said, stop=Stop.ANSWER if ended else None)
     for request in data.tool_requests or []:
-        yield from _call(scribe, request, memory)
-    if scribe.usage:  # an answer whose words are not in the log was paid for all the same
-        yield _spent(scribe, "an answer without words")
+        yield from _call(builder, request, state)
+    if builder.usage:  # an answer whose words are not in the log was paid for all the same
+        yield _spent(builder, "an answer without words")
 
 
-def _spent(scribe: Scribe, said: str, stop: Stop | None = None) -> Record:
-    record = scribe.record(Kind.RUNTIME, said, stop=stop)
-    record.usage, scribe.usage = scribe.usage, None
+def _spent(builder: RecordBuilder, said: str, stop: Stop | None = None) -> Record:
+    record = builder.record(Kind.RUNTIME, said, stop=stop)
+    record.usage, builder.usage = builder.usage, None
     return record
 
 
-def _shutdown(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    scribe.usage = shutdown_usage(row.data, memory)
+def _shutdown(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
+    builder.usage = shutdown_usage(row.data, state)
     if model := shutdown_model(row.data):
-        yield SessionMetadata(session=memory.session, model=model)
-    yield _spent(scribe, text_of(row.data.reason) or row.type, Stop.EXIT)
+        yield SessionMetadata(session=state.session, model=model)
+    yield _spent(builder, text_of(row.data.reason) or row.type, Stop.EXIT)
 
 
-def _call(scribe: Scribe, request: ToolRequest, memory: CopilotMemory) -> Iterator[Entry]:
+def _call(builder: RecordBuilder, request: ToolRequest, state: CopilotState) -> Iterator[Entry]:
     """A tool call, unless it is the one that was told already."""
     call = request.tool_call_id
-    if call in memory.calls:
+    if call in state.calls:
         yield Ignored("a tool call again")
         return
     if call:
-        memory.calls = [*memory.calls[1 - OPEN_CALLS :], call]
-        if task := word(arguments_of(request.arguments).get("prompt")):
-            memory.tasks = dict([*list(memory.tasks.items())[1 - OPEN_TASKS :], (call, task)])
-    yield scribe.call(request.name, call, request.arguments)
+        state.calls = [*state.calls[1 - OPEN_CALLS :], call]
+        if task := text_or_none(arguments_of(request.arguments).get("prompt")):
+            state.tasks = dict([*list(state.tasks.items())[1 - OPEN_TASKS :], (call, task)])
+    yield builder.call(request.name, call, request.arguments)
 
 
-def _execution(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    yield from _call(scribe, ToolRequest(row.data.tool_call_id, row.data.tool_name, row.data.arguments), memory)
+def _execution(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
+    yield from _call(builder, ToolRequest(row.data.tool_call_id, row.data.tool_name, row.data.arguments), state)
 
 
-def _result(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _result(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
     call = data.tool_call_id
-    memory.calls = [other for other in memory.calls if other != call]
+    state.calls = [other for other in state.calls if other != call]
     output = text_of(data.result) or text_of(data.error)
     code = EXIT_CODE.search(output[-100:])
-    yield scribe.result(call, output, failed=data.success is False, exit_code=int(code[1]) if code else None)
+    yield builder.result(call, output, failed=data.success is False, exit_code=int(code[1]) if code else None)
 
 
-def _thought(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    memory.thought = text_of(row.data.content).strip()
-    if memory.thought:
-        yield scribe.record(Kind.REASONING, memory.thought)
+def _thought(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
+    state.thought = text_of(row.data.content).strip()
+    if state.thought:
+        yield builder.record(Kind.REASONING, state.thought)
 
 
-def _agent_started(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _agent_started(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     call = row.data.tool_call_id or row.agent
     if not call:
         return
     if row.agent:
-        memory.agents[row.agent] = call
-    scribe.session = f"{memory.session}/{call}"
+        state.agents[row.agent] = call
+    builder.session = f"{state.session}/{call}"
     yield SessionMetadata(
-        session=scribe.session, parent=memory.session, parent_call=call, cwd=memory.folder, branch=memory.branch
+        session=builder.session, parent=state.session, parent_call=call, cwd=state.folder, branch=state.branch
     )
-    if task := memory.tasks.pop(call, None):
-        memory.begun[call] = task.strip()
-        yield scribe.prompt(task)
+    if task := state.tasks.pop(call, None):
+        state.begun[call] = task.strip()
+        yield builder.prompt(task)
 
 
-def _agent_ended(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
-    call = row.data.tool_call_id or memory.agents.get(row.agent or "")
+def _agent_ended(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
+    call = row.data.tool_call_id or state.agents.get(row.agent or "")
     if call:
-        memory.agents = {agent: begun for agent, begun in memory.agents.items() if begun != call}
-        memory.begun.pop(call, None)
-        scribe.session = f"{memory.session}/{call}"
-        if model := word(row.data.model):
-            yield SessionMetadata(session=scribe.session, model=model)
+        state.agents = {agent: begun for agent, begun in state.agents.items() if begun != call}
+        state.begun.pop(call, None)
+        builder.session = f"{state.session}/{call}"
+        if model := text_or_none(row.data.model):
+            yield SessionMetadata(session=builder.session, model=model)
         failed = row.type == "subagent.failed"
         said = text_of(row.data.error) or row.type
-        yield scribe.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
+        yield builder.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
 
 
-def _compaction(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+def _compaction(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     summary = text_of(row.data.summary_content)
     if row.data.success is False or not summary:
-        yield scribe.record(Kind.RUNTIME, text_of(row.data.error) or row.type, failed=row.data.success is False)
+        yield builder.record(Kind.RUNTIME, text_of(row.data.error) or row.type, failed=row.data.success is False)
     else:
-        yield scribe.record(Kind.COMPACTION, summary)
+        yield builder.record(Kind.COMPACTION, summary)
 
 
-Reader = Callable[[Scribe, Row, CopilotMemory], Iterator[Entry]]
+Reader = Callable[[RecordBuilder, Row, CopilotState], Iterator[Entry]]
 
 
 def _told(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -> Reader:
     """What reads an event that only says something."""
 
-    def reader(scribe: Scribe, row: Row, memory: CopilotMemory) -> Iterator[Entry]:
+    def reader(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
         data = row.data
         said = next((words for words in (data.content, data.message, data.reason, data.summary) if words), row.type)
-        yield scribe.record(kind, text_of(said), stop=stop, failed=failed)
+        yield builder.record(kind, text_of(said), stop=stop, failed=failed)
 
     return reader
 
@@ -327,10 +327,10 @@ def is_history(head: Head) -> bool:
 
 def read_history(path: Path, history: History) -> Iterator[Record]:
     session = f"history/{history.session_id}"
-    at = instant(history.start_time)
+    at = parse_time(history.start_time)
     for place, message in enumerate(history.chat_messages, 1):
-        scribe = Scribe(session=session, key=f"{session}@{place}", at=at if place == 1 else None, line=place)
-        yield from chat_message(scribe, message)
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at if place == 1 else None, line=place)
+        yield from read_chat_message(builder, message)
 
 
 SOURCE = Source(
@@ -343,7 +343,7 @@ SOURCE = Source(
             is_log=is_log,
             recognises=recognises,
             shape=Row,
-            memory=CopilotMemory,
+            state=CopilotState,
             begin=begin,
             read=read,
         ),
@@ -351,14 +351,14 @@ SOURCE = Source(
             homes=homes,
             endings=("workspace.yaml",),
             recognises=is_workspace,
-            load=text,
+            load=read_text,
             read=read_workspace,
         ),
         Document(
             homes=history_homes,
             endings=(".json",),
             recognises=is_history,
-            load=document(History),
+            load=json_document(History),
             read=read_history,
         ),
     ),

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import Usage
-from recollect.sources.formats.source import Memory
+from recollect.sources.formats.source import ReaderState
 
 
 class ToolRequest(Struct, rename="camel"):
@@ -58,7 +58,7 @@ class Row(Struct):
     agent: str | None = field(default=None, name="agentId")
 
 
-class CopilotMemory(Memory, kw_only=True):
+class CopilotState(ReaderState, kw_only=True):
     calls: list[str] = []  # under way
     tasks: dict[str, str] = {}  # what sub-agents may be asked, by the calls that may begin them
     begun: dict[str, str] = {}  # what those at work were asked, until their logs say it again

@@ -8,28 +8,28 @@ the one before; else it counts anew.
 from typing import Any
 
 from recollect.model import Usage
-from recollect.sources.copilot_cli.shapes import CopilotMemory, Data
-from recollect.sources.formats.values import count, word
+from recollect.sources.copilot_cli.shapes import CopilotState, Data
+from recollect.sources.formats.values import as_count, text_or_none
 
 
-def answer_usage(data: Data, memory: CopilotMemory) -> Usage | None:
+def answer_usage(data: Data, state: CopilotState) -> Usage | None:
     """The tokens of one answer."""
-    output = max(count(data.output_tokens), 0)
-    memory.told = memory.told + Usage(output=output)
+    output = max(as_count(data.output_tokens), 0)
+    state.told = state.told + Usage(output=output)
     return Usage(output=output) if output else None
 
 
-def shutdown_usage(data: Data, memory: CopilotMemory) -> Usage | None:
+def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
     """What a run cost beyond what was told of it already."""
     total = sum((_model_usage(usage) for usage in _usages(data.model_metrics).values()), Usage())
     if total == Usage():
         return None
-    start = count(data.session_start_time)
-    goes_on = start == memory.run_start and _above_zero(memory.run_total - total) == Usage()
-    told = memory.told if goes_on else memory.told - memory.told_before
+    start = as_count(data.session_start_time)
+    goes_on = start == state.run_start and _above_zero(state.run_total - total) == Usage()
+    told = state.told if goes_on else state.told - state.told_before
     rest = _above_zero(total - told)
-    memory.run_start, memory.run_total = start, total
-    memory.told = memory.told_before = told + rest
+    state.run_start, state.run_total = start, total
+    state.told = state.told_before = told + rest
     return rest if rest != Usage() else None
 
 
@@ -37,7 +37,7 @@ def shutdown_model(data: Data) -> str | None:
     """The model in use at the end, else the one that read and wrote most."""
     usages = _usages(data.model_metrics)
     most = max(usages, key=lambda model: _model_usage(usages[model]).total(), default=None)
-    return word(data.current_model) or most
+    return text_or_none(data.current_model) or most
 
 
 def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
@@ -51,14 +51,14 @@ def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
 
 def _model_usage(usage: dict[str, Any]) -> Usage:
     """`inputTokens` is all that went in, the cached part too."""
-    read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
-    given = count(usage.get("inputTokens"))
+    read, written = as_count(usage.get("cacheReadTokens")), as_count(usage.get("cacheWriteTokens"))
+    given = as_count(usage.get("inputTokens"))
     return Usage(
         input=given - read - written if given >= read + written else given,
-        output=count(usage.get("outputTokens")),
+        output=as_count(usage.get("outputTokens")),
         cache_read=read,
         cache_write=written,
-        reasoning=count(usage.get("reasoningTokens")),
+        reasoning=as_count(usage.get("reasoningTokens")),
     )
 
 

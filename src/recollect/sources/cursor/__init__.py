@@ -21,11 +21,11 @@ from recollect.sources.cursor import chats, ide
 from recollect.sources.cursor.text import said, without_withheld
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document, text
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, agent_blocks, each_line, user_blocks
-from recollect.sources.formats.source import Database, Document, Source, home_of
-from recollect.sources.formats.values import instant, word
+from recollect.sources.formats.json import json_document, read_text
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_each_line, read_user_message
+from recollect.sources.formats.source import Database, Document, Source, user_home
+from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import user_folders
 
 TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH}  # any other way: by the person
@@ -57,12 +57,12 @@ class Row(Struct):
 
 def transcript_homes(env: Mapping[str, str]) -> list[Path]:
     """Only the folders with transcripts: a project's folder holds terminals, assets and more."""
-    projects = home_of(env) / ".cursor/projects"
+    projects = user_home(env) / ".cursor/projects"
     return sorted(projects.glob("*/agent-transcripts"))
 
 
 def chat_homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".cursor/chats"]
+    return [user_home(env) / ".cursor/chats"]
 
 
 def ide_homes(env: Mapping[str, str]) -> list[Path]:
@@ -86,7 +86,7 @@ def is_old_transcript(head: Head) -> bool:
 
 def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     yield _about(path)
-    yield from each_line(lines, path.stem, _row)
+    yield from read_each_line(lines, path.stem, _row)
 
 
 def _about(path: Path) -> SessionMetadata:
@@ -94,51 +94,51 @@ def _about(path: Path) -> SessionMetadata:
     return SessionMetadata(session=path.stem, parent=parent)
 
 
-def _row(scribe: Scribe, line: Line) -> Iterator[Record]:
+def _row(builder: RecordBuilder, line: Line) -> Iterator[Record]:
     row: Row = line.value
-    scribe.at = instant(row.timestamp)
-    scribe.model = word(row.model)
+    builder.at = parse_time(row.timestamp)
+    builder.model = text_or_none(row.model)
     match row.role, row.type:
         case "user", _:
-            yield from user_blocks(scribe, row.message.content, said)
+            yield from read_user_message(builder, row.message.content, said)
         case (("assistant" | "tool"), _):
-            yield from agent_blocks(scribe, without_withheld(row.message.content))
+            yield from read_agent_message(builder, without_withheld(row.message.content))
         case _, "turn_ended":
             stop = TURN_ENDS.get(str(row.status), Stop.INTERRUPT)
-            yield scribe.record(Kind.RUNTIME, f"turn ended: {row.status}", stop=stop, failed=stop is Stop.CRASH)
+            yield builder.record(Kind.RUNTIME, f"turn ended: {row.status}", stop=stop, failed=stop is Stop.CRASH)
         case _:
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
 def read_old_transcript(path: Path, content: str) -> Iterator[Entry]:
     yield _about(path)
     _, *spoken = SPEAKER.split(content)
     for place, (speaker, words) in enumerate(zip(spoken[::2], spoken[1::2], strict=True), 1):
-        scribe = Scribe(session=path.stem, key=f"{path.stem}@{place}", line=place)
+        builder = RecordBuilder(session=path.stem, key=f"{path.stem}@{place}", line=place)
         if speaker == "user":
-            yield from user_blocks(scribe, words.strip(), said)
+            yield from read_user_message(builder, words.strip(), said)
         else:
-            yield from _old_answer(scribe, words)
+            yield from _old_answer(builder, words)
 
 
-def _old_answer(scribe: Scribe, words: str) -> Iterator[Record]:
+def _old_answer(builder: RecordBuilder, words: str) -> Iterator[Record]:
     answer, *pieces = PIECE.split(words)
     if answer.strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, answer.strip())
+        yield builder.record(Kind.ASSISTANT_RESPONSE, answer.strip())
     for kind, piece in zip(pieces[::2], pieces[1::2], strict=True):
         name, _, rest = piece.partition("\n")
         if kind == "Thinking":
             thought, answer = _thought(piece.strip())
             if thought:
-                yield scribe.record(Kind.REASONING, thought)
+                yield builder.record(Kind.REASONING, thought)
             if answer:
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, answer)
+                yield builder.record(Kind.ASSISTANT_RESPONSE, answer)
         elif kind == "Tool call":
             _, *given = ARGUMENT.split(rest)
             arguments = {key: value.strip() for key, value in zip(given[::2], given[1::2], strict=True)}
-            yield scribe.call(name.strip(), None, arguments)
+            yield builder.call(name.strip(), None, arguments)
         else:
-            yield scribe.result(None, rest.strip(), tool=name.strip())
+            yield builder.result(None, rest.strip(), tool=name.strip())
 
 
 def _thought(piece: str) -> tuple[str, str]:
@@ -153,18 +153,18 @@ SOURCE = Source(
     formats=(
         Document(
             homes=transcript_homes,
-            usual=".cursor/projects/*/agent-transcripts",
+            usual_place=".cursor/projects/*/agent-transcripts",
             endings=(".jsonl",),
             recognises=is_transcript,
-            load=every_line(Row),
+            load=json_lines(Row),
             read=read_transcript,
         ),
         Document(
             homes=transcript_homes,
-            usual=".cursor/projects/*/agent-transcripts",
+            usual_place=".cursor/projects/*/agent-transcripts",
             endings=(".txt",),
             recognises=is_old_transcript,
-            load=text,
+            load=read_text,
             read=read_old_transcript,
         ),
         Database(
@@ -178,13 +178,13 @@ SOURCE = Source(
             homes=chat_homes,
             endings=("meta.json",),
             recognises=chats.is_sidecar,
-            load=document(chats.Sidecar),
+            load=json_document(chats.Sidecar),
             read=chats.read_sidecar,
         ),
         Database(
             homes=ide_homes,
             endings=("state.vscdb",),
-            deep=False,
+            recursive=False,
             recognises=ide.recognises,
             sessions=ide.sessions,
             read=ide.read,

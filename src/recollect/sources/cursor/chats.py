@@ -17,9 +17,9 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.cursor.text import said
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources.formats.values import instant, word
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
+from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import path_of
 
 MESSAGES, WORKSPACE, PLACE = 1, 9, 21  # fields of the root; of the place, the first is its folder and the second its branch
@@ -63,7 +63,10 @@ def is_sidecar(head: Head) -> bool:
 
 def read_sidecar(path: Path, sidecar: Sidecar) -> Iterator[Entry]:
     yield SessionMetadata(
-        session=path.parent.name, title=word(sidecar.title), title_rank=TitleRank.GENERATED, cwd=word(sidecar.cwd)
+        session=path.parent.name,
+        title=text_or_none(sidecar.title),
+        title_rank=TitleRank.GENERATED,
+        cwd=text_or_none(sidecar.cwd),
     )
 
 
@@ -80,20 +83,20 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     fields = list(_fields(_bytes(root[0]))) if root else []
     yield _about(session, meta, fields)
     listed = [value.hex() for number, value in fields if number == MESSAGES and len(value) == ID_BYTES]
-    at = instant(meta.created_at)
+    at = parse_time(meta.created_at)
     seen: Counter[str] = Counter()
     for place, (blob, data) in enumerate(_in_order(db, listed), 1):
         again = f"~{seen[blob]}" if seen[blob] else ""  # the same words twice are one blob
         seen[blob] += 1
-        scribe = Scribe(session=session, key=f"{session}/{blob}{again}", at=at, line=place)
+        builder = RecordBuilder(session=session, key=f"{session}/{blob}{again}", at=at, line=place)
         at = None
-        yield from _message(scribe, data)
+        yield from _message(builder, data)
 
 
 def _meta(db: sqlite3.Connection) -> Meta | None:
     row = db.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
     try:
-        return decoded(bytes.fromhex(str(row[0])), Meta) if row else None
+        return decode_or_none(bytes.fromhex(str(row[0])), Meta) if row else None
     except ValueError:
         return None
 
@@ -103,11 +106,11 @@ def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> Session
     place = dict(_fields(next((value for number, value in fields if number == PLACE), b"")))
     return SessionMetadata(
         session=session,
-        title=word(meta.name) if meta.name != UNNAMED else None,
+        title=text_or_none(meta.name) if meta.name != UNNAMED else None,
         title_rank=TitleRank.GENERATED,
         cwd=path_of(workspace.decode("utf-8", "replace")) or place.get(1, b"").decode("utf-8", "replace") or None,
         branch=place.get(2, b"").decode("utf-8", "replace") or None,
-        model=word(meta.last_used_model),
+        model=text_or_none(meta.last_used_model),
     )
 
 
@@ -128,44 +131,44 @@ def _in_order(db: sqlite3.Connection, listed: list[str]) -> Iterator[tuple[str, 
 
 
 def _is_message(data: bytes) -> bool:
-    message = decoded(data, Message)
+    message = decode_or_none(data, Message)
     return message is not None and message.role in {"user", "assistant", "tool"}
 
 
-def _message(scribe: Scribe, data: bytes) -> Iterator[Record]:
-    message = decoded(data, Message)
+def _message(builder: RecordBuilder, data: bytes) -> Iterator[Record]:
+    message = decode_or_none(data, Message)
     if message is None:
-        yield scribe.unknown(data.decode("utf-8", "replace"))
+        yield builder.unknown(data.decode("utf-8", "replace"))
         return
     options = message.provider_options if isinstance(message.provider_options, dict) else {}
     told = options["cursor"] if isinstance(options.get("cursor"), dict) else {}
     match message.role:
         case _ if told.get("isSummary"):
-            yield scribe.record(Kind.COMPACTION, text_of(message.content))
+            yield builder.record(Kind.COMPACTION, text_of(message.content))
         case "system":
-            yield scribe.record(Kind.SYSTEM, text_of(message.content))
+            yield builder.record(Kind.SYSTEM, text_of(message.content))
         case "user":
-            yield from user_blocks(scribe, message.content, said)
+            yield from read_user_message(builder, message.content, said)
         case "assistant":
-            yield from _answer(scribe, message.content)
+            yield from _answer(builder, message.content)
         case "tool":
-            yield from _results(scribe, message.content, told)
+            yield from _results(builder, message.content, told)
         case _:
-            yield scribe.unknown(data.decode("utf-8", "replace"))
+            yield builder.unknown(data.decode("utf-8", "replace"))
 
 
-def _answer(scribe: Scribe, content: Any) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
     """A message is stored once the model has finished it: one that calls no tool ends the turn."""
     blocks = content if isinstance(content, list) else [content]
-    kinds = [word(block.get("type")) if isinstance(block, dict) else None for block in blocks]
+    kinds = [text_or_none(block.get("type")) if isinstance(block, dict) else None for block in blocks]
     kept = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
-    yield from agent_blocks(scribe, kept, None if "tool-call" in kinds else Stop.ANSWER)
+    yield from read_agent_message(builder, kept, None if "tool-call" in kinds else Stop.ANSWER)
 
 
-def _results(scribe: Scribe, content: Any, told: dict[str, Any]) -> Iterator[Record]:
+def _results(builder: RecordBuilder, content: Any, told: dict[str, Any]) -> Iterator[Record]:
     outcome = told.get("highLevelToolCallResult")
     failed = isinstance(outcome, dict) and outcome.get("isError") is True
-    for record in agent_blocks(scribe, content):
+    for record in read_agent_message(builder, content):
         record.failed = record.failed or failed
         if code := EXIT_CODE.match(record.text):
             record.exit_code = int(code[1])

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, prompt_or_system, text_of
-from recollect.sources.formats.values import arguments_of, count, instant, word
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
+from recollect.sources.formats.values import arguments_of, as_count, parse_time, text_or_none
 
 RECENT_MS = 3_600_000  # how long after its last change a conversation's bubbles are still looked at
 USER, AGENT = 1, 2  # types of bubbles
@@ -83,42 +83,42 @@ def recognises(head: Head) -> bool:
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
     """Every conversation with what changes in it; of recent ones, also how much their bubbles hold."""
     rows = db.execute(CONVERSATIONS).fetchall()
-    newest = max((instant(updated) or 0 for _, updated, *_ in rows), default=0)
+    newest = max((parse_time(updated) or 0 for _, updated, *_ in rows), default=0)
     for session, updated, *more in rows:
         held = None
-        if (instant(updated) or 0) >= newest - RECENT_MS:
+        if (parse_time(updated) or 0) >= newest - RECENT_MS:
             held = db.execute(f"SELECT total(length(value)) {BUBBLES}", (session,)).fetchone()[0]
         yield session, updated, *more, held
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     value = db.execute("SELECT value FROM cursorDiskKV WHERE key = 'composerData:' || ?", (session,)).fetchone()
-    told = decoded(value[0], Conversation) if value else None
+    told = decode_or_none(value[0], Conversation) if value else None
     if told is None:
         return
     yield _about(session, told)
-    model = word(_get(told.model_config, "modelName"))
+    model = text_or_none(_get(told.model_config, "modelName"))
     written = 0
     for place, bubble in enumerate(_bubbles(db, session, told), 1):
-        at = instant(told.created_at) if place == 1 else None  # bubbles had no times before 2025
-        scribe = Scribe(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
-        for record in _bubble(scribe, bubble):
+        at = parse_time(told.created_at) if place == 1 else None  # bubbles had no times before 2025
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
+        for record in _bubble(builder, bubble):
             written += 1
             yield record
     if written and (stop := STOPS.get(str(told.status))):
-        scribe = Scribe(session=session, key=f"{session}#end", at=instant(told.last_updated_at))
-        yield scribe.record(Kind.RUNTIME, str(told.status), stop=stop, failed=stop is Stop.CRASH)
+        builder = RecordBuilder(session=session, key=f"{session}#end", at=parse_time(told.last_updated_at))
+        yield builder.record(Kind.RUNTIME, str(told.status), stop=stop, failed=stop is Stop.CRASH)
 
 
 def _about(session: str, told: Conversation) -> SessionMetadata:
     return SessionMetadata(
         session=session,
-        title=word(told.name),
+        title=text_or_none(told.name),
         title_rank=TitleRank.GENERATED,
-        parent=word(_get(told.subagent_info, "parentComposerId")),
+        parent=text_or_none(_get(told.subagent_info, "parentComposerId")),
         parent_call=session.removeprefix("task-") if session.startswith("task-") else None,
-        cwd=word(_get(_get(told.workspace_identifier, "uri"), "fsPath")),
-        at=instant(told.created_at),
+        cwd=text_or_none(_get(_get(told.workspace_identifier, "uri"), "fsPath")),
+        at=parse_time(told.created_at),
     )
 
 
@@ -132,50 +132,50 @@ def _bubbles(db: sqlite3.Connection, session: str, told: Conversation) -> Iterat
     for listed in told.full_conversation_headers_only:
         value = rows.get(listed.bubble_id)
         if value is not None:
-            yield decoded(value, dict) or {"bubbleId": listed.bubble_id, "damaged": str(value)}
+            yield decode_or_none(value, dict) or {"bubbleId": listed.bubble_id, "damaged": str(value)}
 
 
-def _bubble(scribe: Scribe, value: Any) -> Iterator[Record]:
+def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
     try:
         bubble = msgspec.convert(value, Bubble)
     except msgspec.ValidationError:
-        yield scribe.unknown(value)
+        yield builder.unknown(value)
         return
     if bubble.bubble_id:
-        scribe.key = f"{scribe.session}/{bubble.bubble_id}"
-    scribe.at = instant(bubble.created_at) or instant(_get(bubble.timing_info, "clientStartTime")) or scribe.at
-    named = word(_get(bubble.model_info, "modelName"))
-    scribe.model = named if named not in {None, "default"} else scribe.model
+        builder.key = f"{builder.session}/{bubble.bubble_id}"
+    builder.at = parse_time(bubble.created_at) or parse_time(_get(bubble.timing_info, "clientStartTime")) or builder.at
+    named = text_or_none(_get(bubble.model_info, "modelName"))
+    builder.model = named if named not in {None, "default"} else builder.model
     if bubble.type == USER:
-        yield from prompt_or_system(scribe, text_of(bubble.text).strip() or "[no text]")
+        yield from read_prompt(builder, text_of(bubble.text).strip() or "[no text]")
     elif bubble.type == AGENT:
-        yield from _answer(scribe, bubble)
+        yield from _answer(builder, bubble)
     else:
-        yield scribe.unknown(value)
+        yield builder.unknown(value)
 
 
-def _answer(scribe: Scribe, bubble: Bubble) -> Iterator[Record]:
-    taken, given = (count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
-    scribe.usage = Usage(input=taken, output=given) if taken or given else None
+def _answer(builder: RecordBuilder, bubble: Bubble) -> Iterator[Record]:
+    taken, given = (as_count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
+    builder.usage = Usage(input=taken, output=given) if taken or given else None
     if thought := text_of(bubble.thinking).strip():
-        yield scribe.record(Kind.REASONING, thought)
+        yield builder.record(Kind.REASONING, thought)
     if said := text_of(bubble.text).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, said)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, said)
     if bubble.tool is not None and bubble.tool.name:
-        yield from _tool(scribe, bubble.tool)
+        yield from _tool(builder, bubble.tool)
     if error := text_of(bubble.error_details).strip():
-        yield scribe.record(Kind.RUNTIME, error, failed=True)
+        yield builder.record(Kind.RUNTIME, error, failed=True)
 
 
-def _tool(scribe: Scribe, tool: Tool) -> Iterator[Record]:
-    yield scribe.call(tool.name, tool.tool_call_id, arguments_of(tool.raw_args) or tool.params)
-    if word(tool.status) not in DONE:
+def _tool(builder: RecordBuilder, tool: Tool) -> Iterator[Record]:
+    yield builder.call(tool.name, tool.tool_call_id, arguments_of(tool.raw_args) or tool.params)
+    if text_or_none(tool.status) not in DONE:
         return
-    result = decoded(tool.result, dict) if isinstance(tool.result, str) else tool.result
-    error = decoded(tool.error, dict) if isinstance(tool.error, str) else tool.error
+    result = decode_or_none(tool.result, dict) if isinstance(tool.result, str) else tool.result
+    error = decode_or_none(tool.error, dict) if isinstance(tool.error, str) else tool.error
     code = _get(result, "exitCode") if isinstance(_get(result, "exitCode"), int) else _get(result, "exitCodeV2")
     why = _get(error, "modelVisibleErrorMessage") or _get(error, "clientVisibleErrorMessage") or error or tool.error
-    yield scribe.result(
+    yield builder.result(
         tool.tool_call_id,
         text_of(result or tool.result) or text_of(why),
         tool=tool.name,

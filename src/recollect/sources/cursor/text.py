@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.model import Kind, Record
-from recollect.sources.formats.message import Scribe, prompt_or_system
+from recollect.sources.formats.message import RecordBuilder, read_prompt
 from recollect.sources.formats.tags import break_at_blocks, find_blocks, without_blocks
 
 QUERY = re.compile(r"<(user_query)>")
@@ -20,21 +20,21 @@ FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks 
 WITHHELD = "[REDACTED]"  # in place of the reasoning
 
 
-def said(scribe: Scribe, text: str) -> Iterator[Record]:
+def said(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
     stamp = next(find_blocks(text, TIME), None)
     if stamp is not None:
-        scribe.at = clock(stamp.text) or scribe.at
+        builder.at = clock(stamp.text) or builder.at
         text = break_at_blocks(text, TIME)
     queries = [query for block in find_blocks(text, QUERY) if not (query := block.text.strip()).startswith(FOLLOW_UP)]
     if queries:
-        yield scribe.prompt("\n\n".join(queries))
+        yield builder.prompt("\n\n".join(queries))
         if injected := without_blocks(text, QUERY).strip():
-            yield scribe.record(Kind.SYSTEM, injected)
+            yield builder.record(Kind.SYSTEM, injected)
     elif INJECTED.match(text):
-        yield scribe.record(Kind.SYSTEM, text.strip())
+        yield builder.record(Kind.SYSTEM, text.strip())
     else:
-        yield from prompt_or_system(scribe, text.strip())
+        yield from read_prompt(builder, text.strip())
 
 
 def without_withheld(content: Any) -> Any:

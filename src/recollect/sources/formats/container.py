@@ -9,17 +9,17 @@ from typing import Any
 from msgspec import Struct
 from zstandard import ZstdError
 
-NOT_UNDERSTOOD = (
+READ_ERRORS = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     ZstdError, struct.error, zlib.error,
 )  # fmt: skip
 """What a source raises when a log is so odd that nobody thought of it. It costs that log, and is named: no other one."""
 
-NOT_STORED = (*NOT_UNDERSTOOD, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+STORE_ERRORS = (*READ_ERRORS, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 """What storing a log raises because of what the log says, rather than because of the archive or its disk."""
 
 
-def not_understood(reason: Exception) -> str:
+def describe_error(reason: Exception) -> str:
     """Why a log was not read, for a person; without what the log says."""
     match reason:
         case MemoryError():
@@ -33,7 +33,7 @@ def not_understood(reason: Exception) -> str:
 REASON = 200  # characters of an error's own words: some repeat the value that they refuse
 
 
-class Misfit(Struct, frozen=True):
+class WrongShape(Struct, frozen=True):
     """A JSON value that is not of the declared shape. It is kept as an event of unknown kind."""
 
 
@@ -50,6 +50,6 @@ class Line(Struct, frozen=True):
 class Unreadable(Exception):
     """A log that cannot be read now. `lasting`: trying again is of no use before it changes."""
 
-    def __init__(self, reason: str, *, line: int = 0, excerpt: str = "", lasting: bool = True) -> None:
+    def __init__(self, reason: str, *, line: int = 0, excerpt: str = "", permanent: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.line, self.excerpt, self.lasting = reason, line, excerpt, lasting
+        self.reason, self.line, self.excerpt, self.permanent = reason, line, excerpt, permanent

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.jsonl import open_log
-from recollect.sources.formats.sqlite import MAGIC, reading
+from recollect.sources.formats.sqlite import MAGIC, open_database
 
 HEAD = 65_536  # bytes of a file's beginning that say what it is
 HEAD_LINES = 40
@@ -37,7 +37,7 @@ class Head(Struct, frozen=True):
         return [value for value in self.values if isinstance(value, dict)]
 
 
-def head_of(path: Path) -> Head:
+def read_head(path: Path) -> Head:
     """Look at a file. What cannot be opened raises OSError; what cannot be understood is text."""
     with path.open("rb") as stream:
         start = stream.read(HEAD)
@@ -58,7 +58,7 @@ def head_of(path: Path) -> Head:
 
 def _tables(path: Path) -> frozenset[str]:
     try:
-        with reading(path) as opened:
+        with open_database(path) as opened:
             return frozenset(name for (name,) in opened.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
     except Unreadable:
         return frozenset()

@@ -94,7 +94,7 @@ def _is_apart(text: str, start: int) -> bool:
     return "\n" in text[_before_space(text, start) : start] or text.startswith(REMINDERS, start + 1)
 
 
-def context_apart(entries: Iterable[Entry]) -> Iterator[Entry]:
+def separate_context(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The same entries, with the blocks around a person's prompt as system records that follow it."""
     for entry in entries:
         if isinstance(entry, Record) and entry.kind is Kind.USER_INPUT and "</" in entry.text:

@@ -16,7 +16,7 @@ import msgspec
 import zstandard
 
 from recollect.model import Problem
-from recollect.sources.formats.container import Line, Misfit, Unreadable
+from recollect.sources.formats.container import Line, Unreadable, WrongShape
 from recollect.sources.formats.memory_limit import check_memory
 
 CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
@@ -112,7 +112,7 @@ def first_values(path: Path, shape: Any) -> list[Any]:
     return values
 
 
-def every_line(shape: Any) -> Callable[[Path], list[Line | Problem]]:
+def json_lines(shape: Any) -> Callable[[Path], list[Line | Problem]]:
     """What loads a file as all of its lines, for formats whose later lines change what the earlier ones said."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
 
@@ -170,14 +170,14 @@ def _forgiving(
     behind = [] if complete or values else _behind_a_torn_one(text)
     at, last = offset, 0
     for place, (start, value) in enumerate(values or behind):
-        again = json.dumps(scrubbed(value), ensure_ascii=False).encode()
+        again = json.dumps(sanitize(value), ensure_ascii=False).encode()
         if place:
             at += len(text[last:start].encode())
             last = start
         try:
             yield Line(path, at, number, decoder.decode(again), again)
         except msgspec.ValidationError:
-            yield Line(path, at, number, Misfit(), again)
+            yield Line(path, at, number, WrongShape(), again)
     if not complete:
         rest = text[values[-1][0] :] if values else text
         where = " after a value" if values else " before a value" if behind else ""
@@ -217,7 +217,7 @@ def _behind_blanks(text: str, place: int) -> int:
     return found.end() if found else place
 
 
-def scrubbed(value: Any) -> Any:
+def sanitize(value: Any) -> Any:
     """What JavaScript writes and UTF-8 or JSON forbids, made lawful: lone surrogates, NaN, infinities."""
     match value:
         case str():
@@ -225,8 +225,8 @@ def scrubbed(value: Any) -> Any:
         case float():
             return value if value - value == 0 else None
         case list():
-            return [scrubbed(item) for item in value]
+            return [sanitize(item) for item in value]
         case dict():
-            return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+            return {sanitize(key): sanitize(item) for key, item in value.items()}
         case _:
             return value

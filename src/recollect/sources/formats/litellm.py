@@ -3,7 +3,7 @@
 from typing import Any
 
 from recollect.model import Usage
-from recollect.sources.formats.values import count
+from recollect.sources.formats.values import as_count
 
 
 def usage_of(counted: Any) -> Usage | None:
@@ -12,7 +12,7 @@ def usage_of(counted: Any) -> Usage | None:
         return None
     given = _detail(counted, "prompt_tokens_details", "input_tokens_details")
     made = _detail(counted, "completion_tokens_details", "output_tokens_details")
-    read = count(given.get("cached_tokens")) or _first(
+    read = as_count(given.get("cached_tokens")) or _first(
         counted, "cache_read_input_tokens", "cache_read_tokens", "cached_tokens"
     )
     written = _first(counted, "cache_creation_input_tokens", "cache_write_tokens")
@@ -21,12 +21,12 @@ def usage_of(counted: Any) -> Usage | None:
         output=_first(counted, "completion_tokens", "output_tokens"),
         cache_read=read,
         cache_write=written,
-        reasoning=count(made.get("reasoning_tokens")) or count(counted.get("reasoning_tokens")),
+        reasoning=as_count(made.get("reasoning_tokens")) or as_count(counted.get("reasoning_tokens")),
     )
 
 
 def _first(counted: dict[str, Any], *names: str) -> int:
-    return next((number for name in names if (number := count(counted.get(name)))), 0)
+    return next((number for name in names if (number := as_count(counted.get(name)))), 0)
 
 
 def _detail(counted: dict[str, Any], *names: str) -> dict[str, Any]:

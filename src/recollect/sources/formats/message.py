@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import AGENT_KINDS, Entry, Kind, Problem, Record, Stop, TurnStart, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.injected import split_context
-from recollect.sources.formats.values import arguments_of, as_text, word
+from recollect.sources.formats.values import arguments_of, as_text, text_or_none
 
 DEEPEST = 50  # levels of nesting: no tool answers with more
 WORDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
@@ -23,7 +23,7 @@ RESULTS = {"tool_result", "mcp_tool_result", "tool-result", "toolResult"}
 COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, and no path
 
 
-class Scribe(Struct, kw_only=True):
+class RecordBuilder(Struct, kw_only=True):
     """Writes down one message of a log: each record has the message's time, and the next number after its key.
 
     `key` is unique in the world, or else begins with the session: `f"{session}/{message_id}"`.
@@ -37,10 +37,10 @@ class Scribe(Struct, kw_only=True):
     cwd: str | None = None
     branch: str | None = None
     usage: Usage | None = None  # goes to the first record that the agent made
-    written: int = 0
+    count: int = 0
 
     def record(self, kind: Kind, text: str = "", **more: Any) -> Record:
-        number, self.written = self.written, self.written + 1
+        number, self.count = self.count, self.count + 1
         record = Record(
             session=self.session,
             key=f"{self.key}.{number}",
@@ -71,19 +71,19 @@ class Scribe(Struct, kw_only=True):
         return self.record(Kind.UNKNOWN, as_text(value)[:2_000])
 
 
-def each_line(
-    lines: Iterable[Line | Problem], session: str, read: Callable[[Scribe, Line], Iterator[Entry]]
+def read_each_line(
+    lines: Iterable[Line | Problem], session: str, read: Callable[[RecordBuilder, Line], Iterator[Entry]]
 ) -> Iterator[Entry]:
     """What the lines of a session's log say, where they have no ids: a record is known by the place of its line."""
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             yield line
             continue
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=line.number)
-        if isinstance(line.value, Misfit):
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", line=line.number)
+        if isinstance(line.value, WrongShape):
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
         else:
-            yield from read(scribe, line)
+            yield from read(builder, line)
 
 
 def text_of(content: Any, depth: int = 0) -> str:
@@ -106,44 +106,44 @@ def text_of(content: Any, depth: int = 0) -> str:
             return as_text(content)
 
 
-def prompt_or_system(scribe: Scribe, text: str) -> Iterator[Record]:
+def read_prompt(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The usual reading of a user's text: a prompt, with the blocks around it as system events."""
-    yield from _with_context(scribe, *split_context(text), TurnStart.PROMPT)
+    yield from _with_context(builder, *split_context(text), TurnStart.PROMPT)
 
 
-def _with_context(scribe: Scribe, own: str, blocks: list[str], opens: TurnStart) -> Iterator[Record]:
+def _with_context(builder: RecordBuilder, own: str, blocks: list[str], opens: TurnStart) -> Iterator[Record]:
     if own.strip():
-        yield scribe.record(Kind.USER_INPUT, own, opens=opens)
+        yield builder.record(Kind.USER_INPUT, own, opens=opens)
     for block in blocks:
-        yield scribe.record(Kind.SYSTEM, block)
+        yield builder.record(Kind.SYSTEM, block)
 
 
-def command_or_prompt(scribe: Scribe, text: str) -> Iterator[Record]:
+def read_prompt_or_command(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The same, of agents that write slash commands down as they were typed."""
     own, blocks = split_context(text)
-    yield from _with_context(scribe, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
+    yield from _with_context(builder, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
 
 
-Said = Callable[[Scribe, str], Iterator[Record]]
+ReadPrompt = Callable[[RecordBuilder, str], Iterator[Record]]
 
 
-def user_blocks(scribe: Scribe, content: Any, said: Said = prompt_or_system) -> Iterator[Record]:
+def read_user_message(builder: RecordBuilder, content: Any, read_own: ReadPrompt = read_prompt) -> Iterator[Record]:
     """A user message of content blocks: the results of tools, and what the person said, as one prompt."""
     blocks = content if isinstance(content, list) else [content]
-    results = [block for block in blocks if isinstance(block, dict) and word(block.get("type")) in RESULTS]
+    results = [block for block in blocks if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS]
     for block in results:
-        yield _result(scribe, block)
+        yield _result(builder, block)
     texts = [split_context(text) for block in blocks if block not in results and (text := text_of(block)).strip()]
     if words := "\n\n".join(own for own, _ in texts if own.strip()):
-        yield from said(scribe, words)
+        yield from read_own(builder, words)
     for _, around in texts:
-        yield from (scribe.record(Kind.SYSTEM, block) for block in around)
+        yield from (builder.record(Kind.SYSTEM, block) for block in around)
 
 
-def agent_blocks(scribe: Scribe, content: Any, stop: Stop | None = None) -> Iterator[Record]:
+def read_agent_message(builder: RecordBuilder, content: Any, stop: Stop | None = None) -> Iterator[Record]:
     """An agent's message of content blocks. `stop` is set if the agent waits after it, and goes to its last text."""
     blocks = content if isinstance(content, list) else [content]
-    records = [record for block in blocks for record in _agent_block(scribe, block)]
+    records = [record for block in blocks for record in _agent_block(builder, block)]
     if stop is not None:
         last = next((record for record in reversed(records) if record.kind is Kind.ASSISTANT_RESPONSE), None)
         for record in [last] if last else records[-1:]:
@@ -151,65 +151,65 @@ def agent_blocks(scribe: Scribe, content: Any, stop: Stop | None = None) -> Iter
     yield from records
 
 
-def _agent_block(scribe: Scribe, block: Any) -> Iterator[Record]:
+def _agent_block(builder: RecordBuilder, block: Any) -> Iterator[Record]:
     if isinstance(block, str):
         block = {"type": "text", "text": block}
     if not isinstance(block, dict):
         return
-    kind = word(block.get("type"))
+    kind = text_or_none(block.get("type"))
     if kind in THINKING:
-        yield scribe.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text") or block.get("think")))
+        yield builder.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text") or block.get("think")))
     elif kind in CALLS:
         name = block.get("name") or block.get("toolName")
         call = block.get("id") or block.get("toolCallId")
         given = next((block[key] for key in ("input", "arguments", "args") if key in block), None)
-        yield scribe.call(word(name), word(call), given)
+        yield builder.call(text_or_none(name), text_or_none(call), given)
     elif kind in RESULTS:
-        yield _result(scribe, block)
+        yield _result(builder, block)
     elif kind == "text" or "text" in block:
         if text := text_of(block.get("text")).strip():
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+            yield builder.record(Kind.ASSISTANT_RESPONSE, text)
     elif block:
-        yield scribe.unknown(block)
+        yield builder.unknown(block)
 
 
-def _result(scribe: Scribe, block: dict[str, Any]) -> Record:
+def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
     call = block.get("tool_use_id") or block.get("toolUseId") or block.get("toolUseID") or block.get("toolCallId")
     output = next((block[key] for key in ("content", "output", "result") if key in block), None)
     failed = bool(block.get("is_error") or block.get("isError"))
-    return scribe.result(word(call), output, failed=failed)
+    return builder.result(text_or_none(call), output, failed=failed)
 
 
-def chat_message(
-    scribe: Scribe, message: dict[str, Any], said: Said = prompt_or_system, stop: Stop | None = None
+def read_chat_message(
+    builder: RecordBuilder, message: dict[str, Any], read_own: ReadPrompt = read_prompt, stop: Stop | None = None
 ) -> Iterator[Record]:
     """A chat message with a role: system, user, assistant (with `tool_calls`) or tool. `stop` as for an agent's blocks."""
     content = message.get("content")
     match message.get("role"):
         case "user" | "human":
-            yield from user_blocks(scribe, content, said)
+            yield from read_user_message(builder, content, read_own)
         case "assistant" | "model" | "agent":
             thoughts = message.get("reasoning_content") or message.get("reasoning") or message.get("thinking")
             if text := text_of(thoughts).strip():
-                yield scribe.record(Kind.REASONING, text)
+                yield builder.record(Kind.REASONING, text)
             calls = message.get("tool_calls")
-            yield from agent_blocks(scribe, content or [], stop)
+            yield from read_agent_message(builder, content or [], stop)
             for call in calls if isinstance(calls, list) else []:
-                yield _chat_call(scribe, call)
+                yield _chat_call(builder, call)
         case "tool" | "function" | "toolResult":
             call = message.get("tool_call_id") or message.get("toolCallId") or message.get("call_id")
-            yield scribe.result(word(call), content, tool=word(message.get("name")))
+            yield builder.result(text_or_none(call), content, tool=text_or_none(message.get("name")))
         case "system" | "developer":
             if text := text_of(content).strip():
-                yield scribe.record(Kind.SYSTEM, text)
+                yield builder.record(Kind.SYSTEM, text)
         case _:
-            yield scribe.unknown(message)
+            yield builder.unknown(message)
 
 
-def _chat_call(scribe: Scribe, call: Any) -> Record:
+def _chat_call(builder: RecordBuilder, call: Any) -> Record:
     if not isinstance(call, dict):
-        return scribe.unknown(call)
+        return builder.unknown(call)
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     given = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
-    return scribe.call(word(inner.get("name")), word(call.get("id") or call.get("call_id")), given)
+    return builder.call(text_or_none(inner.get("name")), text_or_none(call.get("id") or call.get("call_id")), given)

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Entry, Problem, Record, SessionMetadata
-from recollect.sources.formats.container import NOT_UNDERSTOOD, Line, Unreadable, not_understood
+from recollect.sources.formats.container import READ_ERRORS, Line, Unreadable, describe_error
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.memory_limit import check_memory
-from recollect.sources.formats.sqlite import reading, unreadable
+from recollect.sources.formats.sqlite import open_database, unreadable
 from recollect.sources.formats.walk import walk
 
 Homes = Callable[[Mapping[str, str]], list[Path]]
@@ -28,7 +28,7 @@ CONTAINERS = {".jsonl": "JSONL", ".zst": "JSONL", ".md": "Markdown", ".txt": "te
 UNNAMED = ""  # the session of entries that belong to none
 
 
-class Memory(Struct, kw_only=True):
+class ReaderState(Struct, kw_only=True):
     """What reading a file's next line must know of the lines before it.
 
     It is stored with the file's cursor, so that reading goes on after a restart as if it had never stopped. Keep it
@@ -48,7 +48,7 @@ class Stamp(Struct, frozen=True):
     inode: int
 
 
-def nowhere(env: Mapping[str, str]) -> list[Path]:
+def no_homes(env: Mapping[str, str]) -> list[Path]:
     """The home of what has none: exports and recordings, read when somebody names them."""
     return []
 
@@ -57,11 +57,11 @@ def any_file(path: Path) -> bool:
     return True
 
 
-def alone(path: Path) -> list[Path]:
+def no_files(path: Path) -> list[Path]:
     return []
 
 
-def whole(content: Any) -> Iterator[Any]:
+def unsplit(content: Any) -> Iterator[Any]:
     """The content as its only piece, which nobody holds but the one who asked for it: it may be large."""
     pieces = [content]
     del content
@@ -75,23 +75,23 @@ class Format:
 
     recognises: Callable[[Head], bool]
     """Whether a file is of this format, by what it begins with and wherever it lies."""
-    homes: Homes = nowhere
+    homes: Homes = no_homes
     """The folders where such logs are, by the agent's own environment variables."""
-    usual: str = ""
+    usual_place: str = ""
     """Where those folders are as a rule, if which there are is found out by looking."""
     endings: tuple[str, ...]
     """How the names of its logs end."""
     is_log: Callable[[Path], bool] = any_file
     """Whether a file of such a name in such a folder is a log."""
-    deep: bool = True
+    recursive: bool = True
     """Whether logs lie in folders below those homes as well."""
     in_projects: tuple[str, ...] = ()
     """Where such logs lie in the folder that the agent worked in: folders or files, by their relative names."""
 
     @property
-    def polled(self) -> bool:
+    def is_polled(self) -> bool:
         """Whether its logs are looked at now and then, rather than their folders watched: those hold much else."""
-        return not self.deep or bool(self.in_projects)
+        return not self.recursive or bool(self.in_projects)
 
     @property
     def container(self) -> str:
@@ -100,12 +100,12 @@ class Format:
 
     def places(self, env: Mapping[str, str]) -> list[str]:
         """Where such logs lie, for a person to read."""
-        homes = [str(home_of(env) / self.usual)] if self.usual else [str(home) for home in self.homes(env)]
+        homes = [str(user_home(env) / self.usual_place)] if self.usual_place else [str(home) for home in self.homes(env)]
         return [*homes, *(f"<project>/{place}" for place in self.in_projects)]
 
     def find(self, home: Path) -> Iterator[Path | Problem]:
         """Every log below one of those folders."""
-        for found in walk(home, self.endings, deep=self.deep):
+        for found in walk(home, self.endings, deep=self.recursive):
             if isinstance(found, Problem) or self.is_log(found):
                 yield found
 
@@ -135,9 +135,9 @@ class Lines(Format):
 
     shape: Any
     """The declared shape of one line: a msgspec type."""
-    memory: type[Memory] = Memory
-    begin: Callable[[Path, list[Any]], Memory]
-    """The memory to start a file with, from its path and its first values."""
+    state: type[ReaderState] = ReaderState
+    begin: Callable[[Path, list[Any]], ReaderState]
+    """The state to start a file with, from its path and its first values."""
     read: Callable[[Line, Any], Iterable[Entry]]
     """What one line says. Every line gives at least one entry."""
 
@@ -145,7 +145,7 @@ class Lines(Format):
 class Snapshots(Format):
     """What is not only appended to: read session by session, as it is now."""
 
-    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+    def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         """(session, mark, entries) of every session but those whose mark is known. Raises `Unreadable`."""
         raise NotImplementedError
 
@@ -158,25 +158,25 @@ class Document(Snapshots):
     """The content of a file, by one of the containers. Raises `Unreadable`."""
     read: Callable[[Path, Any], Iterable[Entry]]
     """What the document says, from its path and content: every entry of every session in it."""
-    split: Callable[[Any], Iterable[Any]] = whole
+    split: Callable[[Any], Iterable[Any]] = unsplit
     """The content in pieces, read one after the other: for documents of many sessions, too large to be read at once."""
-    beside: Callable[[Path], Iterable[Path]] = alone
+    sidecars: Callable[[Path], Iterable[Path]] = no_files
     """Further files that the document is read together with."""
     owner: Callable[[Path], Path | None] | None = None
     """Which document one of those further files belongs to."""
 
-    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+    def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         check_memory(log.stat().st_size)
         for piece in self.split(self.load(log)):
-            sessions = _by_session(self.read(log, piece))
+            sessions = _group_by_session(self.read(log, piece))
             del piece  # storing needs memory of its own
             for session, entries in sessions.items():
-                mark = _mark(entries)
+                mark = _fingerprint(entries)
                 if not is_known(session, mark):
                     yield session, mark, entries
 
     def parts(self, log: Path) -> Iterable[Path]:
-        return self.beside(log)
+        return self.sidecars(log)
 
     def log_of(self, changed: Path) -> Path | None:
         return super().log_of(changed) or (self.owner(changed) if self.owner else None)
@@ -195,8 +195,8 @@ class Database(Snapshots):
     def container(self) -> str:
         return "SQLite"
 
-    def told(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
-        with reading(log) as opened:
+    def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
+        with open_database(log) as opened:
             for session, *dates in list(self.sessions(opened.db)):
                 mark = "/".join(map(str, dates))
                 if not is_known(str(session), mark):
@@ -212,9 +212,9 @@ class Database(Snapshots):
             refusal = unreadable(error)
         except Unreadable as reason:
             refusal = reason
-        except NOT_UNDERSTOOD as reason:
-            refusal = Unreadable(not_understood(reason))
-        if not refusal.lasting:
+        except READ_ERRORS as reason:
+            refusal = Unreadable(describe_error(reason))
+        if not refusal.permanent:
             raise refusal
         return [Problem(log, 0, refusal.reason)]
 
@@ -258,7 +258,7 @@ class Source:
                     yield format, found
 
 
-def _by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+def _group_by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     """The entries of each session, in their order; what belongs to none under the name of none."""
     sessions: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -267,7 +267,7 @@ def _by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return sessions
 
 
-def _mark(entries: list[Entry]) -> str:
+def _fingerprint(entries: list[Entry]) -> str:
     """What changes whenever one of these entries does."""
     digest = blake2b(digest_size=12)
     for entry in entries:
@@ -275,18 +275,18 @@ def _mark(entries: list[Entry]) -> str:
     return digest.hexdigest()
 
 
-def home_of(env: Mapping[str, str]) -> Path:
+def user_home(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or env.get("USERPROFILE") or "~").expanduser()
 
 
 def data_home(env: Mapping[str, str]) -> Path:
     """Where programs keep their data by the XDG rules."""
-    return Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else home_of(env) / ".local/share"
+    return Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else user_home(env) / ".local/share"
 
 
 def config_homes(env: Mapping[str, str]) -> list[Path]:
     """Where desktop programs keep their data on Linux, macOS and Windows."""
-    home = home_of(env)
+    home = user_home(env)
     linux = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
     windows = [Path(env["APPDATA"])] if env.get("APPDATA") else []
     return [linux, home / "Library/Application Support", *windows]

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.sources.formats.container import Unreadable, not_understood
+from recollect.sources.formats.container import Unreadable, describe_error
 from recollect.sources.formats.memory_limit import largest_text
 
 MAGIC = b"SQLite format 3\0"
@@ -25,11 +25,11 @@ WAL_HEADER = 32  # bytes: a write-ahead log that is no longer holds nothing
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sibling(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-class Opened(NamedTuple):
+class OpenDatabase(NamedTuple):
     """A database for reading. What was read of it counts once `check` has not raised `Unreadable`."""
 
     db: sqlite3.Connection
@@ -37,19 +37,19 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Opened]:
+def open_database(path: Path) -> Iterator[OpenDatabase]:
     """Open a database. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
-    wal = _size(beside(path, "-wal"))
+    wal = _size(sibling(path, "-wal"))
     try:
-        if wal is not None and _size(beside(path, "-shm")) is not None:
+        if wal is not None and _size(sibling(path, "-shm")) is not None:
             with _connected(path, "mode=ro&readonly_shm=1") as db:
-                yield Opened(db, lambda: None)
+                yield OpenDatabase(db, lambda: None)
         elif wal is not None and wal > WAL_HEADER:
             with _copied(path) as copy, _connected(copy, "mode=rw") as db:
-                yield Opened(db, lambda: None)
+                yield OpenDatabase(db, lambda: None)
         else:
             with _unchanged(path) as check, _connected(path, "immutable=1") as db:
-                yield Opened(db, check)
+                yield OpenDatabase(db, check)
     except sqlite3.Error as reason:
         raise unreadable(reason) from reason
 
@@ -75,7 +75,7 @@ def _unchanged(path: Path) -> Iterator[Callable[[], None]]:
 
     def check() -> None:
         if _state(path) != before:
-            raise Unreadable("was being written to", lasting=False)
+            raise Unreadable("was being written to", permanent=False)
 
     try:
         yield check
@@ -86,8 +86,8 @@ def _unchanged(path: Path) -> Iterator[Callable[[], None]]:
 
 
 def _state(path: Path) -> tuple[bytes, int, int]:
-    if _size(beside(path, "-journal")):
-        raise Unreadable("is in the middle of a transaction", lasting=False)
+    if _size(sibling(path, "-journal")):
+        raise Unreadable("is in the middle of a transaction", permanent=False)
     with path.open("rb") as stream:
         header = stream.read(100)
     stat = path.stat()
@@ -98,8 +98,8 @@ def _state(path: Path) -> tuple[bytes, int, int]:
 def _copied(path: Path) -> Iterator[Path]:
     """The database with its write-ahead log, but not the index of that log, which may be another moment's."""
     with tempfile.TemporaryDirectory() as folder:
-        with _unchanged(path), _unchanged(beside(path, "-wal")):
-            for name in (path, beside(path, "-wal")):
+        with _unchanged(path), _unchanged(sibling(path, "-wal")):
+            for name in (path, sibling(path, "-wal")):
                 shutil.copyfile(name, Path(folder, name.name))
         yield Path(folder, path.name)
 
@@ -156,11 +156,11 @@ def unreadable(reason: sqlite3.Error) -> Unreadable:
     """Why a database could not be read, in words."""
     code = (getattr(reason, "sqlite_errorcode", None) or 0) & 0xFF
     if code in BUSY:
-        return Unreadable("is locked by the agent that writes it", lasting=False)
+        return Unreadable("is locked by the agent that writes it", permanent=False)
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return Unreadable("is damaged: not a sound SQLite database")
     if code in {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM}:
-        return Unreadable(not_understood(MemoryError()))
+        return Unreadable(describe_error(MemoryError()))
     if code == sqlite3.SQLITE_ERROR:
         return Unreadable(f"has a schema that is not known: {reason}")
     return Unreadable(f"cannot be read: {reason}")

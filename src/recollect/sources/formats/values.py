@@ -28,7 +28,7 @@ def _minute(stamp: str) -> int | None:
         return None
 
 
-def milliseconds(stamp: object) -> int | None:
+def parse_iso_time(stamp: object) -> int | None:
     """An ISO 8601 time with its zone as milliseconds since 1970; None for what is no time."""
     if not isinstance(stamp, str):
         return None
@@ -41,7 +41,7 @@ def milliseconds(stamp: object) -> int | None:
     return _bounded_time(moment) if moment.tzinfo is not None else None
 
 
-def instant(value: object) -> int | None:
+def parse_time(value: object) -> int | None:
     """A time however it was written, as milliseconds since 1970; None for what is no time.
 
     A number says by its size whether it counts seconds, milliseconds, microseconds or nanoseconds: that the docs and
@@ -55,7 +55,7 @@ def instant(value: object) -> int | None:
             at = round(value * unit) if unit is not None and value == value and abs(value) < 1e25 else None
             return at if at is not None and EARLIEST <= at <= LATEST else None
         case str():
-            return milliseconds(value) or _local(value.strip())
+            return parse_iso_time(value) or _local(value.strip())
         case _:
             return None
 
@@ -66,7 +66,7 @@ def _local(stamp: str) -> int | None:
     except (ValueError, OverflowError):
         pass
     try:
-        return instant(float(stamp)) if stamp[:1].isdigit() else None
+        return parse_time(float(stamp)) if stamp[:1].isdigit() else None
     except ValueError:
         return None
 
@@ -84,14 +84,14 @@ def bounded(number: int | None) -> int:
     return number if number is not None and abs(number) < LARGEST else 0
 
 
-def count(value: object) -> int:
+def as_count(value: object) -> int:
     """A count that may be anything: a whole number of things, else 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) >= LARGEST:
         return 0
     return int(value)
 
 
-def word(value: object) -> str | None:
+def text_or_none(value: object) -> str | None:
     """A name, a title or a path that may be anything: text that says something, else None."""
     return value if isinstance(value, str) and value else None
 

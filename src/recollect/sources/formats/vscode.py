@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from recollect.sources.formats.source import config_homes, home_of
+from recollect.sources.formats.source import config_homes, user_home
 
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Cursor", "Windsurf", "Trae", "Trae CN")
 SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server", ".cursor-server", ".windsurf-server")
@@ -19,7 +19,7 @@ def user_folders(env: Mapping[str, str], editors: Iterable[str]) -> list[Path]:
 
 def extension_storage(env: Mapping[str, str], extension: str) -> list[Path]:
     """The folder of an extension in each of the editors and on the machines they work on from afar."""
-    remote = [home_of(env) / server / "data/User" for server in SERVERS]
+    remote = [user_home(env) / server / "data/User" for server in SERVERS]
     return [user / "globalStorage" / extension for user in (*user_folders(env, EDITORS), *remote)]
 
 

@@ -21,14 +21,14 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import is_hook_tag, split_context
-from recollect.sources.formats.json import decoded, document, each
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Document, Source, home_of
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.json import decode_each, decode_or_none, json_document
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.gemini_cli.shapes import Header, Message, Patch, Tokens, ToolCall
 
 CONTEXT_TAG = "session_context"
@@ -62,7 +62,7 @@ class Told(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["GEMINI_CLI_HOME"]) if env.get("GEMINI_CLI_HOME") else home_of(env)
+    root = Path(env["GEMINI_CLI_HOME"]) if env.get("GEMINI_CLI_HOME") else user_home(env)
     return [root / ".gemini/tmp"]
 
 
@@ -91,7 +91,7 @@ def project_root(path: Path) -> list[Path]:
 def read_document(path: Path, header: Header) -> Iterable[Entry]:
     session = header.session_id or path.stem
     yield from _about(path, header, session)
-    yield from _unless_silent(each(header.messages, Message), session)
+    yield from _unless_silent(decode_each(header.messages, Message), session)
 
 
 def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -103,15 +103,15 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             yield line
             continue
         patch = line.value
-        if isinstance(patch, Misfit):
+        if isinstance(patch, WrongShape):
             messages[f"@{line.number}"] = (line.number, None, line.raw.decode("utf-8", "replace"))
             continue
-        change = decoded(patch.set, Header) if bytes(patch.set) else None
+        change = decode_or_none(patch.set, Header) if bytes(patch.set) else None
         if change is None and (patch.session_id or not (patch.type or patch.rewind_to)):
-            change = decoded(line.raw, Header)
+            change = decode_or_none(line.raw, Header)
         if change is not None:
             header = _merged(header, change)
-            for _, message, raw in each(change.messages, Message):
+            for _, message, raw in decode_each(change.messages, Message):
                 if message is None or message.id not in messages:
                     _put(messages, line.number, message, raw)
             yield Ignored("header" if patch.session_id else "$set")
@@ -172,50 +172,50 @@ def _folder(path: Path, header: Header) -> str | None:
 
 def _entries(message: Message | None, raw: str, session: str, place: int, told: Told) -> Iterator[Entry]:
     key = (message.id if message else None) or f"@{place}"
-    scribe = Scribe(session=session, key=f"{session}/{key}", line=place)
+    builder = RecordBuilder(session=session, key=f"{session}/{key}", line=place)
     if message is None:
-        yield scribe.unknown(raw)
+        yield builder.unknown(raw)
         return
-    scribe.at, scribe.model = instant(message.timestamp), message.model
+    builder.at, builder.model = parse_time(message.timestamp), message.model
     match message.type:
         case "user":
-            yield from _user(scribe, message, told)
+            yield from _user(builder, message, told)
         case "gemini" | "qwen":
-            yield from _answer(scribe, message, told)
+            yield from _answer(builder, message, told)
         case "info" | "warning":
             text = text_of(message.content)
             stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
-            yield scribe.record(Kind.RUNTIME, text, stop=stop)
+            yield builder.record(Kind.RUNTIME, text, stop=stop)
         case "error":
             stop = None if told.ended else Stop.CRASH  # of a turn with its answer, it is a command that failed
-            yield scribe.record(Kind.RUNTIME, text_of(message.content), stop=stop, failed=True)
+            yield builder.record(Kind.RUNTIME, text_of(message.content), stop=stop, failed=True)
         case _:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
 
 
 # ---- the person's side
 
 
-def _user(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
+def _user(builder: RecordBuilder, message: Message, told: Told) -> Iterator[Entry]:
     parts = _parts(message.content)
     responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
     texts = [text for part in parts if "functionResponse" not in part and (text := part_text(part)).strip()]
     text = "\n".join(texts)
     for response in responses:
-        yield from _late_result(scribe, response, told)
+        yield from _late_result(builder, response, told)
     if responses and not texts:
         return
     if SUMMARY in text and not message.display_content:
-        yield scribe.record(Kind.COMPACTION, text)
+        yield builder.record(Kind.COMPACTION, text)
     elif ran := SHELL.fullmatch(text):
-        yield from _shell(scribe, ran[1], ran[2])
+        yield from _shell(builder, ran[1], ran[2])
     else:
         typed, added = said_and_added(texts, text_of(message.display_content), INJECTED)
         if typed.strip() or not added:
             told.ended = False
-            yield scribe.prompt(typed)
+            yield builder.prompt(typed)
         for other in added:
-            yield scribe.record(Kind.SYSTEM, other)
+            yield builder.record(Kind.SYSTEM, other)
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:
@@ -245,7 +245,7 @@ def said_and_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> t
     return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
 
 
-def _late_result(scribe: Scribe, response: Any, told: Told) -> Iterator[Entry]:
+def _late_result(builder: RecordBuilder, response: Any, told: Told) -> Iterator[Entry]:
     """A result as the API gets it: a copy, if the call has its own."""
     given = response if isinstance(response, dict) else {}
     call = as_text(given.get("id"))
@@ -255,48 +255,48 @@ def _late_result(scribe: Scribe, response: Any, told: Told) -> Iterator[Entry]:
     told.answered.add(call)
     output = given.get("response")
     failed = isinstance(output, dict) and bool(output.get("error"))
-    yield scribe.result(call or None, output, tool=as_text(given.get("name")) or None, failed=failed)
+    yield builder.result(call or None, output, tool=as_text(given.get("name")) or None, failed=failed)
 
 
-def _shell(scribe: Scribe, command: str, output: str) -> Iterator[Record]:
+def _shell(builder: RecordBuilder, command: str, output: str) -> Iterator[Record]:
     """What the person ran without the agent."""
-    yield scribe.record(Kind.USER_INPUT, f"!{command}", opens=TurnStart.COMMAND)
+    yield builder.record(Kind.USER_INPUT, f"!{command}", opens=TurnStart.COMMAND)
     found = SHELL_CODE.match(output)
     code = int(found[1]) if found else None
-    yield scribe.record(Kind.TOOL_RESPONSE, output, tool=SHELL_TOOL, exit_code=code, failed=bool(code))
+    yield builder.record(Kind.TOOL_RESPONSE, output, tool=SHELL_TOOL, exit_code=code, failed=bool(code))
 
 
 # ---- the agent's side
 
 
-def _answer(scribe: Scribe, message: Message, told: Told) -> Iterator[Entry]:
-    scribe.usage = _usage(message.tokens)
+def _answer(builder: RecordBuilder, message: Message, told: Told) -> Iterator[Entry]:
+    builder.usage = _usage(message.tokens)
     thoughts, text = _thoughts_and_text(message)
     if text == SUMMARY_TAKEN and message.tokens is None:
-        yield scribe.record(Kind.SYSTEM, text)
+        yield builder.record(Kind.SYSTEM, text)
         return
     for thought in thoughts:
-        yield scribe.record(Kind.REASONING, thought)
+        yield builder.record(Kind.REASONING, thought)
     calls = [*(message.tool_calls or []), *_calls_inside(message, told)]
     told.ended = bool(text.strip()) and message.tokens is not None and not calls
     if text.strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if told.ended else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if told.ended else None)
     refused = any(call.status in REFUSED for call in calls)
     for place, call in enumerate(calls, 1):
         told.calls.add(call.id or "")
-        yield scribe.call(call.tool(), call.id, call.args)
+        yield builder.call(call.tool(), call.id, call.args)
         if call.status in FAILED or call.result or call.status == "success":
             told.answered.add(call.id or "")
-            scribe.at = instant(call.timestamp) or scribe.at
-            record = scribe.result(call.id, _output(call), tool=call.tool(), failed=call.status in FAILED)
+            builder.at = parse_time(call.timestamp) or builder.at
+            record = builder.result(call.id, _output(call), tool=call.tool(), failed=call.status in FAILED)
             code = EXIT_CODE.search(record.text) if call.name == SHELL_TOOL else None
             record.exit_code = int(code[1]) if code else None
             record.stop = Stop.CANCEL if refused and place == len(calls) else None
             yield record
         if call.agent_id:
-            yield SessionMetadata(session=call.agent_id, parent=scribe.session, parent_call=call.id)
-    if not scribe.written:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+            yield SessionMetadata(session=call.agent_id, parent=builder.session, parent_call=call.id)
+    if not builder.count:
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
 def _thoughts_and_text(message: Message) -> tuple[list[str], str]:
@@ -343,10 +343,10 @@ def _response(item: Any) -> dict[str, Any] | None:
 def _usage(tokens: Tokens | None) -> Usage | None:
     if tokens is None:
         return None
-    cached, thoughts = count(tokens.cached), count(tokens.thoughts)
+    cached, thoughts = as_count(tokens.cached), as_count(tokens.thoughts)
     return Usage(
-        input=max(count(tokens.input) - cached, 0),
-        output=count(tokens.output) + thoughts,
+        input=max(as_count(tokens.input) - cached, 0),
+        output=as_count(tokens.output) + thoughts,
         cache_read=cached,
         reasoning=thoughts,
     )
@@ -361,18 +361,18 @@ SOURCE = Source(
             endings=(".json",),
             is_log=is_log,
             recognises=lambda head: recognises(head) and "messages" in head.first(),
-            load=document(Header),
+            load=json_document(Header),
             read=read_document,
-            beside=project_root,
+            sidecars=project_root,
         ),
         Document(
             homes=homes,
             endings=(".jsonl",),
             is_log=is_log,
             recognises=recognises,
-            load=every_line(Patch),
+            load=json_lines(Patch),
             read=read_lines,
-            beside=project_root,
+            sidecars=project_root,
         ),
     ),
     real_sessions=4,

@@ -19,11 +19,17 @@ from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop,
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import split_context
-from recollect.sources.formats.json import beside, document
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, chat_message, command_or_prompt, each_line, text_of
-from recollect.sources.formats.source import Document, Source, home_of
-from recollect.sources.formats.values import as_text, instant
+from recollect.sources.formats.json import json_document, read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import (
+    RecordBuilder,
+    read_chat_message,
+    read_each_line,
+    read_prompt_or_command,
+    text_of,
+)
+from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.grok.updates import Turns
 
 HISTORY, SUMMARY, UPDATES = "chat_history.jsonl", "summary.json", "updates.jsonl"
@@ -61,7 +67,7 @@ class Summary(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["GROK_HOME"]) if env.get("GROK_HOME") else home_of(env) / ".grok"
+    root = Path(env["GROK_HOME"]) if env.get("GROK_HOME") else user_home(env) / ".grok"
     return [root / "sessions"]
 
 
@@ -84,10 +90,10 @@ def told_beside(path: Path) -> list[Path]:
 
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
-    summary = beside(path.with_name(SUMMARY), Summary) or Summary()
+    summary = read_sidecar(path.with_name(SUMMARY), Summary) or Summary()
     session = summary.info.id or path.parent.name
-    history = History(Turns.read(path.with_name(UPDATES)), instant(summary.created_at))
-    yield from each_line(lines, session, history.item)
+    history = History(Turns.read(path.with_name(UPDATES)), parse_time(summary.created_at))
+    yield from read_each_line(lines, session, history.item)
     yield from history.end(session)
 
 
@@ -100,71 +106,71 @@ class History:
         self.index: int | None = None  # of the running turn's prompt
         self.compacted = False  # whether the item before was left by a compaction
 
-    def item(self, scribe: Scribe, line: Line) -> Iterator[Record]:
+    def item(self, builder: RecordBuilder, line: Line) -> Iterator[Record]:
         item: dict[str, Any] = line.value
         kind = item.get("type")
         message = {**item, "role": ROLES.get(kind, kind)} if isinstance(kind, str) else item
         index = message.get("prompt_index")
         if message.get("role") == "user" and isinstance(index, int):
-            yield from self.end(scribe.session)
+            yield from self.end(builder.session)
             self.index = index
-            scribe.at = self.turns.begun.get(index)
+            builder.at = self.turns.begun.get(index)
         elif self.index is None:
-            scribe.at = self.created
+            builder.at = self.created
         else:
             call = next((one.get("id") for one in _calls(message)), None) or message.get("tool_call_id")
-            scribe.at = self.turns.time(self.index, message.get("role"), call)
+            builder.at = self.turns.time(self.index, message.get("role"), call)
         match message.get("role"):
             case "user":
-                yield from self._user(scribe, message)
+                yield from self._user(builder, message)
             case "assistant":
-                yield from self._assistant(scribe, message)
+                yield from self._assistant(builder, message)
             case "tool":
-                yield from self._tool(scribe, message)
+                yield from self._tool(builder, message)
             case "reasoning":
-                scribe.usage = self.turns.usage(self.index)
-                yield scribe.record(Kind.REASONING, text_of(item.get("content") or item.get("summary")))
+                builder.usage = self.turns.usage(self.index)
+                yield builder.record(Kind.REASONING, text_of(item.get("content") or item.get("summary")))
             case "backend_tool_call":
-                yield from _backend_call(scribe, item.get("kind"))
+                yield from _backend_call(builder, item.get("kind"))
             case _:
-                yield from chat_message(scribe, message)
+                yield from read_chat_message(builder, message)
         self.compacted = message.get("synthetic_reason") == COMPACTED
 
     def end(self, session: str) -> Iterator[Record]:
         """How the running turn ended, if it did not end with an answer."""
         if self.index is not None and (ended := self.turns.ended.get(self.index)) and ended.stop is not None:
-            scribe = Scribe(session=session, key=f"{session}#{self.index}", at=ended.at)
-            yield scribe.record(Kind.RUNTIME, ended.reason, stop=ended.stop, failed=ended.stop is Stop.CRASH)
+            builder = RecordBuilder(session=session, key=f"{session}#{self.index}", at=ended.at)
+            yield builder.record(Kind.RUNTIME, ended.reason, stop=ended.stop, failed=ended.stop is Stop.CRASH)
         self.index = None
 
-    def _user(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
+    def _user(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
         interrupt = message.get("prior_turn_interrupt")
         if interrupt and not self.turns.ended:
             stop = INTERRUPTS.get(str(interrupt), Stop.INTERRUPT)
-            yield scribe.record(Kind.RUNTIME, str(interrupt), stop=stop)
+            yield builder.record(Kind.RUNTIME, str(interrupt), stop=stop)
         text = text_of(message.get("content"))
         wrapped = QUERY.search(text)
         own = wrapped[1] if wrapped else text
         match message.get("synthetic_reason"):
             case None if _is_injected(text) or (self.compacted and self.index is None):
-                yield scribe.record(Kind.SYSTEM, text)
+                yield builder.record(Kind.SYSTEM, text)
             case None:
-                yield from command_or_prompt(scribe, own)
+                yield from read_prompt_or_command(builder, own)
             case "interjection":
-                yield scribe.record(Kind.USER_INPUT, own)
+                yield builder.record(Kind.USER_INPUT, own)
             case reason if reason == COMPACTED and not _is_injected(text):
-                yield scribe.record(Kind.COMPACTION, text)
+                yield builder.record(Kind.COMPACTION, text)
             case _:
-                yield scribe.record(Kind.SYSTEM, text, stop=Stop.EXIT if LOST in text else None)
+                yield builder.record(Kind.SYSTEM, text, stop=Stop.EXIT if LOST in text else None)
 
-    def _assistant(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
+    def _assistant(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
         model = message.get("model_id")
-        scribe.model = model if isinstance(model, str) else None
-        scribe.usage = self.turns.usage(self.index)
-        yield from chat_message(scribe, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
+        builder.model = model if isinstance(model, str) else None
+        builder.usage = self.turns.usage(self.index)
+        yield from read_chat_message(builder, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
 
-    def _tool(self, scribe: Scribe, message: dict[str, Any]) -> Iterator[Record]:
-        for record in chat_message(scribe, message):
+    def _tool(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
+        for record in read_chat_message(builder, message):
             record.failed = record.text.startswith(CANCELLED)
             if (ran := self.turns.ran.get(record.call or "")) is not None:
                 record.exit_code = ran.exit_code
@@ -178,18 +184,18 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def _backend_call(scribe: Scribe, kind: Any) -> Iterator[Record]:
+def _backend_call(builder: RecordBuilder, kind: Any) -> Iterator[Record]:
     """A tool that ran where the model runs: the call and what it found are one item."""
     if not isinstance(kind, dict):
-        yield scribe.unknown(kind)
+        yield builder.unknown(kind)
         return
     call = as_text(kind.get("id")) or None
     given = next((kind[name] for name in ("action", "input", "code") if name in kind), None)
     arguments = dict(given) if isinstance(given, dict) else given
     found = arguments.pop("sources", None) if isinstance(arguments, dict) else kind.get("outputs")
-    yield scribe.call(as_text(kind.get("name") or kind.get("tool_type")) or None, call, arguments)
+    yield builder.call(as_text(kind.get("name") or kind.get("tool_type")) or None, call, arguments)
     if found:
-        yield scribe.result(call, found, failed=kind.get("status") == "failed")
+        yield builder.result(call, found, failed=kind.get("status") == "failed")
 
 
 def read_summary(path: Path, summary: Summary) -> Iterator[Entry]:
@@ -215,15 +221,15 @@ SOURCE = Source(
             homes=homes,
             endings=(HISTORY,),
             recognises=recognises,
-            load=every_line(dict[str, Any]),
+            load=json_lines(dict[str, Any]),
             read=read,
-            beside=told_beside,
+            sidecars=told_beside,
         ),
         Document(
             homes=homes,
             endings=(SUMMARY, "meta.json"),
             recognises=recognises_summary,
-            load=document(Summary),
+            load=json_document(Summary),
             read=read_summary,
         ),
     ),

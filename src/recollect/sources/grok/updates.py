@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from recollect.model import Stop, Usage
 from recollect.sources.formats.container import Line, Unreadable
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.values import as_count, as_text, parse_time
 
 STOPS = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH, "interrupted": Stop.EXIT}
 
@@ -46,7 +46,7 @@ class Turns:
     def read(cls, path: Path) -> "Turns":
         turns = cls()
         try:
-            lines = every_line(dict[str, Any])(path)
+            lines = json_lines(dict[str, Any])(path)
         except (OSError, Unreadable):
             return turns
         index = None
@@ -71,7 +71,7 @@ class Turns:
 
     def _take(self, told: dict[str, Any], index: int | None) -> int | None:
         update = _object(told.get("update"))
-        at = instant(_object(told.get("_meta")).get("agentTimestampMs"))
+        at = parse_time(_object(told.get("_meta")).get("agentTimestampMs"))
         match update.get("sessionUpdate"):
             case "user_message_chunk":
                 given = _object(update.get("_meta")).get("promptIndex")
@@ -100,13 +100,13 @@ def _usage(told: Any) -> Usage | None:
     models = [_object(one) for one in _object(_object(told).get("modelUsage")).values()] or [_object(told)]
     usage = Usage()
     for one in models:
-        cached, written = count(one.get("cachedReadTokens")), count(one.get("cacheCreationTokens"))
+        cached, written = as_count(one.get("cachedReadTokens")), as_count(one.get("cacheCreationTokens"))
         usage += Usage(
-            input=max(count(one.get("inputTokens")) - cached - written, 0),
-            output=count(one.get("outputTokens")),
+            input=max(as_count(one.get("inputTokens")) - cached - written, 0),
+            output=as_count(one.get("outputTokens")),
             cache_read=cached,
             cache_write=written,
-            reasoning=count(one.get("reasoningTokens")),
+            reasoning=as_count(one.get("reasoningTokens")),
         )
     return usage if usage != Usage() else None
 

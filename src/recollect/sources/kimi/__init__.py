@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from recollect.model import Entry, SessionMetadata, TitleRank
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import document
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.source import Document, Source, home_of
+from recollect.sources.formats.json import json_document
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.source import Document, Source, user_home
 from recollect.sources.kimi import cli, code
 
 
@@ -32,12 +32,12 @@ class State(Struct, rename="camel"):
 
 
 def cli_homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["KIMI_SHARE_DIR"]) if env.get("KIMI_SHARE_DIR") else home_of(env) / ".kimi"
+    root = Path(env["KIMI_SHARE_DIR"]) if env.get("KIMI_SHARE_DIR") else user_home(env) / ".kimi"
     return [root / "sessions"]
 
 
 def code_homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["KIMI_CODE_HOME"]) if env.get("KIMI_CODE_HOME") else home_of(env) / ".kimi-code"
+    root = Path(env["KIMI_CODE_HOME"]) if env.get("KIMI_CODE_HOME") else user_home(env) / ".kimi-code"
     return [root / "sessions"]
 
 
@@ -101,23 +101,23 @@ SOURCE = Source(
             homes=cli_homes,
             endings=(cli.WIRE,),
             recognises=recognises_wire,
-            load=every_line(cli.WireLine),
+            load=json_lines(cli.WireLine),
             read=cli.read_wire,
         ),
         Document(
             homes=code_homes,
             endings=(cli.WIRE,),
             recognises=recognises_code,
-            load=every_line(code.Row),
+            load=json_lines(code.Row),
             read=code.read,
-            beside=code.state_of,
+            sidecars=code.state_of,
             owner=code.wire_of,
         ),
         Document(
             homes=homes,
             endings=(code.STATE,),
             recognises=recognises_state,
-            load=document(State),
+            load=json_document(State),
             read=read_state,
         ),
     ),

@@ -15,11 +15,18 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop
-from recollect.sources.formats.container import Line, Misfit
-from recollect.sources.formats.json import beside
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, command_or_prompt, each_line, text_of
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.container import Line, WrongShape
+from recollect.sources.formats.json import read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import (
+    RecordBuilder,
+    read_agent_message,
+    read_chat_message,
+    read_each_line,
+    read_prompt_or_command,
+    text_of,
+)
+from recollect.sources.formats.values import parse_time
 from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
 
 WIRE = "wire.jsonl"
@@ -58,7 +65,7 @@ def folder_of(path: Path) -> str | None:
     """
     for folder in path.parents:
         if folder.parent.name == "sessions":
-            known = beside(folder.parent.with_name("kimi.json"), Projects) or Projects()
+            known = read_sidecar(folder.parent.with_name("kimi.json"), Projects) or Projects()
             return next((each.path for each in known.work_dirs if _digest(each.path) == folder.name), None)
     return None
 
@@ -69,7 +76,7 @@ def _digest(path: str) -> str:
 
 # ---- the context
 
-_every_message = every_line(dict[str, Any])
+_every_message = json_lines(dict[str, Any])
 
 
 def load_context(path: Path) -> list[Line | Problem]:
@@ -80,45 +87,45 @@ def read_context(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     session, parent = session_of(path)
     if lines:
         yield SessionMetadata(session=session, parent=parent, cwd=folder_of(path))
-    yield from each_line(lines, session, _message)
+    yield from read_each_line(lines, session, _message)
 
 
-def _message(scribe: Scribe, line: Line) -> Iterator[Entry]:
+def _message(builder: RecordBuilder, line: Line) -> Iterator[Entry]:
     message: dict[str, Any] = line.value
     match message.get("role"):
         case "_checkpoint" | "_usage" as role:
             yield Ignored(role)
         case "_system_prompt":
-            yield scribe.record(Kind.SYSTEM, text_of(message.get("content")))
+            yield builder.record(Kind.SYSTEM, text_of(message.get("content")))
         case "assistant" if text_of(message.get("content")).startswith(COMPACTED):
-            yield scribe.record(Kind.COMPACTION, text_of(message.get("content")))
+            yield builder.record(Kind.COMPACTION, text_of(message.get("content")))
         case "assistant":
-            yield from chat_message(scribe, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
+            yield from read_chat_message(builder, message, stop=None if message.get("tool_calls") else Stop.ANSWER)
         case "tool":
-            yield from _tool_message(scribe, message)
+            yield from _tool_message(builder, message)
         case _:
-            yield from chat_message(scribe, message, _said)
+            yield from read_chat_message(builder, message, _said)
 
 
-def _tool_message(scribe: Scribe, message: dict[str, Any]) -> Iterator[Entry]:
-    for record in chat_message(scribe, message):
+def _tool_message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]:
+    for record in read_chat_message(builder, message):
         own_words = record.text.partition("</system>")[0] if record.text.startswith("<system>") else ""
         record.exit_code = exit_code_of(own_words)
         record.failed = record.exit_code is not None or own_words.startswith("<system>ERROR")
         yield record
         if spawned := SPAWNED.search(own_words):
             child, parent = session_of(Path(spawned[1]))
-            if parent == scribe.session:
+            if parent == builder.session:
                 yield SessionMetadata(session=child, parent=parent, parent_call=record.call)
 
 
-def _said(scribe: Scribe, text: str) -> Iterator[Record]:
+def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if text.startswith(COMPACTED):
-        yield scribe.record(Kind.COMPACTION, text)
+        yield builder.record(Kind.COMPACTION, text)
     elif text.startswith(INJECTED):
-        yield scribe.record(Kind.SYSTEM, text)
+        yield builder.record(Kind.SYSTEM, text)
     else:
-        yield from command_or_prompt(scribe, text)
+        yield from read_prompt_or_command(builder, text)
 
 
 # ---- the wire
@@ -133,38 +140,38 @@ def read_wire(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
         if isinstance(line, Problem):
             yield line
             continue
-        scribe = wires[session].scribe(place, line)
-        if isinstance(line.value, Misfit):
-            wires[session].add(scribe.unknown(line.raw.decode("utf-8", "replace")))
+        builder = wires[session].builder(place, line)
+        if isinstance(line.value, WrongShape):
+            wires[session].add(builder.unknown(line.raw.decode("utf-8", "replace")))
         elif line.value.type == "metadata":
             yield Ignored("metadata")
         else:
-            scribe.at = instant(line.value.timestamp)
-            _take(line.value.message, scribe, wires[session], wires, path)
+            builder.at = parse_time(line.value.timestamp)
+            _take(line.value.message, builder, wires[session], wires, path)
     for wire in wires.values():
         if wire.session != session:
             yield SessionMetadata(session=wire.session, parent=session, cwd=folder)
         yield from wire.entries
 
 
-def _take(event: Event, scribe: Scribe, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
+def _take(event: Event, builder: RecordBuilder, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
     reader = READERS.get(event.type)
     if event.type == "SubagentEvent":
-        _sub_agent(event.payload, scribe, wire, wires, path)
+        _sub_agent(event.payload, builder, wire, wires, path)
     elif event.type in NOISE:
         wire.add(Ignored(event.type))
     elif reader is None:
-        wire.add(scribe.unknown({"type": event.type, "payload": event.payload}))
+        wire.add(builder.unknown({"type": event.type, "payload": event.payload}))
     else:
-        reader(scribe, event.payload, wire)
+        reader(builder, event.payload, wire)
 
 
-def _sub_agent(payload: dict[str, Any], scribe: Scribe, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
+def _sub_agent(payload: dict[str, Any], builder: RecordBuilder, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
     event = payload.get("event")
     call = payload.get("parent_tool_call_id") or payload.get("task_tool_call_id")
     agent = payload.get("agent_id") or call
     if not isinstance(agent, str) or not isinstance(event, dict):
-        wire.add(scribe.unknown(payload))
+        wire.add(builder.unknown(payload))
         return
     child = f"{wire.session}/{agent}"
     if isinstance(call, str):
@@ -175,78 +182,78 @@ def _sub_agent(payload: dict[str, Any], scribe: Scribe, wire: Wire, wires: dict[
     inner = event.get("payload")
     named = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
     told = wires.setdefault(child, Wire(session=child))
-    _take(named, Scribe(session=child, key=scribe.key, at=scribe.at, line=scribe.line), told, wires, path)
+    _take(named, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), told, wires, path)
 
 
-def _turn_begin(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _turn_begin(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     wire.begin_turn()
-    wire.add(*_said(scribe, text_of(payload.get("user_input"))))
+    wire.add(*_said(builder, text_of(payload.get("user_input"))))
 
 
-def _steer(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.add(scribe.record(Kind.USER_INPUT, text_of(payload.get("user_input"))))
+def _steer(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(builder.record(Kind.USER_INPUT, text_of(payload.get("user_input"))))
 
 
-def _turn_end(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _turn_end(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     if wire.end_turn():
         wire.add(Ignored("TurnEnd"))
     else:
-        wire.add(scribe.record(Kind.RUNTIME, "TurnEnd", stop=Stop.OTHER))
+        wire.add(builder.record(Kind.RUNTIME, "TurnEnd", stop=Stop.OTHER))
 
 
-def _step_begin(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _step_begin(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     wire.begin_step()
     wire.add(Ignored("StepBegin"))
 
 
-def _interrupted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.break_off(scribe.record(Kind.RUNTIME, "StepInterrupted", stop=Stop.INTERRUPT))
+def _interrupted(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.break_off(builder.record(Kind.RUNTIME, "StepInterrupted", stop=Stop.INTERRUPT))
 
 
-def _content(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.add(*agent_blocks(scribe, [payload]))
+def _content(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(*read_agent_message(builder, [payload]))
 
 
-def _call(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.add(*chat_message(scribe, {"role": "assistant", "tool_calls": [payload]}))
+def _call(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(*read_chat_message(builder, {"role": "assistant", "tool_calls": [payload]}))
 
 
-def _result(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _result(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     value = payload.get("return_value") or payload.get("result")
     value = value if isinstance(value, dict) else {"output": value}
     call, message = payload.get("tool_call_id"), text_of(value.get("message"))
-    record = scribe.result(call if isinstance(call, str) else None, value.get("output") or message)
+    record = builder.result(call if isinstance(call, str) else None, value.get("output") or message)
     record.failed = bool(value.get("is_error"))
     record.exit_code = exit_code_of(message)
     wire.add(record)
 
 
-def _status(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _status(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     wire.count(usage_of(payload.get("token_usage")))
     wire.add(Ignored("StatusUpdate"))
 
 
-def _compacted(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.add(scribe.record(Kind.COMPACTION, ""))
+def _compacted(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(builder.record(Kind.COMPACTION, ""))
 
 
-def _approval(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _approval(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     """A refusal ends the turn, unless the person said what to do instead."""
     if payload.get("response") != "reject":
         wire.add(Ignored("ApprovalResponse"))
     elif feedback := text_of(payload.get("feedback")).strip():
-        wire.add(scribe.record(Kind.USER_INPUT, feedback))
+        wire.add(builder.record(Kind.USER_INPUT, feedback))
     else:
-        wire.break_off(scribe.record(Kind.RUNTIME, "reject", stop=Stop.CANCEL))
+        wire.break_off(builder.record(Kind.RUNTIME, "reject", stop=Stop.CANCEL))
 
 
-def _notification(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
+def _notification(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     words = [text for name in ("title", "body") if (text := text_of(payload.get(name)))]
-    wire.add(scribe.record(Kind.SYSTEM, "\n".join(words)))
+    wire.add(builder.record(Kind.SYSTEM, "\n".join(words)))
 
 
-def _plan(scribe: Scribe, payload: dict[str, Any], wire: Wire) -> None:
-    wire.add(scribe.record(Kind.RUNTIME, text_of(payload.get("content"))))
+def _plan(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
+    wire.add(builder.record(Kind.RUNTIME, text_of(payload.get("content"))))
 
 
 NOISE = {
@@ -259,7 +266,7 @@ NOISE = {
     "QuestionRequest",
     "ToolCallRequest",
 }
-READERS: dict[str, Callable[[Scribe, dict[str, Any], Wire], None]] = {
+READERS: dict[str, Callable[[RecordBuilder, dict[str, Any], Wire], None]] = {
     "TurnBegin": _turn_begin,
     "SteerInput": _steer,
     "TurnEnd": _turn_end,

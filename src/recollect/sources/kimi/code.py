@@ -15,10 +15,16 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, SessionMetadata, Stop, TurnStart
-from recollect.sources.formats.container import Line, Misfit
-from recollect.sources.formats.json import beside
-from recollect.sources.formats.message import Scribe, agent_blocks, chat_message, command_or_prompt, text_of
-from recollect.sources.formats.values import as_text, instant
+from recollect.sources.formats.container import Line, WrongShape
+from recollect.sources.formats.json import read_sidecar
+from recollect.sources.formats.message import (
+    RecordBuilder,
+    read_agent_message,
+    read_chat_message,
+    read_prompt_or_command,
+    text_of,
+)
+from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
 
 FINAL = {"end_turn", "max_tokens", "filtered"}  # reasons of a step's end after which the agent waits
@@ -117,8 +123,8 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
             wire.add(Ignored(FORKED))
         elif wire.session == NOBODY:
             wire.add(Ignored("copied twice"))
-        elif isinstance(line.value, Misfit):
-            wire.add(wire.scribe(place, line).unknown(line.raw.decode("utf-8", "replace")))
+        elif isinstance(line.value, WrongShape):
+            wire.add(wire.builder(place, line).unknown(line.raw.decode("utf-8", "replace")))
         else:
             _take(line, place, wire)
     yield from wire.entries
@@ -127,7 +133,7 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
 def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
     """Whose each part of a file is: its own the last one, and the one before it the session's that it is a copy of."""
     forks = sum(isinstance(line, Line) and _is_fork(line) for line in lines)
-    copied = next((state for place in state_of(path) if (state := beside(place, Copied))), Copied())
+    copied = next((state for place in state_of(path) if (state := read_sidecar(place, Copied))), Copied())
     _, _, agent = session.partition("/")
     original = "/".join(part for part in (copied.forked_from, agent) if part) if copied.forked_from else session
     return [*[NOBODY] * (forks - 1), *[original] * min(forks, 1), session]
@@ -151,19 +157,19 @@ def _is_fork(line: Line) -> bool:
 
 def _take(line: Line, place: int, wire: Wire) -> None:
     row: Row = line.value
-    scribe = wire.scribe(place, line, instant(row.time))
+    builder = wire.builder(place, line, parse_time(row.time))
     if row.type in NOISE:
         wire.add(Ignored(row.type))
     elif reader := READERS.get(row.type):
-        reader(scribe, row, wire)
+        reader(builder, row, wire)
     else:
-        wire.add(scribe.unknown(line.raw.decode("utf-8", "replace")))
+        wire.add(builder.unknown(line.raw.decode("utf-8", "replace")))
 
 
 # ---- what the file and the agent are
 
 
-def _settings(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _settings(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     disclosed = row.environment_disclosure
     cwd = row.cwd or (disclosed.get("cwd") if isinstance(disclosed, dict) else None)
     wire.model = row.model_alias or wire.model
@@ -172,7 +178,7 @@ def _settings(scribe: Scribe, row: Row, wire: Wire) -> None:
     wire.add(Ignored(row.type))
 
 
-def _request(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _request(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     wire.model = row.model or row.model_alias or wire.model
     wire.add(Ignored(row.type))
 
@@ -180,20 +186,20 @@ def _request(scribe: Scribe, row: Row, wire: Wire) -> None:
 # ---- what is said to the agent
 
 
-def _prompt(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _prompt(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     text = text_of(row.input)
     wire.begin_turn()
     wire.repeated.append(text)
-    _hear(scribe, text, row.origin, wire)
+    _hear(builder, text, row.origin, wire)
 
 
-def _steer(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _steer(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     text = text_of(row.input)
     wire.repeated.append(text)
-    wire.add(scribe.record(Kind.USER_INPUT if row.origin.kind == "user" else Kind.SYSTEM, text))
+    wire.add(builder.record(Kind.USER_INPUT if row.origin.kind == "user" else Kind.SYSTEM, text))
 
 
-def _append_message(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _append_message(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     message = row.message
     text = text_of(message.content)
     if message.role != "user":
@@ -203,60 +209,60 @@ def _append_message(scribe: Scribe, row: Row, wire: Wire) -> None:
             "tool_calls": message.tool_calls,
             "tool_call_id": message.tool_call_id,
         }
-        wire.add(*chat_message(scribe, chat))
+        wire.add(*read_chat_message(builder, chat))
     elif text in wire.repeated:
         wire.repeated.remove(text)
         wire.add(Ignored("copy of a prompt"))
     else:
-        _hear(scribe, text, message.origin, wire)
+        _hear(builder, text, message.origin, wire)
 
 
-def _hear(scribe: Scribe, text: str, origin: Origin, wire: Wire) -> None:
+def _hear(builder: RecordBuilder, text: str, origin: Origin, wire: Wire) -> None:
     match origin:
         case Origin(kind="user"):
-            wire.add(*command_or_prompt(scribe, text))
+            wire.add(*read_prompt_or_command(builder, text))
         case Origin(kind="system_trigger", name="subagent"):
             context = GIT_CONTEXT.match(text)
-            wire.add(scribe.prompt(text[context.end() :] if context else text))
+            wire.add(builder.prompt(text[context.end() :] if context else text))
             if context:
-                wire.add(scribe.record(Kind.SYSTEM, context[0].strip()))
+                wire.add(builder.record(Kind.SYSTEM, context[0].strip()))
         case Origin(kind="skill_activation" | "plugin_command", trigger="user-slash"):
             name, arguments = origin.skill_name or origin.command_name, origin.skill_args or origin.command_args
-            wire.add(scribe.record(Kind.USER_INPUT, f"/{name} {arguments}".strip(), opens=TurnStart.COMMAND))
-            wire.add(scribe.record(Kind.SYSTEM, text))
+            wire.add(builder.record(Kind.USER_INPUT, f"/{name} {arguments}".strip(), opens=TurnStart.COMMAND))
+            wire.add(builder.record(Kind.SYSTEM, text))
         case Origin(kind="shell_command", phase="input"):
-            wire.add(scribe.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND))
+            wire.add(builder.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND))
         case Origin(kind="compaction_summary"):
-            wire.add(scribe.record(Kind.COMPACTION, text))
+            wire.add(builder.record(Kind.COMPACTION, text))
         case _:
-            wire.add(scribe.record(Kind.SYSTEM, text))
+            wire.add(builder.record(Kind.SYSTEM, text))
 
 
 # ---- what the agent does
 
 
-def _loop_event(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _loop_event(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     event = row.event
     match event.type:
         case "step.begin":
             wire.begin_step()
             wire.add(Ignored("step.begin"))
         case "content.part":
-            wire.add(*agent_blocks(scribe, [event.part]))
+            wire.add(*read_agent_message(builder, [event.part]))
         case "tool.call":
             arguments = event.input if event.args is None else event.args
-            wire.add(scribe.call(event.name or event.tool_name, event.tool_call_id or event.call_id, arguments))
+            wire.add(builder.call(event.name or event.tool_name, event.tool_call_id or event.call_id, arguments))
         case "tool.result":
-            _result(scribe, event, wire)
+            _result(builder, event, wire)
         case "step.end":
-            _step_end(scribe, event, wire)
+            _step_end(builder, event, wire)
         case _:
-            wire.add(scribe.unknown({"type": row.type, "event": event.type}))
+            wire.add(builder.unknown({"type": row.type, "event": event.type}))
 
 
-def _result(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
+def _result(builder: RecordBuilder, event: LoopEvent, wire: Wire) -> None:
     result = event.result if isinstance(event.result, dict) else {"output": event.result}
-    record = scribe.result(event.tool_call_id or event.call_id, result.get("output"))
+    record = builder.result(event.tool_call_id or event.call_id, result.get("output"))
     record.failed = bool(result.get("isError"))
     record.exit_code = exit_code_of(record.text) if record.failed else None
     wire.add(record)
@@ -266,51 +272,51 @@ def _result(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
             wire.add(SessionMetadata(session=f"{root}/{spawned[1]}", parent=root, parent_call=record.call))
 
 
-def _step_end(scribe: Scribe, event: LoopEvent, wire: Wire) -> None:
+def _step_end(builder: RecordBuilder, event: LoopEvent, wire: Wire) -> None:
     wire.count(usage_of(event.usage))
     if event.finish_reason in FINAL and not wire.end_turn():
-        wire.add(scribe.record(Kind.RUNTIME, event.finish_reason or "", stop=Stop.OTHER))
+        wire.add(builder.record(Kind.RUNTIME, event.finish_reason or "", stop=Stop.OTHER))
     else:
         wire.add(Ignored("step.end"))
 
 
-def _usage(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _usage(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     if row.usage_scope != "turn":
         wire.usage = usage_of(row.usage)
     wire.add(Ignored(row.type))
 
 
-def _compaction(scribe: Scribe, row: Row, wire: Wire) -> None:
-    wire.add(scribe.record(Kind.COMPACTION, text_of(row.summary), usage=wire.usage))
+def _compaction(builder: RecordBuilder, row: Row, wire: Wire) -> None:
+    wire.add(builder.record(Kind.COMPACTION, text_of(row.summary), usage=wire.usage))
     wire.usage = None
 
 
 # ---- how a turn ends
 
 
-def _cancel(scribe: Scribe, row: Row, wire: Wire) -> None:
-    wire.break_off(scribe.record(Kind.RUNTIME, row.type, stop=Stop.INTERRUPT))
+def _cancel(builder: RecordBuilder, row: Row, wire: Wire) -> None:
+    wire.break_off(builder.record(Kind.RUNTIME, row.type, stop=Stop.INTERRUPT))
 
 
-def _ended(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _ended(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     stop = ENDS.get(row.reason or "")
     if wire.stopped or (stop is None and wire.end_turn()):
         wire.add(Ignored(row.type))
     else:
-        ended = scribe.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
+        ended = builder.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
         wire.break_off(ended)
 
 
-def _approval(scribe: Scribe, row: Row, wire: Wire) -> None:
+def _approval(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     decision = row.result.get("decision") if isinstance(row.result, dict) else None
     if decision == "approved":
         wire.add(Ignored(row.type))
     else:
-        wire.add(scribe.record(Kind.RUNTIME, f"{decision}: {as_text(row.action) or as_text(row.tool_name)}"))
+        wire.add(builder.record(Kind.RUNTIME, f"{decision}: {as_text(row.action) or as_text(row.tool_name)}"))
 
 
-def _goal(scribe: Scribe, row: Row, wire: Wire) -> None:
-    wire.add(scribe.record(Kind.RUNTIME, text_of(row.objective)))
+def _goal(builder: RecordBuilder, row: Row, wire: Wire) -> None:
+    wire.add(builder.record(Kind.RUNTIME, text_of(row.objective)))
 
 
 NOISE = {
@@ -340,7 +346,7 @@ NOISE = {
     "tools.unregister_user_tool",
     "tools.update_store",
 }
-READERS: dict[str, Callable[[Scribe, Row, Wire], None]] = {
+READERS: dict[str, Callable[[RecordBuilder, Row, Wire], None]] = {
     "config.update": _settings,
     "profile.bind": _settings,
     "llm.request": _request,

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from recollect.model import AGENT_KINDS, Entry, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.message import Scribe
-from recollect.sources.formats.values import count
+from recollect.sources.formats.message import RecordBuilder
+from recollect.sources.formats.values import as_count
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or one that a compaction put aside
@@ -39,7 +39,7 @@ def usage_of(tokens: Any) -> Usage | None:
     """Token counts, which kimi-cli names like_this and kimi-code likeThis."""
     if not isinstance(tokens, dict):
         return None
-    counts = {name.replace("_", "").lower(): count(value) for name, value in tokens.items()}
+    counts = {name.replace("_", "").lower(): as_count(value) for name, value in tokens.items()}
     return Usage(
         input=counts.get("inputother", 0),
         output=counts.get("output", 0),
@@ -60,8 +60,8 @@ class Wire(Struct, kw_only=True):
     stopped: bool = False  # whether the running turn was broken off
     usage: Usage | None = None  # of a model call outside of any step
 
-    def scribe(self, place: int, line: Line, at: int | None = None) -> Scribe:
-        return Scribe(session=self.session, key=f"{self.session}@{place}", at=at, line=line.number, model=self.model)
+    def builder(self, place: int, line: Line, at: int | None = None) -> RecordBuilder:
+        return RecordBuilder(session=self.session, key=f"{self.session}@{place}", at=at, line=line.number, model=self.model)
 
     def add(self, *entries: Entry) -> None:
         for entry in entries:

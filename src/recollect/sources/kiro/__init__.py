@@ -20,11 +20,11 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Database, Document, Source, config_homes, data_home, home_of
-from recollect.sources.formats.values import count, instant, word
+from recollect.sources.formats.json import json_document, read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Database, Document, Source, config_homes, data_home, user_home
+from recollect.sources.formats.values import as_count, parse_time, text_or_none
 from recollect.sources.kiro import conversation, ide
 
 ENDS = {"UserTurnEnd": Stop.ANSWER, "ToolUseRejected": Stop.CANCEL, "Error": Stop.CRASH, "Cancelled": Stop.INTERRUPT}
@@ -112,7 +112,7 @@ def cli_homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def session_homes(env: Mapping[str, str]) -> list[Path]:
-    return [home_of(env) / ".kiro/sessions"]
+    return [user_home(env) / ".kiro/sessions"]
 
 
 def ide_homes(env: Mapping[str, str]) -> list[Path]:
@@ -149,7 +149,7 @@ def events_beside(path: Path) -> Path | None:
 
 def read_rows(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.stem
-    info = beside(path.with_suffix(".json"), Info) or Info()
+    info = read_sidecar(path.with_suffix(".json"), Info) or Info()
     state = info.session_state or State()
     yield SessionMetadata(
         session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=info.cwd, parent=info.parent_session_id
@@ -163,16 +163,16 @@ def read_rows(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         if row.kind == "Prompt":
             turns.append([])
         named = row.data.message_id if row.data else None
-        turns[-1].append((named, list(_row(_scribe(session, line, named, _model(state)), row, line))))
+        turns[-1].append((named, list(_row(_builder(session, line, named, _model(state)), row, line))))
     _end(turns, (state.conversation_metadata or Metadata()).user_turn_metadatas or [])
     for turn in turns:
         for _, records in turn:
             yield from records
 
 
-def _scribe(session: str, line: Line, named: str | None, model: str | None) -> Scribe:
+def _builder(session: str, line: Line, named: str | None, model: str | None) -> RecordBuilder:
     key = f"{session}/{named}" if named else f"{session}@{line.number}"
-    return Scribe(session=session, key=key, line=line.number, model=model)
+    return RecordBuilder(session=session, key=key, line=line.number, model=model)
 
 
 def _model(state: State) -> str | None:
@@ -183,54 +183,54 @@ def _model(state: State) -> str | None:
             return None
 
 
-def _row(scribe: Scribe, row: Row, line: Line) -> Iterator[Record]:
+def _row(builder: RecordBuilder, row: Row, line: Line) -> Iterator[Record]:
     data = row.data or Message()
     blocks = data.content or []
     if isinstance(data.meta, dict):
-        scribe.at = instant(data.meta.get("timestamp"))
+        builder.at = parse_time(data.meta.get("timestamp"))
     match row.kind:
         case "Prompt":
-            yield scribe.prompt("\n\n".join(text for block in blocks if (text := _text(block))))
+            yield builder.prompt("\n\n".join(text for block in blocks if (text := _text(block))))
         case "AssistantMessage":
-            yield from _answer(scribe, blocks)
+            yield from _answer(builder, blocks)
         case "ToolResults":
-            yield from (_result(scribe, block) for block in blocks)
+            yield from (_result(builder, block) for block in blocks)
         case "Compaction":
-            yield scribe.record(Kind.COMPACTION, text_of(data.summary))
+            yield builder.record(Kind.COMPACTION, text_of(data.summary))
         case str(kind) if kind in CUTS:
-            yield scribe.record(Kind.RUNTIME, kind)
+            yield builder.record(Kind.RUNTIME, kind)
         case _:
-            yield scribe.unknown(line.raw.decode("utf-8", "replace"))
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
 def _text(block: Block) -> str:
     return f"[{block.kind}]" if block.kind == "image" else text_of(block.data)
 
 
-def _answer(scribe: Scribe, blocks: list[Block]) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, blocks: list[Block]) -> Iterator[Record]:
     calls = any(block.kind == "toolUse" for block in blocks)
     for block in blocks:
         data = block.data if isinstance(block.data, dict) else {}
         match block.kind:
             case "text":
                 if text := text_of(block.data).strip():
-                    yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=None if calls else Stop.ANSWER)
+                    yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=None if calls else Stop.ANSWER)
             case "thinking" | "reasoning":
-                yield scribe.record(Kind.REASONING, text_of(block.data))
+                yield builder.record(Kind.REASONING, text_of(block.data))
             case "toolUse":
-                yield scribe.call(word(data.get("name")), word(data.get("toolUseId")), data.get("input"))
+                yield builder.call(text_or_none(data.get("name")), text_or_none(data.get("toolUseId")), data.get("input"))
             case _:
-                yield scribe.unknown({"kind": block.kind, "data": block.data})
+                yield builder.unknown({"kind": block.kind, "data": block.data})
 
 
-def _result(scribe: Scribe, block: Block) -> Record:
+def _result(builder: RecordBuilder, block: Block) -> Record:
     if block.kind != "toolResult" or not isinstance(block.data, dict):
-        return scribe.unknown({"kind": block.kind, "data": block.data})
+        return builder.unknown({"kind": block.kind, "data": block.data})
     parts = block.data.get("content")
     data = [part.get("data") if isinstance(part, dict) else part for part in parts] if isinstance(parts, list) else [parts]
     code = next((code for item in data if (code := EXIT_CODE.search(text_of(_part(item, "exit_status"))))), None)
-    return scribe.result(
-        word(block.data.get("toolUseId")),
+    return builder.result(
+        text_or_none(block.data.get("toolUseId")),
         [[_part(item, "stdout"), _part(item, "stderr")] if _part(item, "exit_status") else item for item in data],
         failed=str(block.data.get("status")).lower() == "error",
         exit_code=int(code[0]) if code else None,
@@ -257,8 +257,8 @@ def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]
 def _end_turn(records: list[Record], end: TurnEnd) -> None:
     for last in records[-1:]:
         last.stop = ENDS.get(end.end_reason or "", last.stop)
-        last.at = last.at or instant(end.end_timestamp)
-    usage = Usage(input=count(end.input_token_count), output=count(end.output_token_count))
+        last.at = last.at or parse_time(end.end_timestamp)
+    usage = Usage(input=as_count(end.input_token_count), output=as_count(end.output_token_count))
     made = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
     if made and usage != Usage():
         made[-1].usage = usage
@@ -269,7 +269,7 @@ def _end_turn(records: list[Record], end: TurnEnd) -> None:
 
 def read_events(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.parent.name if path.name == MESSAGES else path.stem
-    info = beside(path.with_name(SESSION), EventInfo) or EventInfo()
+    info = read_sidecar(path.with_name(SESSION), EventInfo) or EventInfo()
     folder = next(iter(info.workspace_paths or []), None)
     yield SessionMetadata(session=session, title=info.title, title_rank=TitleRank.GENERATED, cwd=folder, model=info.model_id)
     for line in lines:
@@ -277,27 +277,27 @@ def read_events(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             yield line
             continue
         event = line.value if isinstance(line.value, Event) else Event()
-        scribe = _scribe(session, line, event.id, info.model_id)
-        scribe.at = instant(event.timestamp)
-        yield _event(scribe, event.payload or Payload(), line)
+        builder = _builder(session, line, event.id, info.model_id)
+        builder.at = parse_time(event.timestamp)
+        yield _event(builder, event.payload or Payload(), line)
 
 
-def _event(scribe: Scribe, payload: Payload, line: Line) -> Record:
-    scribe.model = payload.reasoning_model_id or scribe.model
+def _event(builder: RecordBuilder, payload: Payload, line: Line) -> Record:
+    builder.model = payload.reasoning_model_id or builder.model
     match payload.type:
         case "user":
-            return scribe.prompt(text_of(payload.content))
+            return builder.prompt(text_of(payload.content))
         case "assistant":
             thought = (payload.operation_type or "Say").lower().startswith(("think", "reason"))
-            return scribe.record(Kind.REASONING if thought else Kind.ASSISTANT_RESPONSE, text_of(payload.content))
+            return builder.record(Kind.REASONING if thought else Kind.ASSISTANT_RESPONSE, text_of(payload.content))
         case "tool_call":
-            return scribe.call(payload.tool_name, payload.tool_call_id, payload.args)
+            return builder.call(payload.tool_name, payload.tool_call_id, payload.args)
         case "tool_result":
-            return scribe.result(payload.tool_call_id, payload.content, failed=payload.success is False)
+            return builder.result(payload.tool_call_id, payload.content, failed=payload.success is False)
         case "usage_summary":  # written when the answer to a prompt is complete
-            return scribe.record(Kind.RUNTIME, "usage summary", stop=Stop.ANSWER)
+            return builder.record(Kind.RUNTIME, "usage summary", stop=Stop.ANSWER)
         case _:
-            return scribe.unknown(line.raw.decode("utf-8", "replace"))
+            return builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
 SOURCE = Source(
@@ -309,24 +309,24 @@ SOURCE = Source(
             endings=(".jsonl",),
             is_log=lambda path: path.name != MESSAGES,
             recognises=recognises_rows,
-            load=every_line(Row),
+            load=json_lines(Row),
             read=read_rows,
-            beside=lambda path: [path.with_suffix(".json")],
+            sidecars=lambda path: [path.with_suffix(".json")],
             owner=log_beside,
         ),
         Document(
             homes=session_homes,
             endings=(MESSAGES,),
             recognises=recognises_events,
-            load=every_line(Event),
+            load=json_lines(Event),
             read=read_events,
-            beside=lambda path: [path.with_name(SESSION)],
+            sidecars=lambda path: [path.with_name(SESSION)],
             owner=events_beside,
         ),
         Database(
             homes=cli_homes,
             endings=("data.sqlite3",),
-            deep=False,
+            recursive=False,
             recognises=lambda head: "conversations_v2" in head.tables,
             sessions=conversation.sessions,
             read=conversation.read_row,
@@ -334,7 +334,7 @@ SOURCE = Source(
         Document(
             endings=(".json",),
             recognises=lambda head: {"conversation_id", "history"} <= head.first().keys(),
-            load=document(conversation.Conversation),
+            load=json_document(conversation.Conversation),
             read=conversation.read_file,
         ),
         Document(
@@ -342,14 +342,14 @@ SOURCE = Source(
             endings=(".json",),
             is_log=lambda path: "workspace-sessions" in path.parts and path.name != ide.LIST,
             recognises=lambda head: {"sessionId", "history", "workspaceDirectory"} <= head.first().keys(),
-            load=document(ide.Session),
+            load=json_document(ide.Session),
             read=ide.read_session,
         ),
         Document(
             homes=ide_homes,
             endings=(".chat",),
             recognises=lambda head: {"executionId", "chat"} <= head.first().keys(),
-            load=document(ide.Chat),
+            load=json_document(ide.Chat),
             read=ide.read_chat,
         ),
     ),

@@ -11,11 +11,11 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop
-from recollect.sources.formats.json import decoded
+from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.jsonl import EXCERPT
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.sqlite import select
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 
 SESSIONS = """
     SELECT conversation_id, max(updated_at), total(length(value))
@@ -50,7 +50,7 @@ def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry
     """The rows of a conversation: one for each folder where it went on, of which the last says everything."""
     rows = select(db, "conversations_v2", ("key", "value"), "WHERE conversation_id = ? ORDER BY updated_at", (session,))
     for row in rows[-1:]:
-        conversation = decoded(row["value"], Conversation)
+        conversation = decode_or_none(row["value"], Conversation)
         if conversation is None:
             yield Problem(path, 0, f"the conversation {session} is not JSON of a known shape", str(row["value"])[:EXCERPT])
             return
@@ -67,13 +67,13 @@ def _conversation(session: str, conversation: Conversation) -> Iterator[Entry]:
     exchanges = [_exchange(raw) for raw in conversation.history]
     if summary := _summary(conversation.latest_summary):
         begun = next((exchange.user.timestamp for exchange in exchanges if exchange and exchange.user), None)
-        yield Scribe(session=session, key=f"{session}@summary", at=instant(begun)).record(Kind.COMPACTION, summary)
+        yield RecordBuilder(session=session, key=f"{session}@summary", at=parse_time(begun)).record(Kind.COMPACTION, summary)
     for place, (exchange, raw) in enumerate(zip(exchanges, conversation.history, strict=True), 1):
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=place, model=text_of(model) or None)
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place, model=text_of(model) or None)
         if exchange is None:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
         else:
-            yield from _said(scribe, exchange)
+            yield from _said(builder, exchange)
 
 
 def _summary(summary: Any) -> str:
@@ -90,25 +90,25 @@ def _exchange(raw: Any) -> Exchange | None:
         return None
 
 
-def _said(scribe: Scribe, exchange: Exchange) -> Iterator[Record]:
+def _said(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]:
     kind, message = _variant(exchange.assistant)
     if named := message.get("message_id"):
-        scribe.key = f"{scribe.session}/{named}"
+        builder.key = f"{builder.session}/{named}"
     if exchange.user is not None:
-        scribe.at = instant(exchange.user.timestamp)
-        scribe.cwd = _folder(exchange.user.env_context)
-        yield from _user(scribe, exchange.user)
-    scribe.at = _finished(exchange.request_metadata) or scribe.at
+        builder.at = parse_time(exchange.user.timestamp)
+        builder.cwd = _folder(exchange.user.env_context)
+        yield from _user(builder, exchange.user)
+    builder.at = _finished(exchange.request_metadata) or builder.at
     if text := text_of(message.get("content")).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if kind == "Response" else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if kind == "Response" else None)
     uses = message.get("tool_uses")
     for use in uses if isinstance(uses, list) else []:
         use = use if isinstance(use, dict) else {"args": use}
-        yield scribe.call(text_of(use.get("name")) or None, text_of(use.get("id")) or None, use.get("args"))
+        yield builder.call(text_of(use.get("name")) or None, text_of(use.get("id")) or None, use.get("args"))
     if kind not in {"Response", "ToolUse", ""}:
-        yield scribe.unknown(exchange.assistant)
-    if not scribe.written:
-        yield scribe.record(Kind.RUNTIME, "")
+        yield builder.unknown(exchange.assistant)
+    if not builder.count:
+        yield builder.record(Kind.RUNTIME, "")
 
 
 def _variant(value: Any) -> tuple[str, dict[str, Any]]:
@@ -119,7 +119,7 @@ def _variant(value: Any) -> tuple[str, dict[str, Any]]:
     return "", {}
 
 
-def _user(scribe: Scribe, user: User) -> Iterator[Record]:
+def _user(builder: RecordBuilder, user: User) -> Iterator[Record]:
     kind, content = _variant(user.content)
     results = content.get("tool_use_results")
     for result in results if isinstance(results, list) else []:
@@ -128,11 +128,11 @@ def _user(scribe: Scribe, user: User) -> Iterator[Record]:
         output = [_variant_value(block) for block in blocks] if isinstance(blocks, list) else blocks
         failed = str(result.get("status")).lower() == "error"
         stop = Stop.CANCEL if kind == "CancelledToolUses" else None
-        yield scribe.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
+        yield builder.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
     if prompt := text_of(content.get("prompt")):
-        yield scribe.prompt(prompt)
+        yield builder.prompt(prompt)
     elif user.content is not None and not isinstance(results, list):  # null: nobody spoke, the agent goes on
-        yield scribe.unknown(user.content)
+        yield builder.unknown(user.content)
 
 
 def _variant_value(block: Any) -> Any:
@@ -148,4 +148,4 @@ def _folder(context: Any) -> str | None:
 
 
 def _finished(metadata: Any) -> int | None:
-    return instant(metadata.get("stream_end_timestamp_ms")) if isinstance(metadata, dict) else None
+    return parse_time(metadata.get("stream_end_timestamp_ms")) if isinstance(metadata, dict) else None

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, TitleRank
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.values import parse_time
 
 LIST = "sessions.json"  # of a folder, with their titles
 SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
@@ -50,8 +50,8 @@ def read_session(path: Path, kept: Session) -> Iterator[Entry]:
     for place, entered in enumerate(kept.history, 1):
         message = entered.message
         key = f"{session}/{message.id}" if message.id else f"{session}@{place}"
-        scribe = Scribe(session=session, key=key, line=place)
-        yield _said(scribe, message, _completions(entered.prompt_logs) or text_of(message.content))
+        builder = RecordBuilder(session=session, key=key, line=place)
+        yield _said(builder, message, _completions(entered.prompt_logs) or text_of(message.content))
 
 
 def _completions(logs: Any) -> str:
@@ -63,27 +63,27 @@ def _completions(logs: Any) -> str:
 def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
     session = chat.execution_id or path.stem
     model = text_of(chat.metadata.get("modelId")) or None
-    begun, ended = instant(chat.metadata.get("startTime")), instant(chat.metadata.get("endTime"))
+    begun, ended = parse_time(chat.metadata.get("startTime")), parse_time(chat.metadata.get("endTime"))
     for place, message in enumerate(chat.chat, 1):
         at = ended if place == len(chat.chat) else begun
-        scribe = Scribe(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
-        yield _said(scribe, message, text_of(message.content))
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
+        yield _said(builder, message, text_of(message.content))
 
 
-def _said(scribe: Scribe, message: Message, answer: str) -> Record:
+def _said(builder: RecordBuilder, message: Message, answer: str) -> Record:
     text = text_of(message.content).strip()
     match message.role:
         case "user" | "human" if text.startswith(SYSTEM):
-            return scribe.record(Kind.SYSTEM, text)
+            return builder.record(Kind.SYSTEM, text)
         case "user" | "human":
-            return scribe.prompt(text.removeprefix(WRAP[0]).removesuffix(WRAP[1]).strip())
+            return builder.prompt(text.removeprefix(WRAP[0]).removesuffix(WRAP[1]).strip())
         case "bot" if text == OBEYED:
-            return scribe.record(Kind.SYSTEM, text)
+            return builder.record(Kind.SYSTEM, text)
         case "assistant" | "bot":
-            return scribe.record(Kind.ASSISTANT_RESPONSE, answer)
+            return builder.record(Kind.ASSISTANT_RESPONSE, answer)
         case "tool":
-            return scribe.result(None, text)
+            return builder.result(None, text)
         case "system":
-            return scribe.record(Kind.SYSTEM, text)
+            return builder.record(Kind.SYSTEM, text)
         case _:
-            return scribe.unknown({"role": message.role, "content": message.content})
+            return builder.unknown({"role": message.role, "content": message.content})

@@ -20,12 +20,12 @@ from msgspec import Raw, Struct
 from recollect.model import Entry, Ignored, Problem, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, document
-from recollect.sources.formats.source import Database, Document, Lines, Source, home_of
+from recollect.sources.formats.json import decode_or_none, json_document
+from recollect.sources.formats.source import Database, Document, Lines, Source, user_home
 from recollect.sources.formats.sqlite import select
 from recollect.sources.openclaw.text import without_envelope
 from recollect.sources.pi.family import family
-from recollect.sources.pi.session import PiMemory, begin, read
+from recollect.sources.pi.session import PiState, begin, read
 from recollect.sources.pi.shapes import Row
 
 STORE = "sessions.json"
@@ -52,7 +52,7 @@ class Session(Struct, rename="camel"):
 def homes(env: Mapping[str, str]) -> list[Path]:
     if env.get("OPENCLAW_STATE_DIR"):
         return [Path(env["OPENCLAW_STATE_DIR"]) / "agents"]
-    return [home_of(env) / folder / "agents" for folder in FOLDERS]
+    return [user_home(env) / folder / "agents" for folder in FOLDERS]
 
 
 def is_log(path: Path) -> bool:
@@ -74,7 +74,7 @@ def recognises_store(head: Head) -> bool:
 
 
 def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
-    known = {key: session for key, raw in sessions.items() if (session := decoded(raw, Session))}
+    known = {key: session for key, raw in sessions.items() if (session := decode_or_none(raw, Session))}
     if not known:
         yield Ignored("empty store")
     for session in known.values():
@@ -107,15 +107,15 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
         if node["current_session_id"] == session:
             parent = current.get(node["spawned_by"])
             yield SessionMetadata(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
-    memory = PiMemory(session=session, named=True)
+    state = PiState(session=session, named=True)
     stored = ("seq", "event_json", "event_zstd")
     for row in select(db, "transcript_events", stored, "WHERE session_id = ? ORDER BY seq", (session,)):
         raw = _line(row)
-        value = decoded(raw, Row)
+        value = decode_or_none(raw, Row)
         if value is None:
             yield Problem(path, row["seq"] + 1, "a line is not of a shape that is known", session)
         else:
-            yield from read(Line(path, row["seq"], row["seq"] + 1, value, raw), memory, without_envelope)
+            yield from read(Line(path, row["seq"], row["seq"] + 1, value, raw), state, without_envelope)
 
 
 def _line(row: dict[str, Any]) -> bytes:
@@ -137,7 +137,7 @@ SOURCE = Source(
             endings=(".jsonl", "Z", ".zst"),
             is_log=is_log,
             shape=Row,
-            memory=PiMemory,
+            state=PiState,
             begin=begin,
             read=partial(read, split=without_envelope),
             recognises=recognises,
@@ -147,7 +147,7 @@ SOURCE = Source(
             endings=(STORE,),
             is_log=is_store,
             recognises=recognises_store,
-            load=document(dict[str, Raw]),
+            load=json_document(dict[str, Raw]),
             read=read_store,
         ),
         Database(

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct, field
 from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, content_of, decoded, document
+from recollect.sources.formats.json import decode_or_none, json_document, read_content, read_sidecar
 from recollect.sources.formats.source import Database, Document, Source, data_home
 from recollect.sources.formats.sqlite import select, select_one
 from recollect.sources.formats.values import as_text
@@ -70,7 +70,7 @@ def read_export(path: Path, export: Export) -> Iterator[Entry]:
 
 
 def _exchange(raw: Raw) -> Told:
-    exchange = decoded(raw, Exchange)
+    exchange = decode_or_none(raw, Exchange)
     if exchange is None:
         return Told(_text(raw), [])
     return Told(_text(exchange.info), [(None, _text(part)) for part in exchange.parts])
@@ -86,7 +86,7 @@ def read_files(path: Path, info: Info) -> Iterator[Entry]:
 
 def _messages(storage: Path, session: str) -> Iterator[Told]:
     for path, message in _each_file(storage / "message" / session):
-        name = _file_name(decoded(message, Info), path)
+        name = _file_name(decode_or_none(message, Info), path)
         parts: list[tuple[str | None, str]] = [(part.stem, said) for part, said in _each_file(storage / "part" / name)]
         yield Told(message, parts, path.stem)
 
@@ -99,7 +99,7 @@ def _file_name(info: Info | None, path: Path) -> str:
 def _each_file(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(folder.glob("*.json")):
         try:
-            yield path, content_of(path).decode("utf-8", "replace")
+            yield path, read_content(path).decode("utf-8", "replace")
         except (OSError, Unreadable):
             continue  # deleted meanwhile
 
@@ -113,7 +113,7 @@ def live_files(session: Path) -> list[Path]:
 
 def session_of_file(path: Path) -> Path | None:
     """The session's file that a message or a part belongs to."""
-    info = beside(path, Info) if path.suffix == ".json" and path.parent.parent.name in {"message", "part"} else None
+    info = read_sidecar(path, Info) if path.suffix == ".json" and path.parent.parent.name in {"message", "part"} else None
     if info is None or not IS_NAME.fullmatch(info.session or ""):
         return None
     return next((path.parents[2] / "session").glob(f"*/{info.session}.json"), None)
@@ -181,17 +181,17 @@ SOURCE = Source(
             endings=(".json",),
             is_log=lambda path: path.parent.parent.name == "session",
             recognises=is_file,
-            load=document(Info),
+            load=json_document(Info),
             read=read_files,
-            beside=live_files,
+            sidecars=live_files,
             owner=session_of_file,
         ),
-        Document(endings=(".json",), recognises=is_export, load=document(Export), read=read_export),
+        Document(endings=(".json",), recognises=is_export, load=json_document(Export), read=read_export),
         Database(
             homes=databases,
             endings=(".db",),
             is_log=lambda path: path.name.startswith("opencode"),
-            deep=False,
+            recursive=False,
             recognises=lambda head: {"session", "message", "part"} <= head.tables,
             sessions=sessions,
             read=read_database,

@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Record, SessionMetadata, Stop, Usage
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.values import bounded, count, instant
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.values import as_count, bounded, parse_time
 
 ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
@@ -75,16 +75,16 @@ class Place(Struct):
     at: int | None = None
     model: str | None = None
 
-    def scribe(self, part: str | None = None, at: int | None = None) -> Scribe:
+    def builder(self, part: str | None = None, at: int | None = None) -> RecordBuilder:
         key = f"{self.session}/{part or self.message}"
-        return Scribe(session=self.session, key=key, at=at or self.at, line=self.line, model=self.model)
+        return RecordBuilder(session=self.session, key=key, at=at or self.at, line=self.line, model=self.model)
 
 
 def told_by(told: Told, session: str, line: int) -> Iterator[Entry]:
     """What one message says."""
-    message = decoded(told.message, Message)
+    message = decode_or_none(told.message, Message)
     if message is None:
-        yield Place(session, told.name or f"@{line}", line).scribe().unknown(told.message)
+        yield Place(session, told.name or f"@{line}", line).builder().unknown(told.message)
         return
     at = _moment(message.time, "created")
     place = Place(session, message.id or told.name or f"@{line}", line, at, message.model_id)
@@ -95,11 +95,11 @@ def told_by(told: Told, session: str, line: int) -> Iterator[Entry]:
         case "assistant":
             yield from _answered(place, message, parts)
         case _:
-            yield place.scribe().unknown(told.message)
+            yield place.builder().unknown(told.message)
 
 
 def _part(name: str, said: str) -> Part:
-    part = decoded(said, Part) or Part()
+    part = decode_or_none(said, Part) or Part()
     part.id, part.json = part.id or name, said
     return part
 
@@ -110,20 +110,20 @@ def _asked(place: Place, parts: list[Part]) -> Iterator[Entry]:
     files = [_attached(part) for part in parts if part.type == "file"]
     prompt = "\n\n".join(text for text in words if text.strip())
     if prompt or files:
-        yield place.scribe().prompt("\n".join([*([prompt] if prompt else []), *files]))
+        yield place.builder().prompt("\n".join([*([prompt] if prompt else []), *files]))
     for part in parts:
-        scribe = place.scribe(part.id)
+        builder = place.builder(part.id)
         match part.type:
             case "text" | "subtask" | "file" if part.type == "file" or _is_prompt(part):
                 continue
             case "text":
-                yield scribe.record(Kind.SYSTEM, text_of(part.text))
+                yield builder.record(Kind.SYSTEM, text_of(part.text))
             case "compaction":
-                yield scribe.record(Kind.RUNTIME, "compaction")
+                yield builder.record(Kind.RUNTIME, "compaction")
             case kind if kind in BOOKKEEPING:
                 yield Ignored(kind)
             case _:
-                yield scribe.unknown(part.json)
+                yield builder.unknown(part.json)
 
 
 def _is_prompt(part: Part) -> bool:
@@ -156,40 +156,40 @@ def _answered(place: Place, message: Message, parts: list[Part]) -> Iterator[Ent
 
 
 def _acted(place: Place, part: Part, *, is_summary: bool) -> Iterator[Record]:
-    scribe = place.scribe(part.id, _moment(part.time, "start"))
+    builder = place.builder(part.id, _moment(part.time, "start"))
     match part.type:
         case "text" if text := text_of(part.text).strip():
-            yield scribe.record(Kind.COMPACTION if is_summary else Kind.ASSISTANT_RESPONSE, text)
+            yield builder.record(Kind.COMPACTION if is_summary else Kind.ASSISTANT_RESPONSE, text)
         case "reasoning" if text := text_of(part.text).strip():
-            yield scribe.record(Kind.REASONING, text)
+            yield builder.record(Kind.REASONING, text)
         case "text" | "reasoning":
             return  # begun, and nothing said yet
         case "tool":
-            yield from _used(scribe, part)
+            yield from _used(builder, part)
         case "patch":
-            yield scribe.record(Kind.RUNTIME, "Changed files:\n" + text_of(part.files))
+            yield builder.record(Kind.RUNTIME, "Changed files:\n" + text_of(part.files))
         case "file":
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, _attached(part))
+            yield builder.record(Kind.ASSISTANT_RESPONSE, _attached(part))
         case "retry":
-            yield scribe.record(Kind.RUNTIME, _reason(part.error), failed=True)
+            yield builder.record(Kind.RUNTIME, _reason(part.error), failed=True)
         case "compaction":
-            yield scribe.record(Kind.RUNTIME, "compaction")
+            yield builder.record(Kind.RUNTIME, "compaction")
         case _:
-            yield scribe.unknown(part.json)
+            yield builder.unknown(part.json)
 
 
-def _used(scribe: Scribe, part: Part) -> Iterator[Record]:
+def _used(builder: RecordBuilder, part: Part) -> Iterator[Record]:
     """A tool's call, and its answer as soon as there is one."""
     state = part.state or State(status="pending")
-    scribe.at = _moment(state.time, "start") or scribe.at
-    yield scribe.call(part.tool, part.call, state.input)
+    builder.at = _moment(state.time, "start") or builder.at
+    yield builder.call(part.tool, part.call, state.input)
     if state.status in UNANSWERED:
         return
-    scribe.at = _moment(state.time, "end") or scribe.at
+    builder.at = _moment(state.time, "end") or builder.at
     failed = state.status == "error"
     output = text_of(state.error if failed else state.output)
     code = (state.metadata or {}).get("exit")
-    yield scribe.result(
+    yield builder.result(
         part.call,
         output,
         failed=failed,
@@ -207,10 +207,10 @@ def _child(place: Place, part: Part) -> Iterator[SessionMetadata]:
 
 def _ended(place: Place, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
     """How the agent's message ended the turn, if it did: in an error, or as an answer that calls no more tools."""
-    scribe = place.scribe(at=_moment(message.time, "completed"))
+    builder = place.builder(at=_moment(message.time, "completed"))
     if message.error:
         stop = Stop.INTERRUPT if _name(message.error) == ABORTED else Stop.CRASH
-        yield scribe.record(Kind.RUNTIME, _reason(message.error), stop=stop, failed=stop is Stop.CRASH)
+        yield builder.record(Kind.RUNTIME, _reason(message.error), stop=stop, failed=stop is Stop.CRASH)
         return
     finished = message.finish or _moment(message.time, "completed")
     if not finished or message.finish == "tool-calls" or message.summary is True or _calls_tools(parts):
@@ -219,7 +219,7 @@ def _ended(place: Place, message: Message, parts: list[Part], done: list[Record]
     if answer is not None:
         answer.stop = Stop.ANSWER
     else:
-        yield scribe.record(Kind.RUNTIME, f"finished: {message.finish or 'without a word'}", stop=Stop.OTHER)
+        yield builder.record(Kind.RUNTIME, f"finished: {message.finish or 'without a word'}", stop=Stop.OTHER)
 
 
 def _calls_tools(parts: list[Part]) -> bool:
@@ -249,15 +249,15 @@ def _usage(tokens: dict[str, Any]) -> Usage:
     """Since there is a total, the output is counted without the reasoning; before, with it."""
     cached = tokens.get("cache")
     cache: dict[str, Any] = cached if isinstance(cached, dict) else {}
-    reasoning = count(tokens.get("reasoning"))
+    reasoning = as_count(tokens.get("reasoning"))
     return Usage(
-        input=count(tokens.get("input")),
-        output=count(tokens.get("output")) + (reasoning if "total" in tokens else 0),
-        cache_read=count(cache.get("read")),
-        cache_write=count(cache.get("write")),
+        input=as_count(tokens.get("input")),
+        output=as_count(tokens.get("output")) + (reasoning if "total" in tokens else 0),
+        cache_read=as_count(cache.get("read")),
+        cache_write=as_count(cache.get("write")),
         reasoning=reasoning,
     )
 
 
 def _moment(time: Any, name: str) -> int | None:
-    return instant(time.get(name)) if isinstance(time, dict) else None
+    return parse_time(time.get(name)) if isinstance(time, dict) else None

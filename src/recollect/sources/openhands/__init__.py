@@ -18,14 +18,14 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.container import Line, Misfit, Unreadable
+from recollect.sources.formats.container import Line, Unreadable, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, content_of, decoded, document, text
-from recollect.sources.formats.jsonl import every_line
+from recollect.sources.formats.json import decode_or_none, json_document, read_content, read_sidecar, read_text
+from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.litellm import usage_of
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.source import Document, Source, home_of
-from recollect.sources.formats.values import as_text, instant
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.openhands.actions import act_entries
 from recollect.sources.openhands.events import event_entries
 from recollect.sources.openhands.state import Talk
@@ -68,7 +68,7 @@ class Row(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["OPENHANDS_PERSISTENCE_DIR"]) if env.get("OPENHANDS_PERSISTENCE_DIR") else home_of(env) / ".openhands"
+    root = Path(env["OPENHANDS_PERSISTENCE_DIR"]) if env.get("OPENHANDS_PERSISTENCE_DIR") else user_home(env) / ".openhands"
     own = env.get("OPENHANDS_CONVERSATIONS_DIR")
     return [Path(own) if own else root / "conversations", root / "sessions"]
 
@@ -107,7 +107,7 @@ def is_evaluation(head: Head) -> bool:
 
 
 def is_printed(head: Head) -> bool:
-    found = (decoded(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
+    found = (decode_or_none(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
     return any(_is_event(value) and str(value.get("kind")).endswith("Event") for value in found if value)
 
 
@@ -150,7 +150,7 @@ def read_folder(path: Path, state: State) -> Iterable[Entry]:
 
 def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
     session = path.parent.parent.name
-    metadata = beside(path.parent.parent / METADATA, Metadata)
+    metadata = read_sidecar(path.parent.parent / METADATA, Metadata)
     if metadata and metadata.title:
         yield SessionMetadata(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
     yield from _of_files(path, session, Talk())
@@ -159,10 +159,10 @@ def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
 def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
     for place, path in enumerate(event_files(log), 1):
         try:
-            raw = content_of(path)
+            raw = read_content(path)
         except (OSError, Unreadable):
             continue
-        if decoded(raw, Raw) is None:
+        if decode_or_none(raw, Raw) is None:
             yield Problem(log, place, "an event is not JSON, or not all of it", path.name)
         else:
             yield from _entries(session, place, raw.decode("utf-8", "replace"), talk)
@@ -181,7 +181,7 @@ def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
 
 def read_printed(path: Path, content: str) -> Iterable[Entry]:
     """What a run printed. It names its conversation only at the end, and so is known by its first event."""
-    events = (decoded(line, Event) for line in content.split("\n") if line.startswith("{"))
+    events = (decode_or_none(line, Event) for line in content.split("\n") if line.startswith("{"))
     session = next((text_of(event.id) for event in events if event and event.id), path.stem)
     model = MODEL.search(content)
     yield SessionMetadata(session=session, model=model[1] if model else None)
@@ -189,7 +189,7 @@ def read_printed(path: Path, content: str) -> Iterable[Entry]:
     for place, line in enumerate(content.split("\n"), 1):
         if not line.startswith("{"):
             yield Ignored("words for the terminal")
-        elif decoded(line, Raw) is None:
+        elif decode_or_none(line, Raw) is None:
             yield Problem(path, place, "an event is not JSON, or not all of it", line[:100])
         else:
             yield from _entries(session, place, line, talk)
@@ -201,7 +201,7 @@ def read_evaluation(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         if isinstance(line, Problem):
             yield line
             continue
-        row = Row() if isinstance(line.value, Misfit) else line.value
+        row = Row() if isinstance(line.value, WrongShape) else line.value
         name = _name(row) or f"@{line.number}"
         names[name] += 1
         run = f"{path.parent.name}/{path.stem}/{name}"
@@ -222,13 +222,13 @@ def _row(session: str, row: Row) -> Iterator[Entry]:
     for place, raw in enumerate(_flat(row.history), 1):
         yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
     if error := text_of(row.error):
-        scribe = Scribe(session=session, key=f"{session}/error")
-        yield scribe.record(Kind.RUNTIME, error, stop=Stop.OTHER if LIMIT in error else Stop.CRASH, failed=True)
+        builder = RecordBuilder(session=session, key=f"{session}/error")
+        yield builder.record(Kind.RUNTIME, error, stop=Stop.OTHER if LIMIT in error else Stop.CRASH, failed=True)
 
 
 def _flat(history: list[Raw]) -> Iterator[Raw]:
     for item in history:
-        pair = decoded(item, list[Raw])
+        pair = decode_or_none(item, list[Raw])
         yield from [item] if pair is None else pair
 
 
@@ -236,13 +236,13 @@ def _flat(history: list[Raw]) -> Iterator[Raw]:
 
 
 def _entries(session: str, place: int, raw: str, talk: Talk) -> Iterator[Entry]:
-    event = decoded(raw, Event)
+    event = decode_or_none(raw, Event)
     if event is None:
-        yield Scribe(session=session, key=f"{session}@{place}", line=place).unknown(raw)
+        yield RecordBuilder(session=session, key=f"{session}@{place}", line=place).unknown(raw)
         return
     key = f"{session}@{place}" if event.id is None else f"{session}/{text_of(event.id)}"
-    scribe = Scribe(session=session, key=key, line=place, at=instant(event.timestamp))
-    yield from (event_entries if isinstance(event.kind, str) else act_entries)(scribe, raw, talk)
+    builder = RecordBuilder(session=session, key=key, line=place, at=parse_time(event.timestamp))
+    yield from (event_entries if isinstance(event.kind, str) else act_entries)(builder, raw, talk)
 
 
 def _usages(stats: Any) -> dict[str, Usage | None]:
@@ -272,9 +272,9 @@ SOURCE = Source(
             homes=homes,
             endings=(STATE,),
             recognises=is_state,
-            load=document(State),
+            load=json_document(State),
             read=read_folder,
-            beside=all_files,
+            sidecars=all_files,
             owner=owner(STATE),
         ),
         Document(
@@ -282,14 +282,14 @@ SOURCE = Source(
             endings=(FIRST,),
             is_log=lambda path: path.name == FIRST and path.parent.name == "events",
             recognises=is_act_file,
-            load=document(Raw),
+            load=json_document(Raw),
             read=read_older_folder,
-            beside=all_files,
+            sidecars=all_files,
             owner=owner(FIRST),
         ),
-        Document(endings=(".json",), recognises=is_export, load=document(list[Raw]), read=read_export),
-        Document(endings=(".jsonl",), recognises=is_evaluation, load=every_line(Row), read=read_evaluation),
-        Document(endings=(".jsonl",), recognises=is_printed, load=text, read=read_printed),
+        Document(endings=(".json",), recognises=is_export, load=json_document(list[Raw]), read=read_export),
+        Document(endings=(".jsonl",), recognises=is_evaluation, load=json_lines(Row), read=read_evaluation),
+        Document(endings=(".jsonl",), recognises=is_printed, load=read_text, read=read_printed),
     ),
     real_sessions=289,
 )

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
-from recollect.sources.formats.json import decoded
+from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.litellm import usage_of
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import as_text
 from recollect.sources.openhands.state import Talk
 
@@ -56,72 +56,72 @@ class Metadata(Struct):
     model_response: Any = None
 
 
-def act_entries(scribe: Scribe, raw: str, talk: Talk) -> Iterator[Entry]:
-    act = decoded(raw, Act) or Act()
-    metadata = decoded(as_text(act.tool_call_metadata), Metadata) or Metadata()
+def act_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entry]:
+    act = decode_or_none(raw, Act) or Act()
+    metadata = decode_or_none(as_text(act.tool_call_metadata), Metadata) or Metadata()
     if isinstance(act.action, str):
-        args = act.args if isinstance(act.args, dict) else decoded(raw, dict[str, Any]) or {}
-        _account(scribe, metadata.model_response, talk)
-        yield from _action(scribe, act, args, metadata, talk)
+        args = act.args if isinstance(act.args, dict) else decode_or_none(raw, dict[str, Any]) or {}
+        _account(builder, metadata.model_response, talk)
+        yield from _action(builder, act, args, metadata, talk)
     elif isinstance(act.observation, str):
-        yield from _observation(scribe, act, metadata, talk)
+        yield from _observation(builder, act, metadata, talk)
     else:
-        yield scribe.unknown(raw)
+        yield builder.unknown(raw)
 
 
-def _account(scribe: Scribe, response: Any, talk: Talk) -> None:
+def _account(builder: RecordBuilder, response: Any, talk: Talk) -> None:
     """The model and the tokens of the answer that an action is from: one answer may call for several."""
     if not isinstance(response, dict):
         return
-    scribe.model = text_of(response.get("model")) or scribe.model
+    builder.model = text_of(response.get("model")) or builder.model
     if talk.is_new(response.get("id")):
-        scribe.usage = usage_of(response.get("usage"))
+        builder.usage = usage_of(response.get("usage"))
 
 
-def _action(scribe: Scribe, act: Act, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Entry]:
+def _action(builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Entry]:
     match act.action:
         case "message":
             is_user = act.source == "user" or (act.source is None and not talk.has_task)
             words = text_of(args.get("content"))
-            yield talk.said(scribe, words) if is_user else _answer(scribe, words, args)
+            yield talk.said(builder, words) if is_user else _answer(builder, words, args)
         case "system":
-            yield scribe.record(Kind.SYSTEM, text_of(args.get("content")))
+            yield builder.record(Kind.SYSTEM, text_of(args.get("content")))
         case "think":
-            yield scribe.record(Kind.REASONING, text_of(args.get("thought")))
+            yield builder.record(Kind.REASONING, text_of(args.get("thought")))
         case "finish" | "reject":
-            yield _end(scribe, act.action, args)
-            if scribe.model:
-                yield SessionMetadata(session=scribe.session, model=scribe.model)
+            yield _end(builder, act.action, args)
+            if builder.model:
+                yield SessionMetadata(session=builder.session, model=builder.model)
         case "condensation":
-            yield scribe.record(Kind.COMPACTION, text_of(args.get("summary")))
+            yield builder.record(Kind.COMPACTION, text_of(args.get("summary")))
         case "change_agent_state":
-            yield scribe.record(Kind.RUNTIME, text_of(act.message))
+            yield builder.record(Kind.RUNTIME, text_of(act.message))
         case str(kind) if kind in QUIET:
             yield Ignored(kind)
         case str(kind) if kind in TOOLS:
-            yield from _call(scribe, kind, args, metadata, talk)
+            yield from _call(builder, kind, args, metadata, talk)
         case _:
-            yield scribe.unknown({"action": act.action, "args": act.args})
+            yield builder.unknown({"action": act.action, "args": act.args})
 
 
-def _answer(scribe: Scribe, words: str, args: dict[str, Any]) -> Record:
+def _answer(builder: RecordBuilder, words: str, args: dict[str, Any]) -> Record:
     waits = args.get("wait_for_response") is True
-    return scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if waits else None)
+    return builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if waits else None)
 
 
-def _end(scribe: Scribe, action: str, args: dict[str, Any]) -> Record:
+def _end(builder: RecordBuilder, action: str, args: dict[str, Any]) -> Record:
     stop = Stop.ANSWER if action == "finish" else Stop.OTHER
     if words := text_of(args.get("final_thought")) or text_of(args.get("thought")):
-        return scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=stop)
-    return scribe.record(Kind.RUNTIME, action, stop=stop, usage=scribe.usage)
+        return builder.record(Kind.ASSISTANT_RESPONSE, words, stop=stop)
+    return builder.record(Kind.RUNTIME, action, stop=stop, usage=builder.usage)
 
 
-def _call(scribe: Scribe, kind: str, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Record]:
+def _call(builder: RecordBuilder, kind: str, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Record]:
     if words := text_of(args.get("thought")).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
-    talk.call = metadata.tool_call_id or scribe.key
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
+    talk.call = metadata.tool_call_id or builder.key
     given = _called(metadata) or {name: value for name, value in args.items() if name not in BOOKKEEPING}
-    yield scribe.call(metadata.function_name or kind, talk.call, given)
+    yield builder.call(metadata.function_name or kind, talk.call, given)
 
 
 def _called(metadata: Metadata) -> Any:
@@ -135,35 +135,35 @@ def _called(metadata: Metadata) -> Any:
     return None
 
 
-def _observation(scribe: Scribe, act: Act, metadata: Metadata, talk: Talk) -> Iterator[Entry]:
+def _observation(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -> Iterator[Entry]:
     match act.observation:
         case "null" | "think":
             yield Ignored(act.observation)
         case "agent_state_changed":
             state = act.extras.get("agent_state") if isinstance(act.extras, dict) else None
             stop = STATES.get(state) if isinstance(state, str) else None
-            yield scribe.record(Kind.RUNTIME, text_of(act.message) or text_of(state), stop=stop, failed=state == "error")
+            yield builder.record(Kind.RUNTIME, text_of(act.message) or text_of(state), stop=stop, failed=state == "error")
         case "recall" | "loop_detection":
-            yield scribe.record(Kind.SYSTEM, text_of(act.content) or as_text(act.extras))
+            yield builder.record(Kind.SYSTEM, text_of(act.content) or as_text(act.extras))
         case "condense":
-            yield scribe.record(Kind.COMPACTION, text_of(act.content))
+            yield builder.record(Kind.COMPACTION, text_of(act.content))
         case "error" if metadata.tool_call_id is None and act.cause is None:
-            yield scribe.record(Kind.RUNTIME, text_of(act.content), failed=True)
+            yield builder.record(Kind.RUNTIME, text_of(act.content), failed=True)
         case "error" | "user_rejected":
             stop = Stop.CANCEL if act.observation == "user_rejected" else None
-            yield scribe.result(_call_of(scribe, act, metadata, talk), act.content, failed=True, stop=stop)
+            yield builder.result(_call_of(builder, act, metadata, talk), act.content, failed=True, stop=stop)
         case str(kind) if kind in TOOLS:
             code = _exit_code(act)
-            call = _call_of(scribe, act, metadata, talk)
-            yield scribe.result(call, act.content, exit_code=code, failed=code not in (0, None))
+            call = _call_of(builder, act, metadata, talk)
+            yield builder.result(call, act.content, exit_code=code, failed=code not in (0, None))
         case _:
-            yield scribe.unknown({"observation": act.observation, "content": act.content, "extras": act.extras})
+            yield builder.unknown({"observation": act.observation, "content": act.content, "extras": act.extras})
 
 
-def _call_of(scribe: Scribe, act: Act, metadata: Metadata, talk: Talk) -> str | None:
+def _call_of(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -> str | None:
     if metadata.tool_call_id:
         return metadata.tool_call_id
-    return f"{scribe.session}/{act.cause}" if act.cause is not None else talk.call
+    return f"{builder.session}/{act.cause}" if act.cause is not None else talk.call
 
 
 def _exit_code(act: Act) -> int | None:

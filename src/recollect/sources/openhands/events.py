@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, Stop
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import as_text
 from recollect.sources.openhands.state import Talk
 
@@ -64,48 +64,48 @@ class Event(Struct):
     stderr: Any = None
 
 
-def event_entries(scribe: Scribe, raw: str, talk: Talk) -> Iterator[Entry]:
-    event = decoded(raw, Event) or Event()
+def event_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entry]:
+    event = decode_or_none(raw, Event) or Event()
     if isinstance(event.llm_response_id, str) and talk.is_new(event.llm_response_id):
-        scribe.usage = talk.usages.get(event.llm_response_id)
+        builder.usage = talk.usages.get(event.llm_response_id)
     match event.kind:
         case "MessageEvent":
-            yield from _message(scribe, event, talk)
+            yield from _message(builder, event, talk)
         case "ActionEvent":
-            yield from _action(scribe, event)
+            yield from _action(builder, event)
         case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
-            yield _observation(scribe, event)
+            yield _observation(builder, event)
         case "SystemPromptEvent":
-            yield scribe.record(Kind.SYSTEM, text_of([event.system_prompt, event.dynamic_context]))
+            yield builder.record(Kind.SYSTEM, text_of([event.system_prompt, event.dynamic_context]))
         case "ACPToolCallEvent":
-            yield from _other_agents(scribe, event)
+            yield from _other_agents(builder, event)
         case "Condensation" | "CondensationSummaryEvent":
-            yield scribe.record(Kind.COMPACTION, text_of(event.summary))
+            yield builder.record(Kind.COMPACTION, text_of(event.summary))
         case "HookExecutionEvent":
             told = [event.hook_event_type, event.hook_command, event.stdout, event.stderr]
-            yield scribe.record(Kind.RUNTIME, text_of(told), failed=event.success is False)
+            yield builder.record(Kind.RUNTIME, text_of(told), failed=event.success is False)
         case kind if kind in STOPS:
             failed = kind == "ConversationErrorEvent"
-            yield scribe.record(Kind.RUNTIME, text_of(event.detail) or kind, stop=STOPS[kind], failed=failed)
+            yield builder.record(Kind.RUNTIME, text_of(event.detail) or kind, stop=STOPS[kind], failed=failed)
         case kind if kind in QUIET:
             yield Ignored(kind)
         case _:
-            yield scribe.unknown(raw)
+            yield builder.unknown(raw)
 
 
-def _message(scribe: Scribe, event: Event, talk: Talk) -> Iterator[Record]:
-    message = decoded(as_text(event.llm_message), Message) or Message()
+def _message(builder: RecordBuilder, event: Event, talk: Talk) -> Iterator[Record]:
+    message = decode_or_none(as_text(event.llm_message), Message) or Message()
     words = text_of(message.content)
     if event.source == "user":
-        yield talk.said(scribe, words)
+        yield talk.said(builder, words)
         if skills := text_of(event.extended_content):
-            yield scribe.record(Kind.SYSTEM, skills)
+            yield builder.record(Kind.SYSTEM, skills)
     elif event.source == "agent":
         if thoughts := _thoughts(message):
-            yield scribe.record(Kind.REASONING, thoughts)
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER)
+            yield builder.record(Kind.REASONING, thoughts)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER)
     else:
-        yield scribe.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, words)
 
 
 def _thoughts(said: Message | Event) -> str:
@@ -113,19 +113,19 @@ def _thoughts(said: Message | Event) -> str:
     return text_of(said.reasoning_content) or text_of([block.get("thinking") for block in blocks if isinstance(block, dict)])
 
 
-def _action(scribe: Scribe, event: Event) -> Iterator[Record]:
+def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
     """What the agent does. If it called a tool in the wrong way, there is no action, and an error follows."""
     if thoughts := _thoughts(event):
-        yield scribe.record(Kind.REASONING, thoughts)
+        yield builder.record(Kind.REASONING, thoughts)
     if words := text_of(event.thought).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
     action = event.action if isinstance(event.action, dict) else {}
     if event.tool_name == "finish" and action:
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text_of(action.get("message")), stop=Stop.ANSWER)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(action.get("message")), stop=Stop.ANSWER)
     elif event.tool_name == "think" and action:
-        yield scribe.record(Kind.REASONING, text_of(action.get("thought")))
+        yield builder.record(Kind.REASONING, text_of(action.get("thought")))
     else:
-        yield scribe.call(event.tool_name, event.tool_call_id, _arguments(event, action))
+        yield builder.call(event.tool_name, event.tool_call_id, _arguments(event, action))
 
 
 def _arguments(event: Event, action: dict[str, Any]) -> Any:
@@ -136,26 +136,26 @@ def _arguments(event: Event, action: dict[str, Any]) -> Any:
     return {name: value for name, value in action.items() if name != "kind"}
 
 
-def _observation(scribe: Scribe, event: Event) -> Record | Ignored:
+def _observation(builder: RecordBuilder, event: Event) -> Record | Ignored:
     call, tool = event.tool_call_id, event.tool_name
     if event.kind == "AgentErrorEvent":
-        return scribe.result(call, event.error, tool=tool, failed=True)
+        return builder.result(call, event.error, tool=tool, failed=True)
     if event.kind == "UserRejectObservation":
         stop = None if event.rejection_source == "hook" else Stop.CANCEL
-        return scribe.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
+        return builder.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
     if tool in {"finish", "think"}:
         return Ignored(f"{tool} observed")
     seen = event.observation if isinstance(event.observation, dict) else {}
     code = code if isinstance(code := seen.get("exit_code"), int) and code >= 0 else None
     failed = bool(seen.get("is_error") or seen.get("error")) or code not in (0, None)
-    return scribe.result(call, event.observation, tool=tool, exit_code=code, failed=failed)
+    return builder.result(call, event.observation, tool=tool, exit_code=code, failed=failed)
 
 
-def _other_agents(scribe: Scribe, event: Event) -> Iterator[Entry]:
+def _other_agents(builder: RecordBuilder, event: Event) -> Iterator[Entry]:
     """A tool that another agent used on our agent's behalf. It is told again until it has ended."""
     if event.status not in ENDED:
         yield Ignored("ACPToolCallEvent")
         return
     failed = bool(event.is_error) or event.status == "failed"
-    yield scribe.call(event.title, event.tool_call_id, event.raw_input)
-    yield scribe.result(event.tool_call_id, event.raw_output or event.content, tool=event.title, failed=failed)
+    yield builder.call(event.title, event.tool_call_id, event.raw_input)
+    yield builder.result(event.tool_call_id, event.raw_output or event.content, tool=event.title, failed=failed)

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Kind, Record, Usage
-from recollect.sources.formats.message import Scribe
+from recollect.sources.formats.message import RecordBuilder
 
 
 class Talk(Struct):
@@ -15,12 +15,12 @@ class Talk(Struct):
     responses: set[str] = set()  # the provider's answers whose tokens are counted
     usages: dict[str, Usage | None] = {}  # by answer, where they are not in the events
 
-    def said(self, scribe: Scribe, words: str) -> Record:
+    def said(self, builder: RecordBuilder, words: str) -> Record:
         """A prompt; but in an evaluation only the first is one, the others are its program asking to go on."""
         if self.is_evaluation and self.has_task:
-            return scribe.record(Kind.SYSTEM, words)
+            return builder.record(Kind.SYSTEM, words)
         self.has_task = True
-        return scribe.prompt(words)
+        return builder.prompt(words)
 
     def is_new(self, response: Any) -> bool:
         if not isinstance(response, str) or response in self.responses:

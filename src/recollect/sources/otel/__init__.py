@@ -32,7 +32,7 @@ SOURCE = Source(
             recognises=FILES.recognises,
             load=FILES.requests,
             read=read,
-            beside=FILES.others,
+            sidecars=FILES.others,
             owner=FILES.first,
         ),
     ),

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Usage
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.values import count
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.values import as_count
 from recollect.sources.otel.otlp import Note, Operation
 
 CONVERSATION = "gen_ai.conversation.id"
@@ -110,7 +110,7 @@ def _told(operation: Operation) -> dict[str, Any]:
 def _structured(value: Any) -> Any:
     """A value that may be written as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
-        inner = decoded(value, STRUCTURED)
+        inner = decode_or_none(value, STRUCTURED)
         return value if inner is None else inner
     return value
 
@@ -258,4 +258,4 @@ def _word(attributes: dict[str, Any], *names: str) -> str | None:
 
 def _count(attributes: dict[str, Any], *names: str) -> int:
     value = _first(attributes, *names)
-    return count(int(value) if isinstance(value, str) and value.isdecimal() else value)
+    return as_count(int(value) if isinstance(value, str) and value.isdecimal() else value)

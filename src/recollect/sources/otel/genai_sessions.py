@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TurnStart
-from recollect.sources.formats.message import Scribe, chat_message
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.message import RecordBuilder, read_chat_message
+from recollect.sources.formats.values import parse_time
 from recollect.sources.otel.genai import (
     CONVERSATION,
     Role,
@@ -253,27 +253,27 @@ def _in_order(session: str, steps: list[Step]) -> list[Record]:
         elif is_heard:
             transcript.add_new(_drafts(transcript, step), is_outer=step.is_outer)
         elif step.is_root and step.role is Role.AGENT:
-            scribe = _scribe(transcript, step.operation, step.operation.started)
+            builder = _builder(transcript, step.operation, step.operation.started)
             transcript.add(
-                scribe.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT)
+                builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT)
             )  # its words are not recorded
     return transcript.records
 
 
 def _open(transcript: Transcript, step: Step) -> None:
     """A request of the person whose words were not recorded."""
-    scribe = _scribe(transcript, step.operation, step.operation.started)
-    transcript.add(scribe.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT))
+    builder = _builder(transcript, step.operation, step.operation.started)
+    transcript.add(builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT))
 
 
-def _scribe(transcript: Transcript, operation: Operation, nanoseconds: int) -> Scribe:
-    at = instant(nanoseconds) if nanoseconds else None
-    return Scribe(session=transcript.session, key="", at=at, line=operation.line)
+def _builder(transcript: Transcript, operation: Operation, nanoseconds: int) -> RecordBuilder:
+    at = parse_time(nanoseconds) if nanoseconds else None
+    return RecordBuilder(session=transcript.session, key="", at=at, line=operation.line)
 
 
 def _drafts(transcript: Transcript, step: Step) -> list[Record]:
-    scribe = _scribe(transcript, step.operation, step.operation.started)
-    return [record for message in inputs(step.operation) for record in chat_message(scribe, as_chat(message))]
+    builder = _builder(transcript, step.operation, step.operation.started)
+    return [record for message in inputs(step.operation) for record in read_chat_message(builder, as_chat(message))]
 
 
 def _run_tool(transcript: Transcript, step: Step, *, starts: bool) -> None:
@@ -282,38 +282,38 @@ def _run_tool(transcript: Transcript, step: Step, *, starts: bool) -> None:
     call = tool.call or transcript.call_of(tool.name) or operation.span
     if starts:
         if not transcript.awaits(call):
-            scribe = _scribe(transcript, operation, operation.started)
-            transcript.add(scribe.call(tool.name, call, tool.arguments))
+            builder = _builder(transcript, operation, operation.started)
+            transcript.add(builder.call(tool.name, call, tool.arguments))
         return
     transcript.ran(call)
     if tool.result is not None or operation.error:
-        scribe = _scribe(transcript, operation, operation.ended)
-        result = scribe.result(call, tool.result or operation.error, tool=tool.name, failed=operation.error is not None)
+        builder = _builder(transcript, operation, operation.ended)
+        result = builder.result(call, tool.result or operation.error, tool=tool.name, failed=operation.error is not None)
         transcript.add_new([result], is_outer=False)
 
 
 def _answer(transcript: Transcript, step: Step) -> None:
     operation = step.operation
-    scribe = _scribe(transcript, operation, operation.ended)
-    scribe.model = model_of(operation)
-    scribe.usage = None if step.is_outer else usage_of(operation)
+    builder = _builder(transcript, operation, operation.ended)
+    builder.model = model_of(operation)
+    builder.usage = None if step.is_outer else usage_of(operation)
     messages = outputs(operation)
-    told = [record for message in messages for record in chat_message(scribe, as_chat(message))]
+    told = [record for message in messages for record in read_chat_message(builder, as_chat(message))]
     if step.is_outer:
         transcript.add_new(told, is_outer=True)
     else:
         for record in told:
             transcript.add(record)
-        if scribe.usage is not None:  # what was said was not recorded, only that and how much
-            transcript.add(scribe.record(Kind.RUNTIME, operation.name, model=scribe.model, usage=scribe.usage))
-    _end(transcript, step, scribe, is_finished=is_finished(operation, messages))
+        if builder.usage is not None:  # what was said was not recorded, only that and how much
+            transcript.add(builder.record(Kind.RUNTIME, operation.name, model=builder.model, usage=builder.usage))
+    _end(transcript, step, builder, is_finished=is_finished(operation, messages))
 
 
-def _end(transcript: Transcript, step: Step, scribe: Scribe, *, is_finished: bool) -> None:
+def _end(transcript: Transcript, step: Step, builder: RecordBuilder, *, is_finished: bool) -> None:
     """Whether the turn is over: with a complete answer, or with the agent's run, however that ended."""
     operation, last = step.operation, transcript.records[-1] if transcript.records else None
     if operation.error is not None:
-        transcript.add(scribe.record(Kind.RUNTIME, operation.error, failed=True, stop=_failure(step)))
+        transcript.add(builder.record(Kind.RUNTIME, operation.error, failed=True, stop=_failure(step)))
     elif last is not None and last.kind is Kind.ASSISTANT_RESPONSE:
         if is_finished or (step.is_root and step.role is Role.AGENT):
             last.stop = Stop.ANSWER

@@ -13,10 +13,10 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Problem
-from recollect.sources.formats.container import Misfit, Unreadable
+from recollect.sources.formats.container import Unreadable, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import decoded, document
-from recollect.sources.formats.jsonl import EXCERPT, every_line
+from recollect.sources.formats.json import decode_or_none, json_document
+from recollect.sources.formats.jsonl import EXCERPT, json_lines
 
 ENDINGS = (".json", ".jsonl")
 START = 4_096  # bytes of a file's beginning: the first resource, which names the service
@@ -154,13 +154,13 @@ class Folder:
 def _requests(path: Path) -> Iterator[Place | Problem]:
     with path.open("rb") as stream:
         first = stream.readline()
-    if decoded(first, dict) is None:
-        yield Place(1, document(Request)(path))
+    if decode_or_none(first, dict) is None:
+        yield Place(1, json_document(Request)(path))
         return
-    for line in every_line(Request)(path):
+    for line in json_lines(Request)(path):
         if isinstance(line, Problem):
             yield line
-        elif isinstance(line.value, Misfit):
+        elif isinstance(line.value, WrongShape):
             excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
             yield Problem(path, line.number, "not of the shape that is known", excerpt)
         else:

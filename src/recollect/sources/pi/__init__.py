@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, home_of
+from recollect.sources.formats.source import Lines, Source, user_home
 from recollect.sources.pi.family import family
-from recollect.sources.pi.session import PiMemory, begin, read
+from recollect.sources.pi.session import PiState, begin, read
 from recollect.sources.pi.shapes import Row
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     """Oh My Pi has kept the names of the variables: what they name may be its folder."""
-    agent = Path(env["PI_CODING_AGENT_DIR"]) if env.get("PI_CODING_AGENT_DIR") else home_of(env) / ".pi/agent"
+    agent = Path(env["PI_CODING_AGENT_DIR"]) if env.get("PI_CODING_AGENT_DIR") else user_home(env) / ".pi/agent"
     sessions = Path(env["PI_CODING_AGENT_SESSION_DIR"]) if env.get("PI_CODING_AGENT_SESSION_DIR") else agent / "sessions"
-    return [sessions] if ".omp" not in sessions.parts else [home_of(env) / ".pi/agent/sessions"]
+    return [sessions] if ".omp" not in sessions.parts else [user_home(env) / ".pi/agent/sessions"]
 
 
 def recognises(head: Head) -> bool:
@@ -34,7 +34,7 @@ SOURCE = Source(
             homes=homes,
             endings=(".jsonl",),
             shape=Row,
-            memory=PiMemory,
+            state=PiState,
             begin=begin,
             read=read,
             recognises=recognises,

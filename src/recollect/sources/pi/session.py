@@ -16,10 +16,10 @@ from typing import Any
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.injected import split_context
-from recollect.sources.formats.json import decoded
-from recollect.sources.formats.message import Scribe, agent_blocks, text_of, user_blocks
-from recollect.sources.formats.source import Memory
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.json import decode_or_none
+from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
+from recollect.sources.formats.source import ReaderState
+from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.pi.results import YIELDS, is_final, result_in
 from recollect.sources.pi.shapes import ApiUsage, Message, Row
 
@@ -42,7 +42,7 @@ Split = Callable[[str], tuple[str, list[str]]]
 """Tells what a person wrote from what was put around it."""
 
 
-class PiMemory(Memory):
+class PiState(ReaderState):
     named: bool = False  # whether the session's id is known for good
     parent: str | None = None  # of a sub-agent, a fork or a continuation
     sub_agent: bool = False  # also one whose parent is not known
@@ -56,11 +56,11 @@ class PiMemory(Memory):
 # ---- which session it is
 
 
-def begin(path: Path, first: list[Any]) -> PiMemory:
+def begin(path: Path, first: list[Any]) -> PiState:
     """The header says which session it is; while it is not there yet, the file's name does."""
     header = header_of(first)
     original = _original(header)
-    return PiMemory(
+    return PiState(
         session=header.id or session_named(path.name),
         named=header.id is not None,
         copies_from=original,
@@ -96,49 +96,49 @@ def without_skill(text: str) -> tuple[str, list[str]]:
     return f"/skill:{skill[1]} {text[skill.end() :]}".strip(), [skill[0].strip()]
 
 
-def read(line: Line, memory: PiMemory, split: Split = without_skill) -> Iterable[Entry]:
+def read(line: Line, state: PiState, split: Split = without_skill) -> Iterable[Entry]:
     row: Row = line.value
     said = row.message
-    at = instant(row.timestamp) or (instant(said.timestamp) if said else None)
-    scribe = Scribe(session=memory.session, key=_key(row, line, memory), at=at, line=line.number)
+    at = parse_time(row.timestamp) or (parse_time(said.timestamp) if said else None)
+    builder = RecordBuilder(session=state.session, key=_key(row, line, state), at=at, line=line.number)
     if row.type == "session":
-        return list(_header(row, memory))
+        return list(_header(row, state))
     if row.type == "message" and said is not None:
-        entries = list(_message(said, scribe, memory, split))
+        entries = list(_message(said, builder, state, split))
     elif row.type in READERS:
-        entries = list(READERS[row.type](row, scribe, memory))
+        entries = list(READERS[row.type](row, builder, state))
     elif row.type in QUIET:
         return [Ignored(row.type)]
     else:
-        entries = [scribe.unknown(decoded(line.raw, dict[str, Any]))]
-    memory.at = at or memory.at
+        entries = [builder.unknown(decode_or_none(line.raw, dict[str, Any]))]
+    state.at = at or state.at
     return entries or [Ignored(f"empty {row.type}")]
 
 
-def _key(row: Row, line: Line, memory: PiMemory) -> str:
+def _key(row: Row, line: Line, state: PiState) -> str:
     stamp = row.timestamp if isinstance(row.timestamp, str) else None
     if row.id and stamp:
         return f"{row.id}@{stamp}"
     if row.id:
-        return f"{memory.session}/{row.id}"
+        return f"{state.session}/{row.id}"
     if stamp:
         return f"{stamp}#{blake2b(line.raw, digest_size=8).hexdigest()}"
-    return f"{memory.session}@{line.offset}"
+    return f"{state.session}@{line.offset}"
 
 
-def _header(row: Row, memory: PiMemory) -> Iterator[Entry]:
-    if row.id and not memory.named:
-        memory.session, memory.named = row.id, True
-    memory.parent = memory.parent or _original(row)
-    title, rank = memory.title or (text_of(row.title), _rank(row.title_source))
+def _header(row: Row, state: PiState) -> Iterator[Entry]:
+    if row.id and not state.named:
+        state.session, state.named = row.id, True
+    state.parent = state.parent or _original(row)
+    title, rank = state.title or (text_of(row.title), _rank(row.title_source))
     yield SessionMetadata(
-        session=memory.session,
+        session=state.session,
         title=title,
         title_rank=rank,
         cwd=row.cwd,
         branch=_branch(row.git),
         model=row.model_id,
-        parent=memory.parent,
+        parent=state.parent,
     )
 
 
@@ -153,23 +153,23 @@ def _rank(source: Any) -> int:
 # ---- messages
 
 
-def _message(message: Message, scribe: Scribe, memory: PiMemory, split: Split) -> Iterator[Entry]:
+def _message(message: Message, builder: RecordBuilder, state: PiState, split: Split) -> Iterator[Entry]:
     match message.role:
         case "user":
-            yield from user_blocks(scribe, message.content, partial(_said, message=message, memory=memory, split=split))
+            yield from read_user_message(builder, message.content, partial(_said, message=message, state=state, split=split))
         case "assistant":
-            yield from _answer(message, scribe, memory)
+            yield from _answer(message, builder, state)
         case "toolResult":
-            yield from _result(message, scribe, memory)
+            yield from _result(message, builder, state)
         case "bashExecution" | "pythonExecution":
-            yield from _executed(message, scribe, memory)
+            yield from _executed(message, builder, state)
         case "branchSummary" | "compactionSummary":
-            yield scribe.record(Kind.COMPACTION, text_of(message.summary))
+            yield builder.record(Kind.COMPACTION, text_of(message.summary))
         case "system" | "developer" | "custom" | "hookMessage" | "fileMention":
             if text := _instructions(message):
-                yield scribe.record(Kind.SYSTEM, text)
+                yield builder.record(Kind.SYSTEM, text)
         case _:
-            yield scribe.unknown({"role": message.role, "content": message.content})
+            yield builder.unknown({"role": message.role, "content": message.content})
 
 
 def _instructions(message: Message) -> str:
@@ -178,50 +178,50 @@ def _instructions(message: Message) -> str:
     return text_of(message.content or message.files or sections)
 
 
-def _said(scribe: Scribe, text: str, message: Message, memory: PiMemory, split: Split) -> Iterator[Record]:
-    if _is_injected(message, memory):
-        yield scribe.record(Kind.SYSTEM, text)
+def _said(builder: RecordBuilder, text: str, message: Message, state: PiState, split: Split) -> Iterator[Record]:
+    if _is_injected(message, state):
+        yield builder.record(Kind.SYSTEM, text)
         return
     own, injected = split(text)
     if own.strip():
-        yield _prompt(scribe, own, message, memory)
+        yield _prompt(builder, own, message, state)
     for around in injected:
-        yield scribe.record(Kind.SYSTEM, around)
+        yield builder.record(Kind.SYSTEM, around)
 
 
-def _is_injected(message: Message, memory: PiMemory) -> bool:
+def _is_injected(message: Message, state: PiState) -> bool:
     """Whether the program speaks in the person's place. In a sub-agent's session, its parent is that person."""
     told_by = message.provenance if isinstance(message.provenance, dict) else {}
     return (
         message.synthetic is True
-        or (message.attribution == "agent" and not memory.sub_agent)
+        or (message.attribution == "agent" and not state.sub_agent)
         or told_by.get("kind") == "internal_system"
         or told_by.get("sourceTool") == "subagent_announce"
     )
 
 
-def _prompt(scribe: Scribe, text: str, message: Message, memory: PiMemory) -> Record:
-    typed = instant(message.timestamp)
-    early = typed is not None and memory.at is not None and typed < memory.at
-    steers = message.steering is True or (memory.working and early)
-    memory.working = True
-    return scribe.record(Kind.USER_INPUT, text, opens=TurnStart.NO if steers else TurnStart.PROMPT)
+def _prompt(builder: RecordBuilder, text: str, message: Message, state: PiState) -> Record:
+    typed = parse_time(message.timestamp)
+    early = typed is not None and state.at is not None and typed < state.at
+    steers = message.steering is True or (state.working and early)
+    state.working = True
+    return builder.record(Kind.USER_INPUT, text, opens=TurnStart.NO if steers else TurnStart.PROMPT)
 
 
-def _answer(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
-    scribe.model = message.model if message.provider != PROGRAM else None
-    scribe.usage = _usage(message.usage)
-    records = list(agent_blocks(scribe, message.content or []))
+def _answer(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
+    builder.model = message.model if message.provider != PROGRAM else None
+    builder.usage = _usage(message.usage)
+    records = list(read_agent_message(builder, message.content or []))
     reason = as_text(message.stop_reason)
     answered = reason in FINAL and not any(record.kind is Kind.TOOL_CALL for record in records)
     if answered:
         if not any(record.kind is Kind.ASSISTANT_RESPONSE for record in records):
-            records.append(scribe.record(Kind.ASSISTANT_RESPONSE))
+            records.append(builder.record(Kind.ASSISTANT_RESPONSE))
         [*_, last] = (record for record in records if record.kind is Kind.ASSISTANT_RESPONSE)
         last.stop = Stop.ANSWER
     yield from records
-    if memory.nests:
-        memory.yielded |= {
+    if state.nests:
+        state.yielded |= {
             record.call: (result_in(record.arguments or {}), record.model)
             for record in records
             if record.tool in YIELDS and record.call and is_final(record.arguments or {})
@@ -229,51 +229,51 @@ def _answer(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Reco
     stop = BROKEN.get(reason)
     if stop is not None:
         text = text_of(message.error_message) or reason
-        yield scribe.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH, usage=scribe.usage)
-    memory.working = not answered and stop is None
+        yield builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH, usage=builder.usage)
+    state.working = not answered and stop is None
 
 
 def _usage(usage: ApiUsage | None) -> Usage | None:
     if usage is None:
         return None
     return Usage(
-        input=count(usage.input),
-        output=count(usage.output),
-        cache_read=count(usage.cache_read),
-        cache_write=count(usage.cache_write),
-        reasoning=count(usage.reasoning) or count(usage.reasoning_tokens),
+        input=as_count(usage.input),
+        output=as_count(usage.output),
+        cache_read=as_count(usage.cache_read),
+        cache_write=as_count(usage.cache_write),
+        reasoning=as_count(usage.reasoning) or as_count(usage.reasoning_tokens),
     )
 
 
-def _result(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    memory.working = True
+def _result(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
+    state.working = True
     details = message.details if isinstance(message.details, dict) else {}
     text = text_of(message.content)
     code = _exit_code(details.get("exitCode"), text)
     failed = message.is_error is True or details.get("status") in FAILED or bool(code)
-    result = memory.yielded.pop(message.tool_call_id or "", None)
-    yield scribe.result(message.tool_call_id, text, tool=message.tool_name, failed=failed, exit_code=code)
+    result = state.yielded.pop(message.tool_call_id or "", None)
+    yield builder.result(message.tool_call_id, text, tool=message.tool_name, failed=failed, exit_code=code)
     if result is not None and message.is_error is not True:
-        yield from _yielded(*result, scribe, memory)
-    if memory.nests and message.tool_name == "task":
+        yield from _yielded(*result, builder, state)
+    if state.nests and message.tool_name == "task":
         for agent in _agents(details):
-            child = f"{memory.session}/{agent}"
-            yield SessionMetadata(session=child, parent=memory.session, parent_call=message.tool_call_id)
+            child = f"{state.session}/{agent}"
+            yield SessionMetadata(session=child, parent=state.session, parent_call=message.tool_call_id)
 
 
-def _yielded(result: str, model: str | None, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
+def _yielded(result: str, model: str | None, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
     """The end of a sub-agent, whose result was accepted."""
-    memory.working = False
+    state.working = False
     if result:
-        scribe.model = model
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, result, stop=Stop.ANSWER)
+        builder.model = model
+        yield builder.record(Kind.ASSISTANT_RESPONSE, result, stop=Stop.ANSWER)
     else:
-        yield scribe.record(Kind.RUNTIME, "yield", stop=Stop.ANSWER)
+        yield builder.record(Kind.RUNTIME, "yield", stop=Stop.ANSWER)
 
 
 def _exit_code(given: Any, text: str) -> int | None:
     if isinstance(given, int):
-        return count(given)
+        return as_count(given)
     found = EXIT_CODE.search(text[-100:])
     return int(found[1]) if found else None
 
@@ -284,43 +284,43 @@ def _agents(details: dict[str, Any]) -> set[str]:
     return {one["id"] for one in told if isinstance(one, dict) and isinstance(one.get("id"), str)}
 
 
-def _executed(message: Message, scribe: Scribe, memory: PiMemory) -> Iterator[Record]:
+def _executed(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
     """What the person ran without the agent."""
     shell = message.role == "bashExecution"
     typed = f"!{text_of(message.command)}" if shell else f"${text_of(message.code)}"
-    yield scribe.record(Kind.USER_INPUT, typed, opens=TurnStart.NO if memory.working else TurnStart.COMMAND)
+    yield builder.record(Kind.USER_INPUT, typed, opens=TurnStart.NO if state.working else TurnStart.COMMAND)
     code = _exit_code(message.exit_code, "")
     tool = "bash" if shell else "python"
-    yield scribe.record(Kind.TOOL_RESPONSE, text_of(message.output), tool=tool, exit_code=code, failed=bool(code))
+    yield builder.record(Kind.TOOL_RESPONSE, text_of(message.output), tool=tool, exit_code=code, failed=bool(code))
 
 
 # ---- the other entries
 
 
-def _title_slot(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _title_slot(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     if title := text_of(row.title):  # else the header may have one
-        memory.title = (title, _rank(row.source))
+        state.title = (title, _rank(row.source))
     yield Ignored("title")
 
 
-def _title(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _title(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     named = row.type == "session_info"
     rank = TitleRank.CUSTOM if named else _rank(row.source)
-    yield SessionMetadata(session=memory.session, title=text_of(row.name if named else row.title), title_rank=rank)
+    yield SessionMetadata(session=state.session, title=text_of(row.name if named else row.title), title_rank=rank)
 
 
-def _summary(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    yield scribe.record(Kind.COMPACTION, text_of(row.summary), usage=_usage(row.usage))
+def _summary(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
+    yield builder.record(Kind.COMPACTION, text_of(row.summary), usage=_usage(row.usage))
 
 
-def _noted(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _noted(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     """A change that the person or the program made beside the conversation."""
     values = (row.model, row.model_id, row.thinking_level, row.service_tier, row.mode, row.label, row.reason)
     value = next((value for value in (*values, row.injected_rules) if value), None)
-    yield scribe.record(Kind.RUNTIME, f"{row.type}: {as_text(value)}" if value else row.type)
+    yield builder.record(Kind.RUNTIME, f"{row.type}: {as_text(value)}" if value else row.type)
 
 
-def _custom(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _custom(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     """What an extension keeps for itself, and how the session's program ended."""
     if row.custom_type == "tool_execution_start":
         yield Ignored("tool_execution_start")  # the call itself is in the agent's message
@@ -328,44 +328,44 @@ def _custom(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
     stop = None
     if row.custom_type in ERRORS:
         stop = Stop.CRASH
-    elif row.custom_type == "session_exit" and memory.working:
+    elif row.custom_type == "session_exit" and state.working:
         stop = Stop.EXIT
-    memory.working = memory.working and stop is None
+    state.working = state.working and stop is None
     text = f"{row.custom_type}: {as_text(row.data)}"[:EXCERPT]
-    yield scribe.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
+    yield builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
 
 
-def _custom_message(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     """What an extension tells the agent; for a sub-agent of Prime, also what its parent does."""
     text = text_of(row.content)
     if not text.strip():
         return
     details = row.details if isinstance(row.details, dict) else {}
-    if memory.sub_agent and details.get("fromRelationship") == "parent":
-        yield _prompt(scribe, text.removeprefix(FROM_PARENT).strip(), Message(), memory)
+    if state.sub_agent and details.get("fromRelationship") == "parent":
+        yield _prompt(builder, text.removeprefix(FROM_PARENT).strip(), Message(), state)
     else:
-        yield scribe.record(Kind.SYSTEM, text)
+        yield builder.record(Kind.SYSTEM, text)
 
 
-def _session_init(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _session_init(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     """Only a sub-agent's session has it. Its task comes again, as a prompt."""
-    memory.sub_agent = True
-    memory.parent = memory.parent or memory.copies_from
-    if memory.parent is not None:
-        yield SessionMetadata(session=memory.session, parent=memory.parent)
-    yield scribe.record(Kind.SYSTEM, text_of(row.system_prompt))
+    state.sub_agent = True
+    state.parent = state.parent or state.copies_from
+    if state.parent is not None:
+        yield SessionMetadata(session=state.session, parent=state.parent)
+    yield builder.record(Kind.SYSTEM, text_of(row.system_prompt))
 
 
-def _git_state(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
-    yield SessionMetadata(session=memory.session, branch=_branch(row.git))
+def _git_state(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
+    yield SessionMetadata(session=state.session, branch=_branch(row.git))
 
 
-def _model_usage(row: Row, scribe: Scribe, memory: PiMemory) -> Iterator[Entry]:
+def _model_usage(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     """A call beside the conversation, such as the one for a title."""
-    yield scribe.record(Kind.RUNTIME, f"model_usage: {as_text(row.purpose)}", usage=_usage(row.usage))
+    yield builder.record(Kind.RUNTIME, f"model_usage: {as_text(row.purpose)}", usage=_usage(row.usage))
 
 
-READERS: dict[str, Callable[[Row, Scribe, PiMemory], Iterator[Entry]]] = {
+READERS: dict[str, Callable[[Row, RecordBuilder, PiState], Iterator[Entry]]] = {
     "title": _title_slot,
     "title_change": _title,
     "session_info": _title,

@@ -24,10 +24,10 @@ from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop,
 from recollect.sources.claude_code.text import INJECTED, LOCAL_OUTPUT, SHELL_OUTPUT, command_text
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.injected import split_context
-from recollect.sources.formats.json import text
-from recollect.sources.formats.message import Scribe
+from recollect.sources.formats.json import read_text
+from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import instant
+from recollect.sources.formats.values import parse_time
 from recollect.sources.specstory.sections import (
     RULE,
     Outcome,
@@ -115,12 +115,14 @@ def read(path: Path, content: str) -> Iterable[Entry]:
     command_at: int | None = None
     for number, message in enumerate(messages, 1):
         whose = side if message.is_side else session
-        scribe = Scribe(session=whose, key=f"{whose}/{number}", at=message.at, line=message.line, model=message.model)
+        builder = RecordBuilder(
+            session=whose, key=f"{whose}/{number}", at=message.at, line=message.line, model=message.model
+        )
         if message.speaker != "User":
-            yield from _agent(scribe, message.text, is_marked=is_marked)
+            yield from _agent(builder, message.text, is_marked=is_marked)
             continue
         words = message.text.strip().removesuffix(RULE).strip()
-        for record in _user(scribe, words, is_expanded=command_at is not None and command_at == message.at):
+        for record in _user(builder, words, is_expanded=command_at is not None and command_at == message.at):
             command_at = message.at if record.opens is TurnStart.COMMAND else command_at
             yield record
 
@@ -136,7 +138,7 @@ def _stamp(text: str) -> int | None:
     if found is None:
         return None
     day, hour, minute, second, zone = found.groups(default="")
-    return instant(f"{day}T{hour}:{minute}:{second or '00'}{zone}")
+    return parse_time(f"{day}T{hour}:{minute}:{second or '00'}{zone}")
 
 
 def _heading(top: str) -> tuple[str | None, int | None]:
@@ -145,7 +147,7 @@ def _heading(top: str) -> tuple[str | None, int | None]:
     if heading is None or TIME.match(heading["title"]):
         return None, None
     title = heading["title"]
-    return None if title == UNTITLED else title, instant(heading["time"])
+    return None if title == UNTITLED else title, parse_time(heading["time"])
 
 
 def _messages(content: str) -> Iterator[Message]:
@@ -162,69 +164,69 @@ def _begun(header: re.Match[str], line: int, text: str) -> Message:
     speaker, side, details = header.groups(default="")
     time = TIME.search(details)
     model = MODEL.match(details[: time.start()] if time else details) if speaker != "User" else None
-    return Message(speaker, bool(side), instant(time.group()) if time else None, model and model.group(1), line, text)
+    return Message(speaker, bool(side), parse_time(time.group()) if time else None, model and model.group(1), line, text)
 
 
-def _user(scribe: Scribe, words: str, *, is_expanded: bool) -> Iterator[Record]:
+def _user(builder: RecordBuilder, words: str, *, is_expanded: bool) -> Iterator[Record]:
     own, reminders = split_context(words)
     if own.startswith(INTERRUPTED):
-        yield scribe.record(Kind.RUNTIME, own, stop=Stop.INTERRUPT)
+        yield builder.record(Kind.RUNTIME, own, stop=Stop.INTERRUPT)
     elif own.startswith(COMMAND):
         command = command_text(own)
         stop = Stop.EXIT if command in LEAVES else None
-        yield scribe.record(Kind.USER_INPUT, command, opens=TurnStart.COMMAND, stop=stop)
+        yield builder.record(Kind.USER_INPUT, command, opens=TurnStart.COMMAND, stop=stop)
     elif own.startswith(LOCAL_OUTPUT):
-        yield scribe.record(Kind.SYSTEM, own, opens=TurnStart.ECHO)
+        yield builder.record(Kind.SYSTEM, own, opens=TurnStart.ECHO)
     elif own.startswith((*SHELL_OUTPUT, *INJECTED)) or is_expanded:
-        yield scribe.record(Kind.SYSTEM, own)
+        yield builder.record(Kind.SYSTEM, own)
     elif own:
-        yield scribe.prompt(own)
+        yield builder.prompt(own)
     for reminder in reminders:
-        yield scribe.record(Kind.SYSTEM, reminder)
+        yield builder.record(Kind.SYSTEM, reminder)
 
 
-def _agent(scribe: Scribe, words: str, *, is_marked: bool) -> Iterator[Record]:
+def _agent(builder: RecordBuilder, words: str, *, is_marked: bool) -> Iterator[Record]:
     """Texts, thoughts and tools, in their order."""
     place = 0
     said = _said if is_marked else _said_between_rules
     for block in BLOCK.finditer(words):
-        yield from said(scribe, words[place : block.start()])
+        yield from said(builder, words[place : block.start()])
         place = block.end()
         if block["tag"] == "think" or block["thought"] is not None:
-            yield scribe.record(Kind.REASONING, (block["thought"] or block["body"] or "").strip("\n"))
+            yield builder.record(Kind.REASONING, (block["thought"] or block["body"] or "").strip("\n"))
         elif block["bare"] is not None:
-            yield from _bare_tool(scribe, block["named"], html.unescape(block["bare"]), block["shown"].strip())
+            yield from _bare_tool(builder, block["named"], html.unescape(block["bare"]), block["shown"].strip())
         else:
-            yield from _tool(scribe, block)
-    yield from said(scribe, words[place:])
+            yield from _tool(builder, block)
+    yield from said(builder, words[place:])
 
 
-def _said(scribe: Scribe, words: str) -> Iterator[Record]:
+def _said(builder: RecordBuilder, words: str) -> Iterator[Record]:
     if text := without_rules(words):
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
-def _said_between_rules(scribe: Scribe, words: str) -> Iterator[Record]:
+def _said_between_rules(builder: RecordBuilder, words: str) -> Iterator[Record]:
     """What the agent said, and the tools that fill all that is between two rules."""
     for part in parts_of(words):
         match part:
             case str():
-                yield scribe.record(Kind.ASSISTANT_RESPONSE, part)
+                yield builder.record(Kind.ASSISTANT_RESPONSE, part)
             case Outcome(text, cancelled):
-                yield scribe.record(Kind.RUNTIME, text, stop=Stop.CANCEL if cancelled else None, failed=not cancelled)
+                yield builder.record(Kind.RUNTIME, text, stop=Stop.CANCEL if cancelled else None, failed=not cancelled)
             case Used():
-                yield from _used(scribe, part)
+                yield from _used(builder, part)
 
 
-def _used(scribe: Scribe, used: Used) -> Iterator[Record]:
-    call = f"{scribe.key}.{scribe.written}"
-    yield scribe.call(used.tool, call, html.unescape("\n\n".join(part for part in (used.use, used.shown) if part)))
+def _used(builder: RecordBuilder, used: Used) -> Iterator[Record]:
+    call = f"{builder.key}.{builder.count}"
+    yield builder.call(used.tool, call, html.unescape("\n\n".join(part for part in (used.use, used.shown) if part)))
     if used.output is not None:
-        yield scribe.result(call, used.output, tool=used.tool, failed=used.output.startswith(FAILED))
+        yield builder.result(call, used.output, tool=used.tool, failed=used.output.startswith(FAILED))
 
 
-def _tool(scribe: Scribe, block: re.Match[str]) -> Iterator[Record]:
-    call, tool, body = f"{scribe.key}.{scribe.written}", block["tool"], block["body"].strip("\n")
+def _tool(builder: RecordBuilder, block: re.Match[str]) -> Iterator[Record]:
+    call, tool, body = f"{builder.key}.{builder.count}", block["tool"], block["body"].strip("\n")
     use = html.unescape(block["summary"].partition(" • ")[2]) if block["gap"] else ""  # said by the extension only
     if use and block["type"] in FOUND:
         shown, output = "", body.strip() or None
@@ -232,17 +234,17 @@ def _tool(scribe: Scribe, block: re.Match[str]) -> Iterator[Record]:
         shown, output = html.unescape(body.strip()), None
     else:
         shown, output = shown_and_output(body)
-    yield scribe.call(tool, call, "\n\n".join(part for part in (use, shown) if part))
+    yield builder.call(tool, call, "\n\n".join(part for part in (use, shown) if part))
     if output is not None:
-        yield scribe.result(call, output, tool=tool, failed=output.startswith(FAILED))
+        yield builder.result(call, output, tool=tool, failed=output.startswith(FAILED))
 
 
-def _bare_tool(scribe: Scribe, name: str | None, summary: str, body: str) -> Iterator[Record]:
+def _bare_tool(builder: RecordBuilder, name: str | None, summary: str, body: str) -> Iterator[Record]:
     """A tool of 2025, which only its summary marks, and the line above it."""
     used = USED.fullmatch(summary)
     begun = (tool for words, tool in UNNAMED_TOOLS.items() if summary.startswith(words))
     tool, use = (used["tool"], used["use"]) if used else (name or next(begun, UNNAMED_TOOL), summary)
-    yield from _used(scribe, Used(tool, use, *shown_and_found(body)))
+    yield from _used(builder, Used(tool, use, *shown_and_found(body)))
 
 
 SOURCE = Source(
@@ -254,7 +256,7 @@ SOURCE = Source(
             endings=(".md",),
             is_log=is_log,
             recognises=recognises,
-            load=text,
+            load=read_text,
             read=read,
         ),
     ),

@@ -10,8 +10,8 @@ from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
 from recollect.sources.formats.injected import is_hook_tag, split_context
-from recollect.sources.formats.message import RESULTS, THINKING, Scribe, text_of
-from recollect.sources.formats.values import as_text, count, instant, word
+from recollect.sources.formats.message import RESULTS, THINKING, RecordBuilder, text_of
+from recollect.sources.formats.values import as_count, as_text, parse_time, text_or_none
 from recollect.sources.tasks.entries import Task
 from recollect.sources.tasks.history import SPOKEN, Exchange, Said, blocks_in, calls_in, headed, texts_in, without_calls
 from recollect.sources.tasks.tools import answered, of_its_server
@@ -38,21 +38,21 @@ def read_conversation(task: Task, history: list[Said], started_at: int | None) -
     """What was said in a task. `started_at` is the time of its first message, where that has none of its own."""
     calls: list[Exchange] = []
     for place, said in enumerate(history):
-        scribe = Scribe(session=task.session, key=f"{task.session}/api@{place + 1}", line=place + 1)
-        scribe.at = instant(said.ts) or (started_at if place == 0 else None)
+        builder = RecordBuilder(session=task.session, key=f"{task.session}/api@{place + 1}", line=place + 1)
+        builder.at = parse_time(said.ts) or (started_at if place == 0 else None)
         match said.role:
             case _ if said.is_summary is True:
-                yield scribe.record(Kind.COMPACTION, text_of(said.content))
+                yield builder.record(Kind.COMPACTION, text_of(said.content))
             case "user":
-                yield from _user_message(task, scribe, said, calls, is_first=place == 0)
+                yield from _user_message(task, builder, said, calls, is_first=place == 0)
             case "assistant":
-                scribe.model, scribe.usage = _model(task, said), _usage(said.metrics)
+                builder.model, builder.usage = _model(task, said), _usage(said.metrics)
                 answer = history[place + 1] if place + 1 < len(history) else None
                 calls = calls_in(said, answer)
-                yield from _agent_message(task, scribe, said, calls, instant(answer.ts) if answer else None)
+                yield from _agent_message(task, builder, said, calls, parse_time(answer.ts) if answer else None)
             case _:
-                yield scribe.unknown({"role": said.role, "content": said.content})
-        if not scribe.written:
+                yield builder.unknown({"role": said.role, "content": said.content})
+        if not builder.count:
             yield Ignored("message without words")
 
 
@@ -60,41 +60,41 @@ def read_conversation(task: Task, history: list[Said], started_at: int | None) -
 
 
 def _agent_message(
-    task: Task, scribe: Scribe, said: Said, calls: list[Exchange], answered_at: int | None
+    task: Task, builder: RecordBuilder, said: Said, calls: list[Exchange], answered_at: int | None
 ) -> Iterator[Record]:
     task.waiting = False
     for block in blocks_in(said):
-        if isinstance(block, dict) and word(block.get("type")) in THINKING:
-            yield scribe.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text")))
+        if isinstance(block, dict) and text_or_none(block.get("type")) in THINKING:
+            yield builder.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text")))
     for text in texts_in(said):
         words, thoughts = without_tag(without_calls(text), "thinking")
-        yield from (scribe.record(Kind.REASONING, thought) for thought in thoughts)
+        yield from (builder.record(Kind.REASONING, thought) for thought in thoughts)
         if words:
-            yield scribe.record(Kind.ASSISTANT_RESPONSE, words)
+            yield builder.record(Kind.ASSISTANT_RESPONSE, words)
     for call in calls:
-        yield from _spoken(task, scribe, call) if call.tool in SPOKEN else _called(scribe, call, answered_at)
+        yield from _spoken(task, builder, call) if call.tool in SPOKEN else _called(builder, call, answered_at)
 
 
-def _spoken(task: Task, scribe: Scribe, call: Exchange) -> Iterator[Record]:
+def _spoken(task: Task, builder: RecordBuilder, call: Exchange) -> Iterator[Record]:
     ends = call.tool in ENDS
     task.waiting = ends
     if words := text_of(call.arguments.get(SAID[call.tool])).strip():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if ends else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if ends else None)
 
 
-def _called(scribe: Scribe, call: Exchange, answered_at: int | None) -> Iterator[Record]:
-    native = call.call or f"{scribe.key}.{scribe.written}"
-    yield scribe.call(*of_its_server(call.tool, call.arguments, native))
+def _called(builder: RecordBuilder, call: Exchange, answered_at: int | None) -> Iterator[Record]:
+    native = call.call or f"{builder.key}.{builder.count}"
+    yield builder.call(*of_its_server(call.tool, call.arguments, native))
     if call.output is not None:
         output, _ = _without_context(text_of(call.output))
-        result = answered(scribe, native, output, is_command=call.tool == "execute_command", failed=call.failed)
+        result = answered(builder, native, output, is_command=call.tool == "execute_command", failed=call.failed)
         result.at = answered_at or result.at
         yield result
 
 
 def _model(task: Task, said: Said) -> str | None:
     info = said.model_info if isinstance(said.model_info, dict) else {}
-    return as_text(info.get("modelId")) or task.model_at(instant(said.ts) or 0)
+    return as_text(info.get("modelId")) or task.model_at(parse_time(said.ts) or 0)
 
 
 def _usage(metrics: Any) -> Usage | None:
@@ -102,35 +102,39 @@ def _usage(metrics: Any) -> Usage | None:
     tokens = metrics.get("tokens") if isinstance(metrics, dict) else None
     if not isinstance(tokens, dict):
         return None
-    cached = count(tokens.get("cached"))
-    given = max(count(tokens.get("prompt")) - cached, 0)
-    return Usage(input=given, output=count(tokens.get("completion")), cache_read=cached)
+    cached = as_count(tokens.get("cached"))
+    given = max(as_count(tokens.get("prompt")) - cached, 0)
+    return Usage(input=given, output=as_count(tokens.get("completion")), cache_read=cached)
 
 
 # ---- the person, and what was put around their words
 
 
-def _user_message(task: Task, scribe: Scribe, said: Said, calls: list[Exchange], *, is_first: bool) -> Iterator[Record]:
+def _user_message(
+    task: Task, builder: RecordBuilder, said: Said, calls: list[Exchange], *, is_first: bool
+) -> Iterator[Record]:
     texts = [_without_context(text) for text in texts_in(said)]
     own = [words for words, _ in texts]
     task.waiting = task.waiting or any(text.startswith(RESUMED) for text in own)
-    answers = [text_of(block) for block in blocks_in(said) if isinstance(block, dict) and word(block.get("type")) in RESULTS]
+    answers = [
+        text_of(block) for block in blocks_in(said) if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS
+    ]
     typed = [words for text in [*own, *answers] for words in _typed(text)]
     images = sum(isinstance(block, dict) and block.get("type") == "image" for block in blocks_in(said))
     if is_first and not typed:
         typed, own = [text for text in own if text], []
     if typed:
-        yield _words(task, scribe, "\n\n".join([*typed, *["[image]"] * images]), is_first=is_first)
+        yield _words(task, builder, "\n\n".join([*typed, *["[image]"] * images]), is_first=is_first)
     if not any(call.output is not None for call in calls):
         for tool, output in headed(own):
-            yield scribe.result(None, output, tool=tool)
-    yield from (scribe.record(Kind.SYSTEM, notice) for notice in _notices(own))
-    yield from (scribe.record(Kind.SYSTEM, block) for _, blocks in texts for block in blocks)
+            yield builder.result(None, output, tool=tool)
+    yield from (builder.record(Kind.SYSTEM, notice) for notice in _notices(own))
+    yield from (builder.record(Kind.SYSTEM, block) for _, blocks in texts for block in blocks)
 
 
-def _words(task: Task, scribe: Scribe, words: str, *, is_first: bool) -> Record:
+def _words(task: Task, builder: RecordBuilder, words: str, *, is_first: bool) -> Record:
     opens, task.waiting = is_first or task.waiting, False
-    return scribe.prompt(words) if opens else scribe.record(Kind.USER_INPUT, words)
+    return builder.prompt(words) if opens else builder.record(Kind.USER_INPUT, words)
 
 
 def _typed(text: str) -> list[str]:

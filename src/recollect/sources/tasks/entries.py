@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from recollect.model import Record, Usage
-from recollect.sources.formats.json import decoded
+from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import text_of
 from recollect.sources.formats.values import as_text
 from recollect.sources.tasks.history import Exchange
@@ -41,7 +41,7 @@ class Message(Struct, rename="camel"):
 
     def json(self) -> dict[str, Any]:
         """What the text says where it is JSON."""
-        value = decoded(self.text, dict[str, Any]) if isinstance(self.text, str) else self.text
+        value = decode_or_none(self.text, dict[str, Any]) if isinstance(self.text, str) else self.text
         return dict(value) if isinstance(value, dict) else {}
 
 
@@ -76,7 +76,7 @@ class Task(Struct):
 
 def reason(text: str) -> str:
     """What an error says, which may be an object as text, and one within another."""
-    told = decoded(text, dict[str, Any]) or {}
+    told = decode_or_none(text, dict[str, Any]) or {}
     said = text_of(told.get("message") or told.get("errorMessage"))
     return reason(said) if said and len(said) < len(text) else text
 

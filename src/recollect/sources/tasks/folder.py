@@ -21,10 +21,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document, each
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.json import decode_each, json_document, read_sidecar
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Homes
-from recollect.sources.formats.values import as_text, count, instant
+from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.tasks.conversation import is_conversation, read_conversation
 from recollect.sources.tasks.entries import Message, Placed, Task, plain, reason
 from recollect.sources.tasks.history import Said, first_words, folder_in, matched, model_in
@@ -78,13 +78,13 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
     """The format of one of the three agents."""
     return Document(
         homes=homes,
-        usual=f".config/Code/User/globalStorage/{extension}/tasks",
+        usual_place=f".config/Code/User/globalStorage/{extension}/tasks",
         endings=(LOG, HISTORY),
         is_log=is_log,
         recognises=lambda head: agent_of(head) == agent,
-        load=document(list[Raw]),
+        load=json_document(list[Raw]),
         read=read,
-        beside=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM) if name != log.name],
+        sidecars=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM) if name != log.name],
         owner=lambda changed: _log_beside(changed) if changed.name in {HISTORY, METADATA, ITEM} else None,
     )
 
@@ -113,12 +113,12 @@ def agent_of(head: Head) -> str | None:
 
 
 def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
-    if any(said is not None and isinstance(said.role, str) for _, said, _ in each(raws[:1], Said)):
+    if any(said is not None and isinstance(said.role, str) for _, said, _ in decode_each(raws[:1], Said)):
         yield from _read_history(path, raws)
         return
     entries = _last_of_each(raws)
     task = Task(_session(path, entries))
-    history = beside(path.with_name(HISTORY), list[Said]) or []
+    history = read_sidecar(path.with_name(HISTORY), list[Said]) or []
     yield _about(path, task.session, _folder(entries, history))
     task.exact = matched(calls_of(entries), history)
     task.answers = answers_of(entries)
@@ -131,14 +131,14 @@ def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
 def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
     """A task of which only the messages to and from the model are left."""
     task = Task(path.parent.name if path.name == HISTORY else path.stem)
-    history = [said or Said(role="unknown", content=raw) for _, said, raw in each(raws, Said)]
+    history = [said or Said(role="unknown", content=raw) for _, said, raw in decode_each(raws, Said)]
     yield _about(path, task.session, folder_in(first_words(history)))
     task.models = _models(path, model_in(history))
-    yield from read_conversation(task, history, instant(task.session))  # Cline names a task by the time it began
+    yield from read_conversation(task, history, parse_time(task.session))  # Cline names a task by the time it began
 
 
 def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
-    item = beside(path.with_name(ITEM), Item) or Item()
+    item = read_sidecar(path.with_name(ITEM), Item) or Item()
     return SessionMetadata(
         session=session,
         title=item.title,
@@ -158,7 +158,7 @@ def _session(path: Path, entries: list[Placed]) -> str:
 def _last_of_each(raws: list[Raw]) -> list[Placed]:
     """The entries, each as it was written last."""
     last: dict[Any, Placed] = {}
-    for place, message, raw in each(raws, Message):
+    for place, message, raw in decode_each(raws, Message):
         key = (as_text(message.ts), message.name()) if message and message.ts else place
         last[key] = Placed(last[key].place if key in last else place, message, raw)
     entries = list(last.values())
@@ -181,8 +181,8 @@ def _folder(entries: list[Placed], history: list[Said]) -> str | None:
 
 def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
     """(from when on, model), for entries that do not say themselves which model they are of."""
-    used = (beside(path.with_name(METADATA), Metadata) or Metadata()).model_usage
-    models = [(instant(use.ts) or 0, use.model_id) for use in used if isinstance(use.model_id, str)]
+    used = (read_sidecar(path.with_name(METADATA), Metadata) or Metadata()).model_usage
+    models = [(parse_time(use.ts) or 0, use.model_id) for use in used if isinstance(use.model_id, str)]
     return sorted(models) or ([(0, named)] if named else [])
 
 
@@ -192,56 +192,56 @@ def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
 def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
     message, place = entry.message, entry.place
     if message is None or not message.name():
-        yield Scribe(session=task.session, key=f"{task.session}@{place}", line=place).unknown(entry.raw)
+        yield RecordBuilder(session=task.session, key=f"{task.session}@{place}", line=place).unknown(entry.raw)
         return
     name = message.name()
     key = f"{task.session}/{as_text(message.ts)}/{name}" if message.ts else f"{task.session}@{place}"
     if name in AFTER_A_REQUEST:
         yield from _end_of_request(task)
-    scribe = Scribe(session=task.session, key=key, at=instant(message.ts), line=place, usage=task.usage)
-    scribe.model = _model(task, message)
-    records = list(_read(task, scribe, message, entry))
-    cut = list(_cut(task, scribe, message))
+    builder = RecordBuilder(session=task.session, key=key, at=parse_time(message.ts), line=place, usage=task.usage)
+    builder.model = _model(task, message)
+    records = list(_read(task, builder, message, entry))
+    cut = list(_cut(task, builder, message))
     yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt is of its turn
     if not records:
         yield Ignored(name)
     if name not in COUNTED:
-        task.usage = scribe.usage
-    task.now = scribe.at or task.now
+        task.usage = builder.usage
+    task.now = builder.at or task.now
 
 
 def _model(task: Task, message: Message) -> str | None:
     info = message.model_info
     if isinstance(info, dict) and isinstance(info.get("modelId"), str):
         return str(info["modelId"])
-    return task.model_at(instant(message.ts) or 0)
+    return task.model_at(parse_time(message.ts) or 0)
 
 
-def _read(task: Task, scribe: Scribe, message: Message, entry: Placed) -> Iterator[Record]:
+def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -> Iterator[Record]:
     name = message.name()
     if name == "text" and entry.place == 1:
-        yield from prompt(task, scribe, message)
+        yield from prompt(task, builder, message)
     elif name in SPEECH:
-        yield from SPEECH[name](task, scribe, message)
+        yield from SPEECH[name](task, builder, message)
     elif name in CALLS:
-        yield from call(task, entry.place, scribe, message)
+        yield from call(task, entry.place, builder, message)
     elif name in ANSWERS:
-        yield from answer(task, scribe, message)
+        yield from answer(task, builder, message)
     elif name in COUNTED:
-        _request(task, scribe, message)
+        _request(task, builder, message)
     elif name in ERRORS | NOTICES:
         task.waiting = task.waiting or name in RESUMED
-        yield scribe.record(Kind.RUNTIME, reason(message.words()) or plain(name), failed=name in ERRORS)
+        yield builder.record(Kind.RUNTIME, reason(message.words()) or plain(name), failed=name in ERRORS)
     elif name not in BOOKKEEPING:
-        yield scribe.unknown(entry.raw)
+        yield builder.unknown(entry.raw)
 
 
-def _cut(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _cut(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """Every entry repeats which messages the model no longer gets; a new range is a compaction."""
     cut = message.deleted
     if isinstance(cut, list) and len(cut) == 2 and cut != task.deleted:
         task.deleted = cut
-        cutter = Scribe(session=task.session, key=f"{scribe.key}/cut", at=instant(message.ts), line=scribe.line)
+        cutter = RecordBuilder(session=task.session, key=f"{builder.key}/cut", at=parse_time(message.ts), line=builder.line)
         words = f"Messages {as_text(cut[0])} to {as_text(cut[1])} are no longer sent to the model."
         yield cutter.record(Kind.COMPACTION, words)
 
@@ -249,7 +249,7 @@ def _cut(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
 # ---- requests to the model
 
 
-def _request(task: Task, scribe: Scribe, message: Message) -> None:
+def _request(task: Task, builder: RecordBuilder, message: Message) -> None:
     told = message.json()
     if usage := _usage(told):
         task.usage = (task.usage or Usage()) + usage
@@ -259,13 +259,13 @@ def _request(task: Task, scribe: Scribe, message: Message) -> None:
     stop = CANCELLED.get(as_text(told.get("cancelReason")))
     if stop is not None:
         said = reason(text_of(told.get("streamingFailedMessage"))) or plain(as_text(told["cancelReason"]))
-        task.cancelled = scribe.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+        task.cancelled = builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
 
 
 def _usage(told: dict[str, Any]) -> Usage | None:
     """Where the protocol is OpenAI's, tokens from and to the cache are among those that went in."""
-    read, written = count(told.get("cacheReads")), count(told.get("cacheWrites"))
-    given, made = count(told.get("tokensIn")), count(told.get("tokensOut"))
+    read, written = as_count(told.get("cacheReads")), as_count(told.get("cacheWrites"))
+    given, made = as_count(told.get("tokensIn")), as_count(told.get("tokensOut"))
     if not (read or written or given or made):
         return None
     if told.get("apiProtocol") == "openai":

@@ -8,21 +8,21 @@ question (`selected`).
 from collections.abc import Callable, Iterator
 
 from recollect.model import Kind, Record, Stop
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import as_text
 from recollect.sources.tasks.entries import Message, Task, plain, reason
 
 
-def prompt(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def prompt(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """What the task begins with."""
     task.waiting = False
-    yield scribe.prompt(_with_attachments(message))
+    yield builder.prompt(_with_attachments(message))
 
 
-def _feedback(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _feedback(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     words, waiting, task.waiting, task.completed = _with_attachments(message), task.waiting, False, False
     if words:
-        yield scribe.prompt(words) if waiting else scribe.record(Kind.USER_INPUT, words)
+        yield builder.prompt(words) if waiting else builder.record(Kind.USER_INPUT, words)
 
 
 def _with_attachments(message: Message) -> str:
@@ -31,67 +31,67 @@ def _with_attachments(message: Message) -> str:
     return "\n".join([message.words(), *("[image]" for _ in images), *(f"[{as_text(file)}]" for file in files)]).strip()
 
 
-def _changed(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _changed(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """What the person changed in an edit before accepting it."""
-    yield scribe.record(Kind.USER_INPUT, text_of(message.json().get("diff")) or message.words())
+    yield builder.record(Kind.USER_INPUT, text_of(message.json().get("diff")) or message.words())
 
 
-def _text(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _text(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     if thoughts := text_of(message.reasoning).strip():
-        yield scribe.record(Kind.REASONING, thoughts)
+        yield builder.record(Kind.REASONING, thoughts)
     if text := message.words():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
-def _image(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
-    yield scribe.record(Kind.ASSISTANT_RESPONSE, "[image]")
+def _image(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
+    yield builder.record(Kind.ASSISTANT_RESPONSE, "[image]")
 
 
-def _reasoning(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _reasoning(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     if text := message.words():
-        yield scribe.record(Kind.REASONING, text)
+        yield builder.record(Kind.REASONING, text)
 
 
-def _completion(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _completion(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """The agent says the result, then asks about it with an empty question. A command that shows it may come in between."""
     waiting, task.waiting, task.completed = task.waiting, True, True
     if text := message.words():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     elif not waiting:
-        yield scribe.record(Kind.RUNTIME, plain(message.name()), stop=Stop.ANSWER)
+        yield builder.record(Kind.RUNTIME, plain(message.name()), stop=Stop.ANSWER)
 
 
-def _question(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _question(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     told = message.json()
     if question := text_of(told.get("question")) if told else message.words():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, question)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, question)
     if picked := text_of(told.get("selected")):
-        yield scribe.record(Kind.USER_INPUT, picked)
+        yield builder.record(Kind.USER_INPUT, picked)
 
 
-def _plan(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _plan(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     told = message.json()
     task.waiting = True
     if plan := text_of(told.get("response")) if told else message.words():
-        yield scribe.record(Kind.ASSISTANT_RESPONSE, plan, stop=Stop.ANSWER)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, plan, stop=Stop.ANSWER)
     if picked := text_of(told.get("selected")):
         task.waiting = False
-        yield scribe.prompt(picked)
+        yield builder.prompt(picked)
 
 
-def _failed(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _failed(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     task.waiting = True
     said = reason(message.words()) or plain(message.name())
-    yield scribe.record(Kind.RUNTIME, said, stop=Stop.CRASH, failed=True)
+    yield builder.record(Kind.RUNTIME, said, stop=Stop.CRASH, failed=True)
 
 
-def _compaction(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def _compaction(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     condensed = message.context_condense
     summary = text_of(condensed.get("summary")) if isinstance(condensed, dict) else ""
-    yield scribe.record(Kind.COMPACTION, summary or message.words() or plain(message.name()))
+    yield builder.record(Kind.COMPACTION, summary or message.words() or plain(message.name()))
 
 
-SPEECH: dict[str, Callable[[Task, Scribe, Message], Iterator[Record]]] = {
+SPEECH: dict[str, Callable[[Task, RecordBuilder, Message], Iterator[Record]]] = {
     "task": prompt,
     "user_feedback": _feedback,
     "user_feedback_diff": _changed,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from recollect.model import Kind, Record, Stop
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.values import arguments_of, as_text, instant
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.values import arguments_of, as_text, parse_time
 from recollect.sources.tasks.entries import Message, Placed, Task
 from recollect.sources.tasks.history import Topic, answered_in, shown_topic
 
@@ -75,10 +75,10 @@ def is_summary(message: Message) -> bool:
     return message.name() == "tool" and message.json().get("tool") == "summarizeTask"
 
 
-def call(task: Task, place: int, scribe: Scribe, message: Message) -> Iterator[Record]:
+def call(task: Task, place: int, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """A call with its answer, as far as there is one. The turn stays complete after a command that shows the result."""
     if is_summary(message):
-        yield scribe.record(Kind.COMPACTION, text_of(message.json().get("content")))
+        yield builder.record(Kind.COMPACTION, text_of(message.json().get("content")))
         return
     shows_result = task.completed and message.name() == "command"
     task.waiting = shows_result
@@ -88,27 +88,27 @@ def call(task: Task, place: int, scribe: Scribe, message: Message) -> Iterator[R
     shown = "\n".join(filter(None, map(output_of, answers))) if answers else _shown_output(message)
     if exact is not None:
         tool, arguments = exact.tool, exact.arguments
-    native = (exact.call if exact else None) or scribe.key
-    yield scribe.call(*of_its_server(tool, arguments, native), stop=Stop.ANSWER if shows_result else None)
+    native = (exact.call if exact else None) or builder.key
+    yield builder.call(*of_its_server(tool, arguments, native), stop=Stop.ANSWER if shows_result else None)
     output = exact.output if exact is not None and exact.output is not None else shown
     if output is not None:
-        scribe.at = max((at for answer in answers if (at := instant(answer.ts))), default=scribe.at)
+        builder.at = max((at for answer in answers if (at := parse_time(answer.ts))), default=builder.at)
         failed = exact is not None and exact.failed
-        yield answered(scribe, native, output, is_command=message.name() == "command", failed=failed)
+        yield answered(builder, native, output, is_command=message.name() == "command", failed=failed)
 
 
-def answered(scribe: Scribe, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
+def answered(builder: RecordBuilder, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
     """The answer of a tool. What a command ended with is said in its output."""
     code = EXIT_CODE.search(output) if is_command else None
     exit_code = int(code[1]) if code else None
     failed = failed or bool(exit_code) or output.startswith(REFUSED)
-    return scribe.result(call, output, failed=failed, exit_code=exit_code)
+    return builder.result(call, output, failed=failed, exit_code=exit_code)
 
 
-def answer(task: Task, scribe: Scribe, message: Message) -> Iterator[Record]:
+def answer(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """An answer belongs to its call, which has told it already; here are those that never had one."""
     if not ANSWERS[message.name()] & task.called:
-        yield scribe.result(None, output_of(message))
+        yield builder.result(None, output_of(message))
 
 
 def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:

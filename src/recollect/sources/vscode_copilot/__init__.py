@@ -19,13 +19,13 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.container import Line, Misfit
+from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.json import beside, document
-from recollect.sources.formats.jsonl import every_line
-from recollect.sources.formats.message import Scribe, text_of
+from recollect.sources.formats.json import json_document, read_sidecar
+from recollect.sources.formats.jsonl import json_lines
+from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import UUID, count, instant, word
+from recollect.sources.formats.values import UUID, as_count, parse_time, text_or_none
 from recollect.sources.formats.vscode import EDITORS, path_of, user_folders
 from recollect.sources.vscode_copilot.response import Response, listing, mapping
 
@@ -103,7 +103,7 @@ def read_operations(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     for line in lines:
         if isinstance(line, Problem):
             yield line
-        elif isinstance(line.value, Misfit):
+        elif isinstance(line.value, WrongShape):
             yield Problem(path, line.number, "not an operation")
         elif line.value.kind == SET_ALL:
             chat = line.value.v
@@ -164,14 +164,14 @@ def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
     yield SessionMetadata(session=session, title=title, title_rank=TitleRank.GENERATED, cwd=_folder(path))
     for place, value in enumerate(chat.requests, 1):
         request = _shaped(value, Request)
-        scribe = Scribe(session=session, key=f"{session}@{place}", line=place)
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place)
         if request is None:
-            yield scribe.unknown(value)
+            yield builder.unknown(value)
             continue
         if request.request_id:
             unique = UUID.search(request.request_id)
-            scribe.key = request.request_id if unique else f"{session}/{request.request_id}"
-        yield from _request(scribe, request)
+            builder.key = request.request_id if unique else f"{session}/{request.request_id}"
+        yield from _request(builder, request)
 
 
 def _session_of(path: Path, chat: Chat) -> str | None:
@@ -185,7 +185,7 @@ def _session_of(path: Path, chat: Chat) -> str | None:
 
 
 def _folder(path: Path) -> str | None:
-    told = [beside(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
+    told = [read_sidecar(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
     known = next((workspace for workspace in told if workspace is not None), Workspace())
     if folder := path_of(known.folder):
         return folder
@@ -193,38 +193,38 @@ def _folder(path: Path) -> str | None:
     return several.rpartition("/")[0] or None if several else None
 
 
-def _request(scribe: Scribe, request: Request) -> Iterator[Entry]:
+def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
     result = mapping(request.result)
     metadata = mapping(result.get("metadata"))
-    scribe.at = instant(request.timestamp)
-    scribe.model = word(metadata.get("resolvedModel")) or word(request.model_id)
-    yield _opening(scribe, request)
-    scribe.usage = _usage(request, result, metadata)
+    builder.at = parse_time(request.timestamp)
+    builder.model = text_or_none(metadata.get("resolvedModel")) or text_or_none(request.model_id)
+    yield _opening(builder, request)
+    builder.usage = _usage(request, result, metadata)
     parts = request.response if isinstance(request.response, list) else []
-    records = list(Response(scribe, metadata).read(parts))
+    records = list(Response(builder, metadata).read(parts))
     state = mapping(request.model_state).get("value")
     error = mapping(result.get("errorDetails"))
     ended = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
-    answers = [record for record in records if isinstance(record, Record) and record.session == scribe.session]
+    answers = [record for record in records if isinstance(record, Record) and record.session == builder.session]
     spoken = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
-    scribe.at = instant(mapping(request.model_state).get("completedAt")) or scribe.at
+    builder.at = parse_time(mapping(request.model_state).get("completedAt")) or builder.at
     for record in (spoken or answers)[-1:]:
         record.stop = Stop.ANSWER if ended else None
-        record.at = scribe.at if record is answers[-1] else record.at
+        record.at = builder.at if record is answers[-1] else record.at
     yield from records
     if summary := text_of(mapping(metadata.get("summary")).get("text")):
-        yield scribe.record(Kind.COMPACTION, summary)
+        yield builder.record(Kind.COMPACTION, summary)
     if request.is_canceled or state == CANCELLED:
-        yield scribe.record(Kind.RUNTIME, text_of(error.get("message")) or "Canceled", stop=Stop.INTERRUPT)
+        yield builder.record(Kind.RUNTIME, text_of(error.get("message")) or "Canceled", stop=Stop.INTERRUPT)
     elif error or state == FAILED:
-        yield scribe.record(Kind.RUNTIME, text_of(error.get("message")) or "Failed", stop=Stop.CRASH, failed=True)
+        yield builder.record(Kind.RUNTIME, text_of(error.get("message")) or "Failed", stop=Stop.CRASH, failed=True)
 
 
-def _opening(scribe: Scribe, request: Request) -> Record:
+def _opening(builder: RecordBuilder, request: Request) -> Record:
     asked = _asked(request.message)
     if request.is_system_initiated:
-        return scribe.record(Kind.SYSTEM, asked)
-    return scribe.record(Kind.USER_INPUT, asked) if request.confirmation else scribe.prompt(asked)
+        return builder.record(Kind.SYSTEM, asked)
+    return builder.record(Kind.USER_INPUT, asked) if request.confirmation else builder.prompt(asked)
 
 
 def _asked(message: Any) -> str:
@@ -235,21 +235,25 @@ def _asked(message: Any) -> str:
 
 def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
     told = mapping(result.get("usage"))
-    taken = count(metadata.get("promptTokens")) or count(told.get("promptTokens")) or count(request.prompt_tokens)
-    given = count(metadata.get("outputTokens")) or count(told.get("completionTokens")) or count(request.completion_tokens)
+    taken = as_count(metadata.get("promptTokens")) or as_count(told.get("promptTokens")) or as_count(request.prompt_tokens)
+    given = (
+        as_count(metadata.get("outputTokens"))
+        or as_count(told.get("completionTokens"))
+        or as_count(request.completion_tokens)
+    )
     return Usage(input=taken, output=given) if taken or given else None
 
 
 def _document(ending: str, **more: Any) -> Document:
     usual = ".config/Code/User/workspaceStorage/*/chatSessions"
-    return Document(homes=homes, usual=usual, endings=(ending,), beside=workspace_of, **more)
+    return Document(homes=homes, usual_place=usual, endings=(ending,), sidecars=workspace_of, **more)
 
 
 SOURCE = Source(
     name="vscode-copilot",
     title="VS Code Copilot Chat",
     formats=(
-        _document(".json", recognises=is_chat, load=document(Chat), read=read_chat),
-        _document(".jsonl", recognises=is_operations, load=every_line(Operation), read=read_operations),
+        _document(".json", recognises=is_chat, load=json_document(Chat), read=read_chat),
+        _document(".jsonl", recognises=is_operations, load=json_lines(Operation), read=read_operations),
     ),
 )

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
-from recollect.sources.formats.message import Scribe, text_of
-from recollect.sources.formats.values import word
+from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.values import text_or_none
 
 DENIED = 0  # how a tool was confirmed
 DEEPEST = 40  # levels of a tool's output
@@ -61,8 +61,8 @@ CONTROLS = {
 class Response:
     """The parts of one response, written down."""
 
-    def __init__(self, scribe: Scribe, metadata: dict[str, Any]) -> None:
-        self.scribe = scribe
+    def __init__(self, builder: RecordBuilder, metadata: dict[str, Any]) -> None:
+        self.builder = builder
         self.outputs = {_plain(call): output for call, output in mapping(metadata.get("toolCallResults")).items()}
         self.calls = {
             _plain(call["id"]): call
@@ -70,7 +70,7 @@ class Response:
             for call in listing(mapping(turn).get("toolCalls"))
             if isinstance(call, dict) and isinstance(call.get("id"), str)
         }
-        self.agents: dict[str, Scribe] = {}
+        self.agents: dict[str, RecordBuilder] = {}
         self.answers: dict[str, str] = {}  # of sub-agents: they come last, though the part that has them comes first
 
     def read(self, parts: list[Any]) -> Iterator[Entry]:
@@ -107,41 +107,41 @@ class Response:
 
     def _say(self, said: list[str]) -> Iterator[Record]:
         if words := "".join(said).strip():
-            yield self.scribe.record(Kind.ASSISTANT_RESPONSE, words)
+            yield self.builder.record(Kind.ASSISTANT_RESPONSE, words)
 
     def _part(self, kind: str | None, part: Any) -> Iterator[Entry]:
         if not isinstance(part, dict):
-            yield self.scribe.unknown(part)
+            yield self.builder.unknown(part)
         elif kind == "thinking":
             if thought := text_of(part.get("value")).strip():
-                yield self.scribe.record(Kind.REASONING, thought)
+                yield self.builder.record(Kind.REASONING, thought)
         elif kind in TOOLS:
             yield from self._tool(part)
         elif kind in TOLD:
             told = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
-            yield self.scribe.record(Kind.RUNTIME, "\n".join(words for words in told if words))
+            yield self.builder.record(Kind.RUNTIME, "\n".join(words for words in told if words))
         elif kind in CONTROLS:
             yield Ignored(kind or "")
         else:
-            yield self.scribe.unknown(part)
+            yield self.builder.unknown(part)
 
     def _tool(self, part: dict[str, Any]) -> Iterator[Entry]:
-        scribe = self.scribe
-        call, name = word(part.get("toolCallId")), word(part.get("toolId"))
+        builder = self.builder
+        call, name = text_or_none(part.get("toolCallId")), text_or_none(part.get("toolId"))
         data, details = mapping(part.get("toolSpecificData")), mapping(part.get("resultDetails"))
-        if agent := word(part.get("subAgentInvocationId")):
+        if agent := text_or_none(part.get("subAgentInvocationId")):
             if agent not in self.agents:
                 yield self._agent(agent)
-            scribe = self.agents[agent]
+            builder = self.agents[agent]
         known = self.calls.get(_plain(call), {})
         shown = details.get("input") or _given(data) or {"message": text_of(part.get("invocationMessage"))}
         given = known.get("arguments") or shown
-        yield scribe.call(word(known.get("name")) or name, call, given)
+        yield builder.call(text_or_none(known.get("name")) or name, call, given)
         if data.get("kind") == "subagent" and call:
             yield from self._delegated(call, data)
         code = mapping(data.get("terminalCommandState")).get("exitCode")
         output = _output(self.outputs.get(_plain(call))) or _shown(part, data, details)
-        yield scribe.result(
+        yield builder.result(
             call,
             output,
             failed=bool(details.get("isError")) or _is_denied(part.get("isConfirmed")),
@@ -149,9 +149,9 @@ class Response:
         )
 
     def _agent(self, agent: str) -> SessionMetadata:
-        session = f"{self.scribe.session}/{agent}"
-        self.agents[agent] = Scribe(session=session, key=session, at=self.scribe.at, line=self.scribe.line)
-        return SessionMetadata(session=session, parent=self.scribe.session, parent_call=agent)
+        session = f"{self.builder.session}/{agent}"
+        self.agents[agent] = RecordBuilder(session=session, key=session, at=self.builder.at, line=self.builder.line)
+        return SessionMetadata(session=session, parent=self.builder.session, parent_call=agent)
 
     def _delegated(self, agent: str, data: dict[str, Any]) -> Iterator[Entry]:
         """What a sub-agent was asked, and what it answered in the end."""

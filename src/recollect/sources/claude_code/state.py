@@ -6,13 +6,13 @@ from typing import Any
 from recollect.model import Kind, Record, Usage
 from recollect.sources.claude_code.shapes import Row
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.source import Memory
+from recollect.sources.formats.source import ReaderState
 
 RECENT = 64  # blocks and side chains remembered: repeats follow within a few lines
 PART = 4 << 20  # characters of a text that are encoded at once
 
 
-class ClaudeMemory(Memory):
+class ClaudeState(ReaderState):
     agent: bool = False  # the file is a sub-agent's own
     parent: str | None = None  # whose sub-agent, until that was said
     prompted: bool = False  # a prompt has come: what a later one refers to is not what the session continues
@@ -30,15 +30,15 @@ class ClaudeMemory(Memory):
     last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
 
 
-def session_of(row: Row, memory: ClaudeMemory) -> str:
-    if memory.agent or not row.is_sidechain:
-        return memory.session
+def session_of(row: Row, state: ClaudeState) -> str:
+    if state.agent or not row.is_sidechain:
+        return state.session
     if row.agent_id:
-        return f"{memory.session}/agent-{row.agent_id}"
-    chain = memory.sidechains.get(row.parent_uuid or "") or f"{memory.session}/side-{row.uuid}"
+        return f"{state.session}/agent-{row.agent_id}"
+    chain = state.sidechains.get(row.parent_uuid or "") or f"{state.session}/side-{row.uuid}"
     if row.uuid:
-        memory.sidechains[row.uuid] = chain
-        keep_recent(memory.sidechains, RECENT)
+        state.sidechains[row.uuid] = chain
+        keep_recent(state.sidechains, RECENT)
     return chain
 
 
@@ -62,6 +62,6 @@ def digest(*texts: str) -> str:
     return digest.hexdigest()
 
 
-def keep_recent(memory: dict[str, Any], most: int) -> None:
-    while len(memory) > most:
-        del memory[next(iter(memory))]
+def keep_recent(state: dict[str, Any], most: int) -> None:
+    while len(state) > most:
+        del state[next(iter(state))]

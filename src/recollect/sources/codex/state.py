@@ -9,8 +9,8 @@ from msgspec import Raw, Struct, field
 from recollect.model import Entry, Ignored, Kind, Record, Usage
 from recollect.sources.codex.shapes import Envelope
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.source import Memory
-from recollect.sources.formats.values import milliseconds
+from recollect.sources.formats.source import ReaderState
+from recollect.sources.formats.values import parse_iso_time
 
 TWINS_APART = 32  # lines between the two records of one thing; never seen beyond 4
 TWINS = 32  # things remembered for their second record: a reasoning item may have a dozen parts
@@ -34,7 +34,7 @@ class Call(Struct, array_like=True):
     running: bool = False
 
 
-class CodexMemory(Memory):
+class CodexState(ReaderState):
     thread: str  # the id by which the log calls its session
     begun: bool = False  # something other than session_meta has been read
     born_at: int | None = None  # the only time in the oldest rollouts
@@ -65,33 +65,33 @@ def shaped(decoder: "msgspec.json.Decoder[Any]", raw: Raw | bytes) -> Any:
 
 
 def at(value: Envelope) -> int | None:
-    return milliseconds(value.timestamp or value.created_at)
+    return parse_iso_time(value.timestamp or value.created_at)
 
 
-def record(line: Line, memory: CodexMemory, kind: Kind, text: str = "", place: int = 0, **more: Any) -> Record:
-    key = f"{memory.session}@{line.offset}.{place}" if place else f"{memory.session}@{line.offset}"
+def record(line: Line, state: CodexState, kind: Kind, text: str = "", place: int = 0, **more: Any) -> Record:
+    key = f"{state.session}@{line.offset}.{place}" if place else f"{state.session}@{line.offset}"
     when = at(line.value) if isinstance(line.value, Envelope) else None
-    when = memory.born_at if when is None else when
-    return Record(session=memory.session, key=key, kind=kind, at=when, text=text, line=line.number, **more)
+    when = state.born_at if when is None else when
+    return Record(session=state.session, key=key, kind=kind, at=when, text=text, line=line.number, **more)
 
 
-def runtime(line: Line, memory: CodexMemory, text: str, **more: Any) -> list[Entry]:
-    return [record(line, memory, Kind.RUNTIME, text, **more)]
+def runtime(line: Line, state: CodexState, text: str, **more: Any) -> list[Entry]:
+    return [record(line, state, Kind.RUNTIME, text, **more)]
 
 
-def unknown(line: Line, memory: CodexMemory) -> list[Entry]:
-    return [record(line, memory, Kind.UNKNOWN, line.raw[:UNKNOWN_TEXT].decode("utf-8", "replace"))]
+def unknown(line: Line, state: CodexState) -> list[Entry]:
+    return [record(line, state, Kind.UNKNOWN, line.raw[:UNKNOWN_TEXT].decode("utf-8", "replace"))]
 
 
-def is_twin(what: str, text: str, stream: int, line: Line, memory: CodexMemory) -> bool:
+def is_twin(what: str, text: str, stream: int, line: Line, state: CodexState) -> bool:
     """Whether another stream has told this already. If not, it is remembered for the others."""
     mark = crc32(f"{what}\0{text.strip()}".encode("utf-8", "surrogatepass"))
-    memory.twins = [twin for twin in memory.twins[-TWINS:] if line.number - twin.line <= TWINS_APART]
-    for twin in memory.twins:
+    state.twins = [twin for twin in state.twins[-TWINS:] if line.number - twin.line <= TWINS_APART]
+    for twin in state.twins:
         if twin.mark == mark and not twin.streams & stream:
             twin.streams |= stream
             return True
-    memory.twins.append(Twin(mark, stream, line.number))
+    state.twins.append(Twin(mark, stream, line.number))
     return False
 
 
