@@ -34,17 +34,20 @@ CLOCK = f"import time\nfor _ in range({PIECES}):\n print(time.time_ns(), flush=T
 LONG = """
 import os, sys
 from recollect.live import LiveRealm
-from recollect.realms.live import New, Order
-from recollect.runners import Said
+from recollect.live.runners import AnswerText
+from recollect.live.sessions import NewSession
+from recollect.live.turn_runner import TurnRequest
 from recollect.settings import read_settings
 realm = LiveRealm(read_settings(os.environ))
-row = realm.live.create(New(labels={}, runner="command", command=["cat"], folder="/", generation=0))
+row = realm.live.create(NewSession(labels={}, runner="command", command=["cat"], folder="/", generation=0))
 def say(given):
-    yield Said(given.prompt)
+    yield AnswerText(given.prompt)
 for number in range(int(sys.argv[1])):
     prompt = f"message {number} " + "rope " * 40
-    order = Order(prompt=prompt, runner=say, name="command", command=["cat"], keeps=["cat"], options={}, generation=0)
-    realm.live.run(row.id, order)
+    request = TurnRequest(
+        prompt=prompt, runner=say, runner_name="command", command=["cat"], stored_command=["cat"], options={}, generation=0
+    )
+    realm.live.run(row.id, request)
 print(row.id.hex(), flush=True)
 os._exit(0)
 """

@@ -32,7 +32,14 @@ def new(**labels: str) -> NewSession:
 
 def order(prompt: str, runner: Any, tell: Any = None) -> TurnRequest:
     return TurnRequest(
-        prompt=prompt, runner=runner, name="test", command=None, keeps=None, options={}, generation=0, tell=tell
+        prompt=prompt,
+        runner=runner,
+        runner_name="test",
+        command=None,
+        stored_command=None,
+        options={},
+        generation=0,
+        on_event=tell,
     )
 
 

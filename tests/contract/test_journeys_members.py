@@ -304,7 +304,7 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
         person.sync()
         realm, key = LiveRealm(person.settings()), uuid.UUID(journey).bytes
         settle(realm, key, late=lambda: False, soon=lambda: True)
-        with realm.remembering() as memory:
+        with realm.open_memory() as memory:
             told = {str(uuid.UUID(bytes=one.session)): one.summary for one in Stored(memory).by_time(key, Window(), 10)}
         assert told.keys() == {*ids.values()} - {ids[WINCH]}
         assert told[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"

@@ -25,7 +25,7 @@ def settle(person: Person, observations: int) -> LiveRealm:
     person.sync()
     with closing(Memory(person.realm, writable=True)) as memory, memory.transaction():
         realm = LiveRealm(person.settings())
-        with realm.reading() as reader:
+        with realm.open_archive() as reader:
             (session,) = reader.all_sessions()
         for number in range(observations):
             place = Place(
@@ -50,7 +50,7 @@ def asked(realm: LiveRealm, tool: str, **arguments: Any) -> tuple[str, int]:
     """An answer, and how many statements of SQL it took once everything was open."""
     OPERATIONS[tool].run(realm, arguments, RequestContext.now())
     statements: list[str] = []
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         for connection in (reader.db, memory.db):
             connection.set_trace_callback(statements.append)
         reply = OPERATIONS[tool].run(realm, arguments, RequestContext.now())
@@ -88,6 +88,6 @@ def test_details_are_looked_up_by_id_and_by_nothing_else(realms: dict[int, LiveR
     text, cost = asked(realm, "get_observations", ids=ids)
     assert text.startswith("Retrieved 20 observations:")
     assert cost <= 1 + len(ids)
-    with realm.remembering() as memory:
+    with realm.open_memory() as memory:
         plan = memory.db.execute("EXPLAIN QUERY PLAN SELECT * FROM observation WHERE id IN (?, ?)", (b"", b"")).fetchall()
     assert all("USING INDEX" in step[-1] for step in plan)

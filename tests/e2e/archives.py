@@ -58,7 +58,7 @@ def answer(person: Person, query: str, **more: Any) -> dict[str, Any]:
     arguments = {"query": query, "event_types": list(SEARCHABLE), "n_hits": 50, **more}
     realm = LiveRealm(person.settings())
     envelope: dict[str, Any] = json.loads(search_sessions(realm, arguments, RequestContext.now()).text)
-    realm.heal_now()  # a search may have started to mend the index: no process outlives its test
+    realm.repair_now()  # a search may have started to mend the index: no process outlives its test
     return envelope
 
 

@@ -458,8 +458,8 @@ import sys
 from pathlib import Path
 sys.modules["acp"] = None
 from recollect.errors import ProviderFault
-from recollect.runners import Assignment, Cancel
-from recollect.runners.acp import run
+from recollect.live.runners import Assignment, Cancel
+from recollect.live.runners.acp import run
 try:
     list(run(Assignment(session="1", prompt="", cancel=Cancel(), folder=Path({str(tmp_path)!r}), command=("true",))))
 except ProviderFault as fault:

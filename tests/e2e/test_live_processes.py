@@ -242,7 +242,7 @@ def test_of_eight_processes_one_archives(person: Person, rpc: RawRpc) -> None:
 DIES = """
 import os, signal, sys, uuid
 from pathlib import Path
-from recollect.realms.live import LiveSessions
+from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.store.live import Live
 folder, backend, session = Path(sys.argv[1]), Backend(sys.argv[2]), uuid.UUID(sys.argv[3]).bytes

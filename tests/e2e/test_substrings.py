@@ -77,7 +77,7 @@ def test_a_large_one_gets_it_behind_everything_else(large: Person) -> None:
 def test_a_rare_string_reads_few_events(large: Person) -> None:
     all_done(large)
     realm = LiveRealm(large.settings())
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         asked: list[str] = []
         reader.db.set_trace_callback(asked.append)
         assert previews(realm, "inPrompt2077") == ["plainPrompt2077"]

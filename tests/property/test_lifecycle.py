@@ -250,10 +250,10 @@ class Lifecycle(RuleBasedStateMachine):
     def lists_have_what_is_not_archived(self) -> None:
         there = {key: one.running is not None for key, one in self.expected.items() if not one.archived}
         for process in self.processes:
-            assert {row.id: is_active for row, is_active in process.listed({}, 0, 1_000)} == there
+            assert {row.id: is_active for row, is_active in process.list_sessions({}, 0, 1_000)} == there
             for labels in ({"a": "x"}, {"a": "x", "b": "y"}):
                 some = {key for key in there if labels.items() <= self.expected[key].labels.items()}
-                assert {row.id for row, _ in process.listed(labels, 0, 1_000)} == some
+                assert {row.id for row, _ in process.list_sessions(labels, 0, 1_000)} == some
 
 
 class OfLines(Lifecycle):
@@ -334,7 +334,7 @@ def test_a_reader_sees_a_session_at_one_moment(pair: Pair) -> None:
         while not writing.done():
             row, messages = other.history(session, 0, 1_000)
             assert (len(messages), row.messages) == (2 * row.turns, 2 * row.turns)
-            for row, _ in (other.read(session), *other.listed({}, 0, 1)):
+            for row, _ in (other.read(session), *other.list_sessions({}, 0, 1)):
                 assert row.messages == 2 * row.turns
         writing.result()
     assert other.read(session)[0].turns == 300

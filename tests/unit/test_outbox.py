@@ -9,7 +9,7 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
-from recollect.live.event_streams import WAITING
+from recollect.live.event_streams import QUEUE_SIZE
 from recollect.surfaces.transport.json import encoded
 from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
@@ -29,17 +29,17 @@ def outbox() -> Iterator[tuple[WriteQueue, BinaryIO]]:
 
 def test_of_what_nobody_reads_all_answers_are_kept_and_some_notices() -> None:
     with outbox() as (box, reader):
-        for number in range(5 * WAITING):
+        for number in range(5 * QUEUE_SIZE):
             box.note(b"%d notice %s\n" % (number, LONG))
-        for number in range(WAITING):
+        for number in range(QUEUE_SIZE):
             box.answer(b"%d answer\n" % number)
         heard = [reader.readline().split()]
-        while heard[-1][:2] != [b"%d" % (WAITING - 1), b"answer"]:
+        while heard[-1][:2] != [b"%d" % (QUEUE_SIZE - 1), b"answer"]:
             heard.append(reader.readline().split())
     notices = [int(line[0]) for line in heard if line[1] == b"notice"]
-    assert WAITING <= len(notices) < 2 * WAITING
+    assert QUEUE_SIZE <= len(notices) < 2 * QUEUE_SIZE
     assert notices == sorted(notices)
-    assert [int(line[0]) for line in heard if line[1] == b"answer"] == list(range(WAITING))
+    assert [int(line[0]) for line in heard if line[1] == b"answer"] == list(range(QUEUE_SIZE))
 
 
 def test_a_reader_that_leaves_is_noticed_and_waited_for_no_more() -> None:

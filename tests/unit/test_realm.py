@@ -39,7 +39,7 @@ for _ in range(ROUNDS):
 
     def look():
         together.wait()
-        seen.append((realm.live, realm.publishing, realm.folder))
+        seen.append((realm.live, realm.publisher, realm.folder))
 
     threads = [threading.Thread(target=look) for _ in range(THREADS)]
     for thread in threads:

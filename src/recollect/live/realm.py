@@ -29,7 +29,7 @@ class LiveRealm(Realm):
         except OutOfDate:
             return self.live.changes()
 
-    def occupy(self, surface: str) -> None:
+    def take_lease(self, surface: str) -> None:
         """Take a lease, so that no process takes the realm for unused. Without one the realm can still be read."""
         self.live.surface = surface
         try:
@@ -41,4 +41,4 @@ class LiveRealm(Realm):
         """End what this process runs in the realm, and publish what it committed."""
         if "live" in self.__dict__:
             self.live.close()
-            self.publishing.close()
+            self.publisher.close()

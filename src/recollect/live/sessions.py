@@ -15,7 +15,7 @@ from msgspec import Struct
 from recollect.errors import PersistenceDisabled
 from recollect.live.commits import CommittedSessions, end_orphans
 from recollect.live.event_sequence import sweep
-from recollect.live.event_streams import Listener, Streams
+from recollect.live.event_streams import EventStreams, Subscriber
 from recollect.live.lease import GONE_WITHIN_S, Lease
 from recollect.live.transcript_builder import usage_of
 from recollect.live.turn_runner import TurnRequest, TurnResult, TurnRun
@@ -49,7 +49,7 @@ class LiveSessions:
         self.backend = backend
         self.instance = instance
         self.surface = "process"
-        self.streams = Streams()
+        self.streams = EventStreams()
         self._kept = CommittedSessions(folder, backend, redact=redact)
         self._on_commit = on_commit
         self._opening = threading.Lock()
@@ -180,7 +180,7 @@ class LiveSessions:
                     raise PersistenceDisabled("This realm is kept in memory only, and nothing of an archived session is.")
                 return row, live.messages(session, offset, limit)
 
-    def listed(self, labels: dict[str, str], offset: int, limit: int) -> list[tuple[LiveRow, bool]]:
+    def list_sessions(self, labels: dict[str, str], offset: int, limit: int) -> list[tuple[LiveRow, bool]]:
         with self._kept.opened() as live:
             for running in live.all_running():
                 self._kept.look_after(live, running.session)
@@ -192,10 +192,12 @@ class LiveSessions:
         """Grows with whatever is committed here; 0 where nothing ever was."""
         return self._kept.changes()
 
-    def listen(self, session: bytes, heard: int | None, on_change: Callable[[], None]) -> Listener:
+    def subscribe(self, session: bytes, last_sequence: int | None, on_change: Callable[[], None]) -> Subscriber:
         """Hear the events of this session's turns that run in this process, from `heard` on where somebody comes back."""
         row, _ = self.read(session)
-        listener = self.streams.listen(_name(session), on_change=on_change, heard=heard, committed=row.events)
+        listener = self.streams.subscribe(
+            _name(session), on_change=on_change, last_sequence=last_sequence, committed=row.events
+        )
         if not self.is_present(session):  # it was archived in between
             listener.end()
         return listener
@@ -206,7 +208,7 @@ class LiveSessions:
             row = live.session(session)
             return row is not None and row.archived_at is None
 
-    def like(self, beginning: str, limit: int) -> list[bytes]:
+    def find_by_prefix(self, beginning: str, limit: int) -> list[bytes]:
         """The sessions whose ids begin so, archived ones too."""
         with self._kept.opened() as live:
             return live.like(beginning, limit)

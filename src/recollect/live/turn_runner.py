@@ -14,7 +14,7 @@ from msgspec import Struct
 from recollect.errors import AgentFault, Cancelled, RecollectError, StoreFault
 from recollect.live.commits import ARCHIVED, INTERRUPTED, CommittedSessions
 from recollect.live.event_sequence import EventSequence
-from recollect.live.event_streams import StreamedTurn, Streams
+from recollect.live.event_streams import EventStreams, StreamedTurn
 from recollect.live.lease import Lease
 from recollect.live.runners import ACP_SESSION, Assignment, Cancel, Output, Runner
 from recollect.live.transcript_builder import Event, TranscriptBuilder, added, asked, notice
@@ -34,13 +34,13 @@ class TurnRequest(Struct, frozen=True, kw_only=True):
 
     prompt: str
     runner: Runner
-    name: str  # of the runner, kept with the session for its next turns
+    runner_name: str  # of the runner, kept with the session for its next turns
     command: list[str] | None
-    keeps: list[str] | None  # the command that is kept: not one that the realm's config has
+    stored_command: list[str] | None  # the command that is kept: not one that the realm's config has
     options: dict[str, Any]
     generation: int
-    tell: Callable[[Event], None] | None = None
-    is_unwanted: Callable[[], bool] = lambda: False
+    on_event: Callable[[Event], None] | None = None
+    is_cancelled: Callable[[], bool] = lambda: False
     timeout_s: float | None = None
 
     def ends_at(self) -> float:
@@ -62,7 +62,9 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 class TurnRun:
     """A turn that has the right to run, and gives it back however it ends."""
 
-    def __init__(self, kept: CommittedSessions, streams: Streams, lease: Lease, session: bytes, order: TurnRequest) -> None:
+    def __init__(
+        self, kept: CommittedSessions, streams: EventStreams, lease: Lease, session: bytes, order: TurnRequest
+    ) -> None:
         """Raises `SessionBusy` at once where another one runs."""
         self._kept = kept
         self._streams = streams
@@ -85,7 +87,7 @@ class TurnRun:
 
             def tell(event: Event) -> None:
                 count.put(event["sequence"])
-                self._streams.tell(self._name, event, told)
+                self._streams.publish(self._name, event, told)
                 self._tell(event)
 
             sequence = max(self._row.events, self._streams.last(self._name))
@@ -110,9 +112,9 @@ class TurnRun:
 
     def _tell(self, event: Event) -> None:
         """Tell whoever asked for the turn."""
-        if self._order.tell is not None:
+        if self._order.on_event is not None:
             try:
-                self._order.tell(event)
+                self._order.on_event(event)
             except BrokenPipeError:  # whoever asked for the turn has gone
                 self._cancel.set()
 
@@ -123,7 +125,7 @@ class TurnRun:
     def _held(self) -> Iterator[StreamedTurn]:
         """However a turn ends, and whatever fails then, its session is free afterwards."""
         told = self._streams.begin(self._name)
-        self._lease.hold(self._running.token, self._cancel, lambda: self._order.is_unwanted() or self._is_late())
+        self._lease.hold(self._running.token, self._cancel, lambda: self._order.is_cancelled() or self._is_late())
         try:
             yield told
         finally:
@@ -147,7 +149,7 @@ class TurnRun:
             folder=Path(row.folder),
             command=tuple(order.command or ()),
             options=order.options,
-            state=row.kept if row.runner == order.name else {},
+            state=row.kept if row.runner == order.runner_name else {},
             history=self._newest_messages,
             started=self._note_child,
             mark=self._running.token.hex(),
@@ -245,9 +247,9 @@ class TurnRun:
         order = self._order
         row.updated_at = max(now_ms(), row.updated_at)  # it never goes back, even where the clock does
         row.instance, row.generation = self._lease.instance, order.generation
-        if order.name != row.runner:
+        if order.runner_name != row.runner:
             row.kept = {}
-        row.runner, row.command = order.name, order.keeps
+        row.runner, row.command = order.runner_name, order.stored_command
         row.kept = row.kept if turn.kept is None else turn.kept
         native_id = row.kept.get(ACP_SESSION)
         if native_id is not None and native_id not in row.native_ids:

@@ -68,7 +68,7 @@ def open_reader(realm: Realm, context: RequestContext, usual_ms: int) -> Iterato
     """The archive, for as long as a request has; refused where its time is up already."""
     late = context.past_deadline(realm.deadline_ms(usual_ms))
     deadline_check(late)()
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         reader.stop_when(late)
         yield reader
 

@@ -3,8 +3,8 @@
 Everything is read and written in one, and nothing crosses from one to another.
 """
 
-from recollect.realms.index_condition import WARNINGS, Condition
+from recollect.realms.index_condition import WARNINGS, IndexCondition
 from recollect.realms.names import DEFAULT
 from recollect.realms.realm import Realm
 
-__all__ = ["DEFAULT", "WARNINGS", "Condition", "Realm"]
+__all__ = ["DEFAULT", "WARNINGS", "IndexCondition", "Realm"]

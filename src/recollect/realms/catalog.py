@@ -114,7 +114,7 @@ def sweep(realms: Path) -> None:
             log.warning("Not all of %s could be removed; the next realm that is deleted takes it along.", doomed)
 
 
-def unused(settings: Settings) -> list[StoredRealm]:
+def unused_realms(settings: Settings) -> list[StoredRealm]:
     """Realms that were made for one process, and that no process is at work in."""
     return [
         realm

@@ -50,27 +50,27 @@ class Publisher:
                 self._thread.start()
         self._work.set()
 
-    def level(self, within_s: float = WITHIN_S) -> bool:
+    def catch_up(self, within_s: float = WITHIN_S) -> bool:
         """Wait until all that is committed now can be read in the archive; False where that took too long."""
         try:
             wanted = self._changes()
-            return wanted == 0 or self._level(wanted, within_s)
+            return wanted == 0 or self._catch_up(wanted, within_s)
         except ReadOnlyFolder:  # what is in the archive is all that can be read
             return False
         except Exception as fault:  # noqa: BLE001 - what is in the archive can be read nevertheless
             log.warning("Live sessions could not be published: %s", fault or type(fault).__name__)
             return False
 
-    def _level(self, wanted: int, within_s: float) -> bool:
+    def _catch_up(self, wanted: int, within_s: float) -> bool:
         until = time.monotonic() + (within_s if time.monotonic() > self._rest_until else 0)
-        while not self._is_level(wanted):
+        while not self._is_caught_up(wanted):
             if self._publishing.acquire(timeout=OURS_S):  # one of our threads does it for all, and is about to be done
                 try:
-                    if not self._is_level(wanted):
+                    if not self._is_caught_up(wanted):
                         self._publish(wanted)
                 finally:
                     self._publishing.release()
-            if self._is_level(wanted):
+            if self._is_caught_up(wanted):
                 break
             if time.monotonic() >= until:
                 self._rest_until = time.monotonic() + REST_S
@@ -78,7 +78,7 @@ class Publisher:
             time.sleep(STEP_S)
         return True
 
-    def _is_level(self, wanted: int) -> bool:
+    def _is_caught_up(self, wanted: int) -> bool:
         file, level = self._known
         return level >= wanted and file == file_at(archive_of(self._folder))
 
@@ -105,7 +105,7 @@ class Publisher:
         self._work.set()
         self._pause.set()
         if thread is not None:
-            self.level(CLOSING_S)
+            self.catch_up(CLOSING_S)
             thread.join(CLOSING_S)
 
     def _run(self) -> None:
@@ -115,7 +115,7 @@ class Publisher:
             self._work.wait()
             self._work.clear()
             began = time.monotonic()
-            self.level(CLOSING_S)
+            self.catch_up(CLOSING_S)
             try:
                 distil(self._folder, self._settings, {}, lambda: self._closing)
             except Exception as fault:  # noqa: BLE001 - the next turn is published nevertheless

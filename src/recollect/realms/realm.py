@@ -18,7 +18,7 @@ from recollect.index.engine import IndexUnusable
 from recollect.index.ngrams import NGRAMS, NgramIndex, seen
 from recollect.index.text import TextIndex
 from recollect.realms.config import read as read_config
-from recollect.realms.index_condition import MENDED, READ_ONLY, WARNINGS, Condition
+from recollect.realms.index_condition import READ_ONLY, REPAIRABLE, WARNINGS, IndexCondition
 from recollect.realms.manifest import Backend
 from recollect.realms.manifest import read as read_manifest
 from recollect.realms.names import DEFAULT, check_name, new_instance_name
@@ -83,7 +83,7 @@ class Realm:
         self._model: Embedder | Unavailable | None = None
         self._ask_model_again = 0.0
         self._vectors: dict[str, Any] = {}
-        self.reading_fault = ""  # why this process cannot have new log lines read, though it should
+        self.sync_fault = ""  # why this process cannot have new log lines read, though it should
 
     @cached_property
     def backend(self) -> Backend:
@@ -100,12 +100,12 @@ class Realm:
             begin_lines(self.home)
         return self.home
 
-    def without_secrets(self, value: Any) -> Any:
+    def redact(self, value: Any) -> Any:
         """What is stored of a JSON value that somebody gave: all of it but its secrets, unless the owner wants these too."""
         return redact_all(value) if self.settings.redact else value
 
     @built_once
-    def publishing(self) -> Publisher:
+    def publisher(self) -> Publisher:
         """Brings what is committed of live sessions into the archive."""
         return Publisher(self.folder, self.settings, lambda: self.live_changes())
 
@@ -122,7 +122,7 @@ class Realm:
     def publish_soon(self) -> None:
         """Bring what was just committed into the archive and the memory, in a thread of this process."""
         self._publishes = True
-        self.publishing.wake()
+        self.publisher.wake()
 
     def is_writable(self) -> bool:
         return os.access(self.folder, os.W_OK)
@@ -136,9 +136,9 @@ class Realm:
         return configured if type(configured) is int else usual
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
+    def open_archive(self) -> Iterator[Reader]:
         """This thread's connection to the archive; a broken one is not kept. What was committed here can be read in it."""
-        self.publishing.level()
+        self.publisher.catch_up()
         reader: Reader | None = getattr(self._local, "reader", None)
         file = file_at(archive_of(self.folder))  # another one may have taken the archive's place
         if reader is None or self._local.file != file or reader.is_outdated():
@@ -202,14 +202,14 @@ class Realm:
     # ---- memory and meaning
 
     @contextmanager
-    def remembering(self, *, writable: bool = False) -> Iterator[Memory]:
+    def open_memory(self, *, writable: bool = False) -> Iterator[Memory]:
         """This thread's connection to the memory, which is made where there is none yet."""
         name = "memory_for_writing" if writable else "memory"
         self._check_memory()
         memory: Memory | None = getattr(self._local, name, None)
         # Another file may have taken the memory's place.
         if memory is None or memory.file != file_at(memory.path) or memory.is_outdated():
-            memory = self._open_memory(writable=writable)
+            memory = self._connect_memory(writable=writable)
             setattr(self._local, name, memory)
         try:
             yield memory
@@ -233,7 +233,7 @@ class Realm:
         if self._has_memory and not is_database(path):
             raise StoreFault(f"The memory {path} is damaged: it does not begin as a database does.")
 
-    def _open_memory(self, *, writable: bool) -> Memory:
+    def _connect_memory(self, *, writable: bool) -> Memory:
         try:
             memory = Memory(self.folder, writable=writable)
         except OutOfDate:
@@ -245,18 +245,18 @@ class Realm:
         self._has_memory = True
         return memory
 
-    def with_meaning(self, of: str, mode: Mode, ask: Callable[[Meaning | None], Answer]) -> Answer:
+    def hybrid_search(self, of: str, mode: Mode, ask: Callable[[Meaning | None], Answer]) -> Answer:
         """Ask by meaning too, where the mode wants that; by words alone where the model does not answer."""
-        meaning = self.meaning(of) if mode != "text" else None
+        meaning = self.vector_search(of) if mode != "text" else None
         try:
             return ask(meaning)
         except Unavailable as reason:
             self._model, self._ask_model_again = reason, time.monotonic() + PATIENCE_S
             return ask(None)
 
-    def meaning(self, of: str) -> Meaning | None:
+    def vector_search(self, of: str) -> Meaning | None:
         """The vectors of events or of observations with the model that they are of; None while there are none to use."""
-        if not any(self.folder.glob(f"vectors-{of}-*")) or (model := self.model()) is None:
+        if not any(self.folder.glob(f"vectors-{of}-*")) or (model := self.embedder()) is None:
             return None  # asked in this order: where there are no vectors, nothing heavy is loaded
         from recollect.index import vectors
 
@@ -270,7 +270,7 @@ class Realm:
             return None
         return Meaning(index, model) if index.head.model == model.name else None
 
-    def model(self) -> Embedder | None:
+    def embedder(self) -> Embedder | None:
         """The model of these settings, opened once; None where there is none that works."""
         with self._opening:
             if isinstance(self._model, Unavailable) and time.monotonic() > self._ask_model_again:
@@ -283,20 +283,20 @@ class Realm:
                     self._model = reason
             return None if isinstance(self._model, Unavailable) else self._model
 
-    def meaning_warnings(self) -> list[str]:
+    def semantic_warnings(self) -> list[str]:
         """Why questions are answered by words alone, where they should not be."""
         reason: object = self._model if isinstance(self._model, Unavailable) else None
         if reason is None and self.settings.search.mode != "text" and memory_of(self.folder).exists():
-            with self.remembering() as memory:
+            with self.open_memory() as memory:
                 reason = memory.meta(FAULT)
         return [f"Searching by words only: {reason}"] if reason else []
 
     def memory_warnings(self, reader: Reader) -> list[str]:
         """What a searcher should know about the state of the memory; and the start of making it level."""
-        with self.remembering() as memory:
+        with self.open_memory() as memory:
             fault, level = memory.meta(FAULT), memory.meta(LEVEL) or ""
         behind = reader.last_key() > 0 and not level.startswith(reader.state())
-        warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.meaning_warnings()
+        warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.semantic_warnings()
         if not behind or fault:
             return warnings
         self._distil()
@@ -304,77 +304,77 @@ class Realm:
             return [*warnings, "The memory lacks what was read last, and the state folder is read-only."]
         return [*warnings, "The memory is still being made of what was read last."]
 
-    def index_failed(self) -> None:
+    def close_text_index(self) -> None:
         """A search found the index unreadable: open it anew next time."""
         self._index = None
 
-    def ngrams_failed(self) -> None:
+    def discard_ngram_index(self) -> None:
         """The same of the index of pieces, which goes, so that distilling makes it anew; unless that is under way."""
         self._pieces = None
         if not is_held(self.folder, DISTILLING):
             NGRAMS.remove(self.folder)
 
-    def forget(self) -> None:
+    def reopen(self) -> None:
         """After a repair: open everything anew."""
         self._index = self._pieces = None
         self._vectors = {}
         self._local = threading.local()
         self._has_memory = False
 
-    def condition(self, reader: Reader) -> Condition:
+    def index_condition(self, reader: Reader) -> IndexCondition:
         """How the index stands to the archive."""
         if reader.last_key() == 0:
-            return Condition.EMPTY
+            return IndexCondition.EMPTY
         index = self.text_index(reader)
         if index is None or not index.is_readable():
-            self.index_failed()
-            return Condition.DAMAGED
+            self.close_text_index()
+            return IndexCondition.DAMAGED
         # Asked after the index was opened: a new one is announced here before it exists.
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         if indexed == 0:
-            return Condition.REBUILDING
-        return Condition.LEVEL if indexed == last else Condition.BEHIND
+            return IndexCondition.REBUILDING
+        return IndexCondition.UP_TO_DATE if indexed == last else IndexCondition.BEHIND
 
     def warnings(self, reader: Reader) -> list[str]:
         """What a searcher should know about the state of this realm; and the start of mending it."""
-        condition = self.condition(reader)
-        if condition is Condition.DAMAGED:
-            self._heal()
-        elif condition in {Condition.BEHIND, Condition.REBUILDING}:
-            self._heal("--behind")
+        condition = self.index_condition(reader)
+        if condition is IndexCondition.DAMAGED:
+            self._repair_index()
+        elif condition in {IndexCondition.BEHIND, IndexCondition.REBUILDING}:
+            self._repair_index("--behind")
         behind = reader.last_key() - int(reader.meta("indexed") or 0)
-        stopped = self.reading_warnings()
-        if condition in MENDED and not self.is_writable():
+        stopped = self.sync_warnings()
+        if condition in REPAIRABLE and not self.is_writable():
             return [*stopped, READ_ONLY.format(behind=behind)]
-        if condition not in WARNINGS or (condition is Condition.BEHIND and behind <= BEHIND):
+        if condition not in WARNINGS or (condition is IndexCondition.BEHIND and behind <= BEHIND):
             return stopped
         return [*stopped, WARNINGS[condition].format(behind=behind)]
 
-    def reading_warnings(self) -> list[str]:
+    def sync_warnings(self) -> list[str]:
         """Why new log lines are not being read, where some process should read them."""
-        reason = self.reading_fault or why_stopped(self.folder)
+        reason = self.sync_fault or why_stopped(self.folder)
         return [f"New log lines are not being read: {reason}"] if reason else []
 
-    def heal_now(self) -> None:
+    def repair_now(self) -> None:
         """Bring the index level before a single question, where nobody else does it and the caller can wait."""
-        with self.reading() as reader:
+        with self.open_archive() as reader:
             self.warnings(reader)
         if WRITING in self._at_work:
             self._at_work[WRITING].wait()
 
-    def _heal(self, *options: str) -> None:
+    def _repair_index(self, *options: str) -> None:
         """Mend the index, unless somebody is writing and so will do it."""
         if self.backend is not Backend.MEMORY:
-            self._have_done(WRITING, "rebuild", *options)
+            self._start_background_job(WRITING, "rebuild", *options)
 
     def _distil(self) -> None:
         """Bring the memory level, unless somebody is at it, or is writing and so will do it afterwards."""
         if self._publishes or self.backend is Backend.MEMORY:
             self.publish_soon()
         elif not is_held(self.folder, WRITING):
-            self._have_done(DISTILLING, "distil")
+            self._start_background_job(DISTILLING, "distil")
 
-    def _have_done(self, work: str, *command: str) -> None:
+    def _start_background_job(self, work: str, *command: str) -> None:
         """Start a process of its own for some work, unless that is under way or the folder cannot be written."""
         ours = self._at_work.get(work)
         if not self.is_writable() or is_held(self.folder, work) or (ours is not None and ours.poll() is None):

@@ -122,7 +122,7 @@ def search_sessions(
         late = context.past_deadline(realm.deadline_ms(SEARCH_MS))
         check = deadline_check(late)
         check()
-        with realm.reading() as reader:
+        with realm.open_archive() as reader:
             reader.stop_when(late)
             scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
             if within is None:
@@ -132,7 +132,7 @@ def search_sessions(
             found, more, visible = _find(realm, reader, asked, scope, limit, check)
             if visible is None:
                 warnings = realm.warnings(reader)
-            warnings = [*warnings, *realm.meaning_warnings()]
+            warnings = [*warnings, *realm.semantic_warnings()]
         results = [views.hit(rank, one, asked) for rank, one in enumerate(found, 1)]
         if why:
             results = [{**hit, "why": views.why(one)} for hit, one in zip(results, found, strict=True)]
@@ -165,10 +165,10 @@ def _find(
         ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
         try:
             with engine_panics_as_errors():
-                found, more = realm.with_meaning("events", mode if asked.meaning else "text", ask)
+                found, more = realm.hybrid_search("events", mode if asked.meaning else "text", ask)
                 return found, more, index.searcher().num_docs
         except IndexUnusable:
-            realm.index_failed()
+            realm.close_text_index()
     return [], False, None
 
 
@@ -212,7 +212,7 @@ def open_id(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
         target = _open_target(text)
         if identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS:
             target = 1_500
-        return Answer({"id": text}, data, target, realm.reading_warnings())
+        return Answer({"id": text}, data, target, realm.sync_warnings())
 
     return enveloped(
         "open", arguments, context, lambda given: _open_target(given.get("id") if isinstance(given, dict) else ""), answer
@@ -340,7 +340,7 @@ def list_sessions(realm: Realm, arguments: Any, context: RequestContext) -> Repl
             "next_cursor": cursors.encode("list_sessions", filters, place) if place else None,
         }
         target = 300 if not is_broad else 1_200 if mode else 1_000
-        return Answer(request, data, target, realm.reading_warnings())
+        return Answer(request, data, target, realm.sync_warnings())
 
     return enveloped("list_sessions", arguments, context, lambda given: 300, answer)
 

@@ -98,7 +98,7 @@ def _as_given(realm: Realm, value: Any, field: str) -> str | None:
     """A text to the letter, but for its secrets."""
     if value is not None and not isinstance(value, str):
         raise BadRequest(f"{field} must be a string", field=field)
-    return realm.without_secrets(value) if value is not None else None
+    return realm.redact(value) if value is not None else None
 
 
 def _metadata(realm: Realm, value: Any) -> str | None:
@@ -107,7 +107,7 @@ def _metadata(realm: Realm, value: Any) -> str | None:
     if not isinstance(value, dict):
         raise BadRequest("metadata must be an object", field="metadata")
     try:
-        return msgspec.json.encode(realm.without_secrets(value)).decode()
+        return msgspec.json.encode(realm.redact(value)).decode()
     except RecursionError:
         raise BadRequest("metadata is nested too deeply", field="metadata") from None
 
@@ -118,7 +118,7 @@ def _diagnosis(realm: Realm, value: Any) -> tuple[bool | None, str | None]:
         return value, None
     if not isinstance(value, str):
         raise BadRequest("diagnosis must be a string or a boolean", field="diagnosis")
-    told = realm.without_secrets(text(value, "diagnosis", LONGEST_GIVEN))
+    told = realm.redact(text(value, "diagnosis", LONGEST_GIVEN))
     return (True, told) if told else (None, None)
 
 
@@ -139,17 +139,17 @@ def _journey_of(realm: Realm, user: bytes | None) -> JourneyRow | None:
     """Asked before anything is written: a journey that exists can be had from a full disk too."""
     if user is None:
         return None
-    with realm.remembering() as memory:
+    with realm.open_memory() as memory:
         return Journeys(memory).of_user(user)
 
 
 def _created(realm: Realm, new: JourneyRow) -> JourneyRow:
-    with realm.remembering(writable=True) as memory:
+    with realm.open_memory(writable=True) as memory:
         return Journeys(memory).create(new)
 
 
 def _session_count(realm: Realm, journey: bytes, late: Callable[[], bool]) -> int:
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         memory.stop_when(late)
         return Journeys(memory).session_count(journey, reader.path)
 
@@ -158,7 +158,7 @@ def delete_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
     check_names(given, said.DELETE_JOURNEY["input_schema"]["properties"])
     journey = uuid_key(given.get("journey_id"), "journey_id")
     _check_time(realm, context)
-    with realm.remembering(writable=True) as memory:
+    with realm.open_memory(writable=True) as memory:
         removed = Journeys(memory).delete(journey)
     if removed is None:
         raise _absent("Journey", given["journey_id"])
@@ -169,7 +169,7 @@ def delete_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
 @contextmanager
 def _reading(realm: Realm, late: Callable[[], bool], journey: bytes, given: Arguments) -> Iterator[Journeys]:
     """The journeys in one state, of which this one is known to be there."""
-    with realm.remembering() as memory:
+    with realm.open_memory() as memory:
         memory.stop_when(late)
         journeys = Journeys(memory)
         with journeys.snapshot():
@@ -201,10 +201,10 @@ def _absent(noun: str, identity: str) -> NotFound:
 def link_session_to_journey(realm: Realm, given: Any, context: RequestContext) -> Answer:
     check_names(given, said.LINK["input_schema"]["properties"])
     journey, session = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("session_id"), "session_id")
-    summary = realm.without_secrets(text(given.get("summary"), "summary", LONGEST_GIVEN))
+    summary = realm.redact(text(given.get("summary"), "summary", LONGEST_GIVEN))
     diagnosed, diagnosis = _diagnosis(realm, given.get("diagnosis"))
     late = _check_time(realm, context)
-    with realm.reading() as reader, realm.remembering(writable=True) as memory, memory.transaction():
+    with realm.open_archive() as reader, realm.open_memory(writable=True) as memory, memory.transaction():
         reader.stop_when(late)
         _check_journey(Journeys(memory), journey, given)
         row = reader.session(session)
@@ -219,7 +219,7 @@ def journey_for(realm: Realm, user: Any, journey: Any) -> bytes | None:
     """The journey that a new session is to join: the one that is named, or the user's, made if need be."""
     if journey is not None:
         key = uuid_key(journey, "journey_id")
-        with realm.remembering() as memory:
+        with realm.open_memory() as memory:
             if Journeys(memory).journey(key) is None:
                 raise BadRequest(f"there is no journey {journey}", field="journey_id")
         return key
@@ -231,7 +231,7 @@ def journey_for(realm: Realm, user: Any, journey: Any) -> bytes | None:
 
 def join(realm: Realm, journey: bytes, session: bytes, started_at: int) -> None:
     """Put a session that has just begun into a journey; what there is to tell of it is found out when somebody asks."""
-    with realm.remembering(writable=True) as memory, memory.transaction():
+    with realm.open_memory(writable=True) as memory, memory.transaction():
         Journeys(memory).link(
             journey, SessionSummaryRow(session=session, started_at=started_at, mark="", summary="", words="")
         )
@@ -293,7 +293,7 @@ def add_document_to_journey(realm: Realm, given: Any, context: RequestContext) -
         created_at=now_ms(),
     )
     _check_time(realm, context)
-    with realm.remembering(writable=True) as memory:
+    with realm.open_memory(writable=True) as memory:
         if not Journeys(memory).add_document(document):
             raise _absent("Journey", given["journey_id"])
     return views.added(document)
@@ -317,7 +317,7 @@ def delete_document(realm: Realm, given: Any, context: RequestContext) -> Answer
     check_names(given, said.DELETE_DOCUMENT["input_schema"]["properties"])
     journey, document = uuid_key(given.get("journey_id"), "journey_id"), uuid_key(given.get("document_id"), "document_id")
     _check_time(realm, context)
-    with realm.remembering(writable=True) as memory:
+    with realm.open_memory(writable=True) as memory:
         _check_journey(Journeys(memory), journey, given)
         return _shown(Journeys(memory).delete_document(journey, document), given)
 

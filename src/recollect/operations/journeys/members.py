@@ -38,9 +38,9 @@ def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callabl
 
     What is gone comes before all else: nothing of it may be shown.
     """
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         reader.stop_when(late)
-        with realm.remembering() as memory:
+        with realm.open_memory() as memory:
             memory.stop_when(late)
             outdated, gone = Journeys(memory).outdated(journey, reader.path)
         if gone:
@@ -53,13 +53,13 @@ def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callabl
 
 
 def _hide(realm: Realm, sessions: Sequence[bytes]) -> None:
-    with realm.remembering(writable=True) as memory, memory.transaction():
+    with realm.open_memory(writable=True) as memory, memory.transaction():
         for session in sessions:
             Journeys(memory).hide(session)
 
 
 def _retell(realm: Realm, reader: Reader, sessions: Sequence[bytes]) -> None:
-    with realm.remembering(writable=True) as memory, memory.transaction():
+    with realm.open_memory(writable=True) as memory, memory.transaction():
         for identity in sessions:
             if (session := reader.session(identity)) is not None:
                 Journeys(memory).retell(told_of(reader, memory, session))

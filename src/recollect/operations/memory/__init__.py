@@ -112,7 +112,7 @@ def _filters(given: Arguments, realm: Realm, context: RequestContext) -> Filters
 
 def asking_ids(realm: Realm, context: RequestContext) -> tuple[bytes, ...]:
     """The sessions that are left out because they ask."""
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         return tuple(session.id for session in calling_sessions(reader, context.caller))
 
 
@@ -156,7 +156,7 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
     What is left of a session that was excluded since is passed over: the memory forgets it with the next pass over it.
     """
     asked = parse(query, now_ms())
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         index = realm.text_index(reader)
         searcher = index.searcher() if index is not None else None
         asking = session_keys(reader, filters.without)
@@ -166,7 +166,7 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
             possible = _possible(mode, meaning)
             return recall(memory, meaning, searcher, asked, filters, possible, limit, asking, turn_text)
 
-        found = realm.with_meaning("observations", mode, found_by)
+        found = realm.hybrid_search("observations", mode, found_by)
         return [one for one in found if reader.session(one.observation.session) is not None]
 
 
@@ -185,7 +185,7 @@ def _possible(mode: Mode, meaning: Meaning | None) -> Mode:
 def _conversations(
     realm: Realm, concepts: list[str], filters: Filters, mode: Mode, limit: int, check: Callable[[], None]
 ) -> list[dict[str, Any]]:
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         index = realm.text_index(reader)
         if index is None:
             return []
@@ -195,7 +195,7 @@ def _conversations(
         scope = Scope(DEFAULT_KIND_CODES, without=session_keys(reader, filters.without))
         try:
             with engine_panics_as_errors():
-                found = realm.with_meaning(
+                found = realm.hybrid_search(
                     "events",
                     mode,
                     lambda meaning: conversations(
@@ -203,14 +203,14 @@ def _conversations(
                     ),
                 )
         except IndexUnusable:
-            realm.index_failed()
+            realm.close_text_index()
             return []
         return views.conversation_rows(reader, memory, found, concepts)
 
 
 def notes(realm: Realm) -> list[str]:
     """What the caller should know of the state of the memory."""
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         return [*realm.warnings(reader), *realm.memory_warnings(reader)]
 
 
@@ -227,7 +227,7 @@ def observations_of(realm: Realm, ids: Any) -> list[ObservationRow]:
     if not isinstance(ids, list) or not 1 <= len(ids) <= MOST_IDS:
         raise BadRequest(f"ids must be an array of 1 to {MOST_IDS} observation IDs")
     keys = [_observation_key(identity) for identity in ids]
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         rows = {key: row for key, row in memory.by_ids(keys).items() if reader.session(row.session) is not None}
     for key, identity in zip(keys, ids, strict=True):
         if key not in rows:
@@ -275,12 +275,12 @@ def _line(value: Any) -> int | None:
 
 def record_observation(realm: Realm, arguments: Any, context: RequestContext) -> str:
     check_names(arguments, RECORD["input_schema"]["properties"])
-    arguments = realm.without_secrets(arguments)
+    arguments = realm.redact(arguments)
     kind = _type(arguments.get("type"))
     title = _one_line(arguments.get("title"), "title", TITLE)
     if not title:
         raise BadRequest("title must be a non-empty string", field="title")
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         events = _evidence(reader, arguments.get("evidence_ids"))
         session = reader.sessions([events[0].session])[events[0].session]
         observation = Observation(
@@ -297,7 +297,7 @@ def record_observation(realm: Realm, arguments: Any, context: RequestContext) ->
         )
         told = [event_of(event) for event in events]
         place = place_of(session, events[0].turn, told, reader.address(session))
-        with realm.remembering(writable=True) as memory, memory.transaction():
+        with realm.open_memory(writable=True) as memory, memory.transaction():
             identity = memory.record(place, AGENT, observation, words_of(observation, words_around(told)))
     _embed_at_once(realm)
     return f"Recorded {views.observation_ref(identity)}: {title}"
@@ -358,7 +358,7 @@ def _embed_at_once(realm: Realm) -> None:
     """Give what was recorded its vector, unless somebody is distilling and so will do it."""
     with (
         suppress(StoreBusy, StoreFault, Unavailable),
-        Distiller(realm.folder, realm.settings, {}, realm.model()) as distiller,
+        Distiller(realm.folder, realm.settings, {}, realm.embedder()) as distiller,
     ):
         distiller.embed_observations()
 

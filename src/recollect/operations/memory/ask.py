@@ -87,12 +87,12 @@ def gather(realm: Realm, question: str, context: RequestContext, project: str | 
     left_out = asking_ids(realm, context)
     filters = Filters(projects=(project,) if project else (), without=left_out)
     observations = recalled(realm, question, filters, mode, OBSERVATIONS)
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         index = realm.text_index(reader)
         scope = Scope(DEFAULT_KIND_CODES, project=project, without=session_keys(reader, left_out))
         events: list[SearchHit] = []
         if index is not None:
-            events, _ = realm.with_meaning(
+            events, _ = realm.hybrid_search(
                 "events", mode, lambda meaning: search(reader, index, meaning, asked, scope, EVENTS, check, mode)
             )
         events = [found for found in events if not _is_same(found.event.text(), question)]  # who asks again wants an answer

@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.errors import AmbiguousId, BadRequest, Cancelled, ProviderFault, RecollectError, SessionNotFound
 from recollect.live import LiveRealm
-from recollect.live.event_streams import Listener
+from recollect.live.event_streams import Subscriber
 from recollect.live.sessions import NewSession
 from recollect.live.turn_runner import TurnRequest, TurnResult
 from recollect.model import LIVE_SOURCE, path_text, replace_surrogates, timestamp
@@ -78,7 +78,7 @@ def _labels(realm: LiveRealm, value: Any) -> dict[str, str]:
         raise BadRequest("labels must have names that say something, and no zero bytes", field="labels")
     if len(value) > MOST_LABELS or any(len(part) > LONGEST_LABEL for label in value.items() for part in label):
         raise BadRequest(f"labels must be at most {MOST_LABELS}, of {LONGEST_LABEL} characters each", field="labels")
-    labels: dict[str, str] = realm.without_secrets(
+    labels: dict[str, str] = realm.redact(
         {replace_surrogates(name): replace_surrogates(label) for name, label in value.items()}
     )
     return labels
@@ -130,7 +130,7 @@ def locate(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     if where and where != realm.name:
         return {"session_id": uuid_text(session_key(realm, value))}
     if name == LAST:
-        newest = realm.live.listed({}, 0, 1)
+        newest = realm.live.list_sessions({}, 0, 1)
         if not newest:
             raise SessionNotFound(f"There is no session in realm {realm.name} yet.")
         return {"session_id": uuid_text(newest[0][0].id)}
@@ -140,7 +140,7 @@ def locate(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
 
 
 def _begins(realm: LiveRealm, name: str, digits: str) -> str:
-    found = [uuid_text(key) for key in realm.live.like(digits, SHOWN)]
+    found = [uuid_text(key) for key in realm.live.find_by_prefix(digits, SHOWN)]
     if len(found) > 1:
         raise AmbiguousId(f"{name} is the beginning of more than one session's id.", matches=found)
     if not found:
@@ -188,7 +188,7 @@ def create_session(realm: LiveRealm, given: Any, context: RequestContext) -> Ans
         NewSession(
             labels=labels,
             runner=name,
-            command=realm.without_secrets(command),
+            command=realm.redact(command),
             folder=folder,
             generation=config.generation,
         )
@@ -249,13 +249,13 @@ def _order(
     return TurnRequest(
         prompt=prompt,
         runner=chosen.run,
-        name=chosen.name,
+        runner_name=chosen.name,
         command=chosen.command,
-        keeps=realm.without_secrets(command),
+        stored_command=realm.redact(command),
         options=chosen.options,
         generation=config.generation,
-        tell=context.on_event,
-        is_unwanted=context.cancelled,
+        on_event=context.on_event,
+        is_cancelled=context.cancelled,
         timeout_s=timeout / 1000 if isinstance(timeout, int) and timeout > 0 else None,
     )
 
@@ -353,10 +353,10 @@ def list_sessions(realm: LiveRealm, given: Any, context: RequestContext) -> Answ
     limit = integer(given.get("limit"), "limit", said.DEFAULT_PAGE, said.MOST_PAGE)
     _check_time(realm, context)
     if not flag(given.get("imported"), "imported") or labels:  # an imported session has no labels
-        return {"sessions": [_view(realm, *found) for found in realm.live.listed(labels, offset, limit)]}
+        return {"sessions": [_view(realm, *found) for found in realm.live.list_sessions(labels, offset, limit)]}
     most = offset + limit
     with open_reader(realm, context, WITHIN_MS) as reader:
-        live, others = realm.live.listed({}, 0, most), reader.last_updated(LIVE_SOURCE, most)
+        live, others = realm.live.list_sessions({}, 0, most), reader.last_updated(LIVE_SOURCE, most)
         rows: list[tuple[int, bytes, Callable[[], Answer]]] = [
             *((row.updated_at, row.id, partial(_view, realm, row, is_active)) for row, is_active in live),
             *((row.updated_at, row.id, partial(imported.session_view, realm, reader, row)) for row in others),
@@ -365,10 +365,10 @@ def list_sessions(realm: LiveRealm, given: Any, context: RequestContext) -> Answ
         return {"sessions": [view() for _, _, view in rows[offset:most]]}
 
 
-def listen(realm: LiveRealm, session: str, heard: int | None, on_change: Callable[[], None]) -> Listener | Reply:
+def listen(realm: LiveRealm, session: str, heard: int | None, on_change: Callable[[], None]) -> Subscriber | Reply:
     """The events of a session's turns, to be read one by one; or why there are none."""
     try:
-        return realm.live.listen(session_key(realm, session), heard, on_change)
+        return realm.live.subscribe(session_key(realm, session), heard, on_change)
     except RecollectError as reason:
         return refused(reason)
 

@@ -11,7 +11,7 @@ from recollect.operations.sessions.definitions import ACTIONS, CONFIG
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms import config as configs
-from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, sweep, unused
+from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, sweep, unused_realms
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
 
@@ -98,7 +98,7 @@ def realm_prune(realm: LiveRealm, given: Any, context: RequestContext) -> Answer
     check_names(given, ())
     gone: list[Answer] = []
     failed = _unreadable(list_realms(realm.settings))
-    for found in unused(realm.settings):
+    for found in unused_realms(realm.settings):
         if found.name == realm.name:
             continue
         try:

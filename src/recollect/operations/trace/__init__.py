@@ -22,7 +22,7 @@ from recollect.operations.trace.analysis import insights, score
 from recollect.operations.trace.definitions import ANALYZE, EVENT, EVENTS, PREVIEWS, SESSION
 from recollect.operations.trace.envelope import Answer, Pagination, wrapped
 from recollect.operations.trace.session_details import Level, SessionTrace, details
-from recollect.realms import WARNINGS, Condition, Realm
+from recollect.realms import WARNINGS, IndexCondition, Realm
 from recollect.search import deadline_check
 from recollect.search.substring import Known, Match, Place, find
 from recollect.store import EventRow, Reader, SessionRow
@@ -185,7 +185,7 @@ def _search(
     late = context.past_deadline(realm.deadline_ms(SEARCH_MS))
     check = deadline_check(late)
     check()
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         reader.stop_when(late)
         provider = _provider(reader, given.get("provider"))
         within = session_named(reader, given["session_id"]) if given.get("session_id") is not None else None
@@ -235,16 +235,16 @@ def _find(
     """Matches by the index of pieces; where that cannot be read, by looking through everything."""
     known = realm.ngrams(reader)
     behind = reader.last_key() - known.seen
-    warnings += realm.reading_warnings()
+    warnings += realm.sync_warnings()
     if reader.last_key() == 0:
-        warnings.append(WARNINGS[Condition.EMPTY])
+        warnings.append(WARNINGS[IndexCondition.EMPTY])
     elif behind > BEHIND:
         warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
     try:
         with engine_panics_as_errors():
             return find(reader, known, query, narrow, after, limit, check)
     except IndexUnusable:
-        realm.ngrams_failed()
+        realm.discard_ngram_index()
         return find(reader, Known(None, 0), query, narrow, after, limit, check)
 
 
@@ -269,7 +269,7 @@ def get_session_details(realm: Realm, arguments: Any, context: RequestContext) -
     check_names(arguments, SESSION["input_schema"]["properties"])
     level = Level(_level(arguments.get("detail_level"), tuple(Level)))
     reasoning = flag(arguments.get("include_reasoning"), "include_reasoning")
-    warnings = realm.reading_warnings()
+    warnings = realm.sync_warnings()
     if reasoning and level is not Level.TURNS:
         warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")
     with open_reader(realm, context, READ_MS) as reader:

@@ -69,10 +69,10 @@ class Supervisor(threading.Thread):
         while not self._stop_all.is_set():
             try:
                 with WatcherLock(self._realm.folder) as place:
-                    self._realm.reading_fault = ""
+                    self._realm.sync_fault = ""
                     self._keep_watching(place)
             except (StoreFault, OSError) as fault:
-                self._realm.reading_fault = str(fault)
+                self._realm.sync_fault = str(fault)
                 self._stop_all.wait(PLACE_AGAIN_S)
 
     def _keep_watching(self, place: WatcherLock) -> None:

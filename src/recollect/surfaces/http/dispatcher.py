@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from recollect.live import LiveRealm
-from recollect.live.event_streams import Event, Listener
+from recollect.live.event_streams import Event, Subscriber
 from recollect.operations import Operation, Reply, RequestContext
 from recollect.operations.sessions import is_present, listen
 from recollect.surfaces.transport.json import encoded
@@ -50,14 +50,14 @@ class Dispatcher:
     def telling(self) -> "Reading":
         """The events that are fed to a listener of its own."""
         wake = Wake()
-        return self._reading(Listener(on_change=wake.call), wake)
+        return self._reading(Subscriber(on_change=wake.call), wake)
 
     def close(self) -> None:
         """Everybody who reads has read all there will be."""
         for reading in list(self._readings):
             reading.listener.end()
 
-    def _reading(self, listener: Listener, wake: "Wake", is_present: "IsPresent | None" = None) -> "Reading":
+    def _reading(self, listener: Subscriber, wake: "Wake", is_present: "IsPresent | None" = None) -> "Reading":
         reading = Reading(listener, wake, self._readings.discard, is_present)
         self._readings.add(reading)
         return reading
@@ -110,7 +110,7 @@ class Reading:
     """The events that one caller reads."""
 
     def __init__(
-        self, listener: Listener, wake: Wake, on_close: Callable[["Reading"], None], is_present: IsPresent | None
+        self, listener: Subscriber, wake: Wake, on_close: Callable[["Reading"], None], is_present: IsPresent | None
     ) -> None:
         """`is_present` tells whether there will be more: another process may have archived the session."""
         self.listener = listener
@@ -121,7 +121,7 @@ class Reading:
     async def begun(self) -> bool:
         """Wait for the first event; False where there will be none."""
         while self.listener.is_empty():
-            if self.listener.is_over():
+            if self.listener.is_finished():
                 return False
             await self._wake.wait()
         return True
@@ -132,7 +132,7 @@ class Reading:
             while True:
                 if waiting := list(iter(lambda: self.listener.next(0), None)):
                     yield b"".join(map(sse, waiting))
-                elif self.listener.is_over():
+                elif self.listener.is_finished():
                     return
                 elif not await self._wake.wait(HEARTBEAT_S):
                     if self._is_present is not None and not await self._is_present():

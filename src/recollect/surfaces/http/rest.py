@@ -114,7 +114,7 @@ def _events(dispatcher: Dispatcher) -> Endpoint:
 async def _turn(dispatcher: Dispatcher, operation: Operation, arguments: Any, context: RequestContext) -> Response:
     """A turn whose events are the answer, and then `result` or `error`. What cannot even begin has a status of its own."""
     reading = dispatcher.telling()
-    told = msgspec.structs.replace(context, on_event=reading.listener.feed)
+    told = msgspec.structs.replace(context, on_event=reading.listener.push)
     running = asyncio.ensure_future(dispatcher.ask(operation, arguments, told))
     running.add_done_callback(lambda _: reading.listener.end())
     if not await reading.begun():

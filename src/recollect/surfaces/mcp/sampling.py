@@ -108,7 +108,7 @@ class Sampling:
         with (
             exclusive(self._realm.folder, EXTRACTING),
             closing(Memory(self._realm.folder, writable=True)) as memory,
-            self._realm.reading() as reader,
+            self._realm.open_archive() as reader,
         ):
             extract(reader, memory, self, Limits(budget=budget), report, go_on=self._go_on)
 

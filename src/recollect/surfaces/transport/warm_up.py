@@ -53,7 +53,7 @@ class WarmUp(threading.Thread):
                 log.debug("The %s cannot be opened ahead of questions", part.__name__, exc_info=True)
 
     def _text(self) -> None:
-        with self._realm.reading() as reader:
+        with self._realm.open_archive() as reader:
             index = self._realm.text_index(reader)
             if index is not None:
                 index.is_readable()
@@ -61,7 +61,7 @@ class WarmUp(threading.Thread):
 
     def _memory(self) -> None:
         if memory_of(self._realm.folder).exists():
-            with self._realm.remembering():
+            with self._realm.open_memory():
                 pass
 
     def _events(self) -> None:
@@ -72,4 +72,4 @@ class WarmUp(threading.Thread):
 
     def _meaning(self, of: str) -> None:
         if self._realm.settings.search.mode != "text":
-            self._realm.meaning(of)
+            self._realm.vector_search(of)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from recollect.live.event_streams import ENDS, ENDS_WAITING, WAITING, Event, truncated
+from recollect.live.event_streams import EXTRA_FOR_ENDS, QUEUE_SIZE, TURN_END_TYPES, Event, truncation_event
 from recollect.surfaces.transport.json import encoded
 
 MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
@@ -52,7 +52,7 @@ class WriteQueue:
     def note(self, line: bytes) -> None:
         """What is worth nothing once it is old: left out where the other end is far behind."""
         with self._changed:
-            if len(self._queue) < WAITING:
+            if len(self._queue) < QUEUE_SIZE:
                 self.answer(line)
 
     def tell(self, event: Event) -> None:
@@ -61,13 +61,13 @@ class WriteQueue:
             if self._gone:
                 return
             session = event["session_id"]
-            if event["type"] in ENDS and self._events < WAITING + ENDS_WAITING:
+            if event["type"] in TURN_END_TYPES and self._events < QUEUE_SIZE + EXTRA_FOR_ENDS:
                 self._missing.pop(session, None)  # it stands before the end, and what is missing later is counted anew
                 self._queue.append(event)
                 self._events += 1
             elif (missing := self._missing.get(session)) is not None:
                 missing.events += 1
-            elif self._events < WAITING:
+            elif self._events < QUEUE_SIZE:
                 self._queue.append(event)
                 self._events += 1
             else:
@@ -123,7 +123,7 @@ class WriteQueue:
                 elif isinstance(item, _Missing):
                     if self._missing.get(item.session) is item:
                         del self._missing[item.session]
-                    item = truncated(item.session, item.events)
+                    item = truncation_event(item.session, item.events)
                 else:
                     self._events -= 1
                     size += len(item.get("delta", ""))

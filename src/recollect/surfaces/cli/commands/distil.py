@@ -31,7 +31,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         memory.look_again()
         memory.put_meta(LEVEL, "")
         memory.close()
-    with opened.reading():  # makes the archive where there is none
+    with opened.open_archive():  # makes the archive where there is none
         pass
     done = distil(opened.folder, opened.settings, os.environ, lambda: False, None if quiet else _show)
     if quiet:
@@ -44,7 +44,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
     if not done:
         click.echo("Another process is distilling this realm already.")
         return
-    with opened.remembering() as memory:
+    with opened.open_memory() as memory:
         click.echo(f"{memory.count():,} observations.")
         if fault := memory.meta(FAULT):
             click.echo(f"! Without vectors: {fault}", err=True)

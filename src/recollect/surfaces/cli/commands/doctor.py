@@ -14,7 +14,7 @@ from rich.markup import escape
 from recollect.errors import StoreFault
 from recollect.ingest import Ingester
 from recollect.live import LiveRealm
-from recollect.realms import Condition
+from recollect.realms import IndexCondition
 from recollect.sources import all_sources
 from recollect.store import NewerSchema, OutOfDate, archive_of
 from recollect.store.lock import exclusive
@@ -26,9 +26,9 @@ from recollect.surfaces.cli.write_lock import in_write_turn
 NO_EVENTS = ("noise", "lines", "problem", "about", "undated")  # what lines are that are no events
 PATIENCE_S = 30  # seconds to wait for another writer to finish
 HINTS = {
-    Condition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
-    Condition.REBUILDING: "The index is being rebuilt; `recollect sync` finishes it now.",
-    Condition.BEHIND: "The index lacks some events: `recollect sync` brings it level.",
+    IndexCondition.DAMAGED: "The index is missing or damaged: `recollect doctor --repair` rebuilds it now.",
+    IndexCondition.REBUILDING: "The index is being rebuilt; `recollect sync` finishes it now.",
+    IndexCondition.BEHIND: "The index lacks some events: `recollect sync` brings it level.",
 }
 
 
@@ -55,10 +55,10 @@ def command(repair: bool, as_json: bool, **realm: object) -> None:
 
 def examine(realm: LiveRealm) -> dict[str, Any]:
     try:
-        with realm.reading() as reader:
+        with realm.open_archive() as reader:
             damage = reader.is_sound()
-            problems, coverage, condition = reader.problems(), reader.coverage(), realm.condition(reader)
-            memory = realm.meaning_warnings()
+            problems, coverage, condition = reader.problems(), reader.coverage(), realm.index_condition(reader)
+            memory = realm.semantic_warnings()
     except StoreFault as fault:
         return {
             "archive": str(fault),
@@ -68,12 +68,12 @@ def examine(realm: LiveRealm) -> dict[str, Any]:
             "lines": {},
             "hints": [str(fault)],
         }
-    hints = [*([HINTS[condition]] if condition in HINTS else []), *realm.reading_warnings()]
+    hints = [*([HINTS[condition]] if condition in HINTS else []), *realm.sync_warnings()]
     if damage:
         hints.append(f"The archive is damaged ({damage}): `recollect doctor --repair` makes it anew from logs and remains.")
     return {
         "archive": damage or "sound",
-        "index": "sound" if condition in {Condition.LEVEL, Condition.EMPTY} else condition,
+        "index": "sound" if condition in {IndexCondition.UP_TO_DATE, IndexCondition.EMPTY} else condition,
         "memory": memory[0] if memory else "sound",
         "problems": [_problem(row) for row in problems],
         "lines": {name: {"lines": part["lines"], **part["tally"]} for name, part in coverage.items()},
@@ -90,7 +90,7 @@ def _repair(realm: LiveRealm) -> list[str]:
     """Mend the archive first, because the index is made from it."""
     done = []
     try:
-        with realm.reading() as reader:
+        with realm.open_archive() as reader:
             damage = reader.is_sound()
     except NewerSchema:
         raise
@@ -109,7 +109,7 @@ def _repair(realm: LiveRealm) -> list[str]:
         intake.indexer.start_over()
         intake.indexer.commit(force=True)
     done.append("The index was rebuilt from the archive.")
-    realm.forget()
+    realm.reopen()
     return done
 
 

@@ -63,7 +63,7 @@ def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Pla
             read = memory.extracted(name)
     except OutOfDate:  # nothing was ever remembered
         read = {}
-    with realm.reading() as reader, _progress(quiet) as show:
+    with realm.open_archive() as reader, _progress(quiet) as show:
         return plan(reader, read, name, limits, lambda found: show(found.turns, found.fits_tokens, found.budget, 0))
 
 
@@ -77,7 +77,7 @@ def _extract(realm: LiveRealm, limits: Limits, report: Report, *, quiet: bool) -
         with (
             exclusive(realm.folder, EXTRACTING),
             closing(Memory(realm.folder, writable=True)) as memory,
-            realm.reading() as reader,
+            realm.open_archive() as reader,
             _progress(quiet) as show,
         ):
             extract(reader, memory, model, limits, report, tell)

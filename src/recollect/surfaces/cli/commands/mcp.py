@@ -32,7 +32,7 @@ def command(toolsets: str | None, no_sync: bool, **realm: object) -> None:
     heed_signals()
     with watching(opened, is_wanted=not no_sync and not realm["isolated"]):
         try:
-            opened.occupy("mcp")
+            opened.take_lease("mcp")
             serve(opened, toolset_of(names), *streams)
         finally:
             opened.close()

@@ -61,7 +61,7 @@ def command(
         found = recalled(opened, " ".join(words), filters, opened.settings.search.mode, limit)
         rows = [(one.observation, one.score) for one in found]
     else:
-        with opened.reading() as reader, opened.remembering() as memory:
+        with opened.open_archive() as reader, opened.open_memory() as memory:
             newest = memory.newest(filters, limit)
             rows = [(row, None) for row in newest if reader.session(row.session) is not None]
     for note in notes(opened) if words else ():

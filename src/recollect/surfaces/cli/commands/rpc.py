@@ -27,7 +27,7 @@ def command(port: int | None, host: str, no_token: bool, realm_name: str | None,
     Without --realm it works in a new realm of its own, which `recollect realm prune` removes once it has ended.
     """
     opened = chosen_realm(realm_name, isolated or realm_name is None, **realm)  # type: ignore[arg-type]
-    opened.occupy("rpc")
+    opened.take_lease("rpc")
     try:
         with ending_well():
             if port is None:

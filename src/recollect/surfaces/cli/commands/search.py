@@ -58,6 +58,6 @@ def command(
     arguments |= {"within_id": within_id} if within_id is not None else {}
     narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    opened.heal_now()
+    opened.repair_now()
     reply = search_sessions(opened, arguments, RequestContext.now(has_deadline=as_json), narrow, why=why)
     deliver(reply, as_json=as_json, show=draw_search)

@@ -45,7 +45,7 @@ def command(
 
     chosen: LiveRealm = chosen_realm(**realm)  # type: ignore[arg-type]
     token = required_token(chosen.settings, no_token=no_token)
-    chosen.occupy("serve")
+    chosen.take_lease("serve")
     try:
         with (
             opened(chosen, host, port, None if no_rpc else rpc_port, token) as server,

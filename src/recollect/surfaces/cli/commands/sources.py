@@ -33,7 +33,7 @@ def command(as_json: bool, **realm: object) -> None:
     recollect sources --json | jq '.[] | select(.installed)'
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    with opened.reading() as reader:
+    with opened.open_archive() as reader:
         counts = reader.counts()
         projects = project_folders(reader.folders(), all_sources(), opened.settings)
     rows = [_row(source, counts.get(source.name, {}), projects, opened.settings) for source in all_sources()]

@@ -33,7 +33,7 @@ def command(as_json: bool, **realm: object) -> None:
 
 
 def describe(realm: LiveRealm) -> dict[str, Any]:
-    with realm.reading() as reader:
+    with realm.open_archive() as reader:
         counts, coverage = reader.counts(), reader.coverage()
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
         warnings = realm.warnings(reader)
@@ -78,7 +78,7 @@ def _newest(sources: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def _memory(realm: LiveRealm) -> dict[str, Any]:
     """How much is remembered, and how much of it can be found by meaning."""
-    with realm.reading() as reader, realm.remembering() as memory:
+    with realm.open_archive() as reader, realm.open_memory() as memory:
         return {
             "observations": memory.count(),
             "vectors": sum(_rows(head) for head in realm.folder.glob("vectors-*/head.json")),
