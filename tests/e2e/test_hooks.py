@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest.discover import MARKER
+from recollect.exclusion import MARKER
 from recollect.model import Observation
 from recollect.operations import OPERATIONS
 from recollect.settings import read_settings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreBusy, StoreFault
-from recollect.store import Reader, Writer
+from recollect.store import ArchiveState, Reader, Writer
 from recollect.store.lock import exclusive, is_held
 from recollect.store.sqlite.database import connect, migrate, schema_steps
 
@@ -95,3 +95,14 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
         pass
     holder.stdin.close()
     holder.stdout.close()
+
+
+def test_one_query_tells_how_far_an_archive_and_its_index_have_got(tmp_path: Path) -> None:
+    with Writer(tmp_path / "archive.db") as writer, Reader(tmp_path / "archive.db") as reader:
+        assert reader.archive_state() == ArchiveState(writer.identity(), 0, 0, 0)
+        with writer.transaction():
+            writer.db.execute("INSERT INTO sqlite_sequence VALUES ('event', 7)")
+            writer.put_meta("live", "12")
+        writer.put_watermark(5, [])
+        assert reader.archive_state() == ArchiveState(writer.identity(), 7, 5, 12)
+        assert reader.archive_state().unindexed() == 2

@@ -13,9 +13,10 @@ from pathlib import Path
 import msgspec
 
 from recollect.errors import BadSettings
+from recollect.exclusion import forget_markers
 from recollect.index.faults import is_full
 from recollect.ingest.commit import Grouped
-from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, has_marker, is_excluded, named
+from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, is_session_excluded, named
 from recollect.ingest.indexing import Indexer
 from recollect.ingest.lines import LogReader, refuse
 from recollect.ingest.live import LiveReader
@@ -115,11 +116,11 @@ class Ingester:
         if time.monotonic() < self._exclusions_at:
             return
         self._exclusions_at = time.monotonic() + EXCLUSIONS_S
-        has_marker.cache_clear()
+        forget_markers()
         excluded = [
             (session, path)
             for session, cwd, path, project in self.archive.places()
-            if is_excluded(cwd, Path(path), project, self.settings)
+            if is_session_excluded(cwd, Path(path), project, self.settings)
         ]
         if excluded:
             with self.archive.transaction():
@@ -199,7 +200,7 @@ class Ingester:
     def _sync(self, found: Iterable[Log | Problem], on_progress: OnProgress | None, report: Report | None = None) -> Report:
         report = report or Report()
         began = time.perf_counter()
-        has_marker.cache_clear()
+        forget_markers()
         logs = self._together(self._changed(found, report))
         report.bytes_total += sum(log.stamp.size for log in logs)
         if on_progress:

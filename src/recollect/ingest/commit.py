@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.assemble import Folded, State, fold, known_of, learn, session_of
-from recollect.ingest.discover import Log, is_excluded
+from recollect.ingest.discover import Log, is_session_excluded
 from recollect.ingest.indexing import LARGE, Indexer
 from recollect.ingest.redaction import EntryRedactor, text_of
 from recollect.ingest.report import Report
@@ -154,7 +154,7 @@ class Keeper:
         folders = {entry.cwd for entry in entries if isinstance(entry, Record | SessionMetadata)} - self._allowed
         for cwd in folders:
             project = project_of(cwd) if cwd else None
-            if is_excluded(cwd, self.log.path, project, self.settings):
+            if is_session_excluded(cwd, self.log.path, project, self.settings):
                 raise Excluded
         self._allowed |= folders
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
-from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
 
+from recollect.exclusion import has_marker, is_excluded, matches
 from recollect.ingest.projects import logs_in_projects
 from recollect.model import Problem
-from recollect.project import existing_folders
 from recollect.settings import Settings
 from recollect.sources import READ_ERRORS, Format, Head, Source, Stamp, describe_error, read_head
 from recollect.sources.formats.walk import walk
 
-MARKER = ".no-recollect"  # a file of this name excludes the folder it lies in and everything below
 UNKNOWN = "not a log of any agent we know"
 
 
@@ -115,7 +112,7 @@ def _log(source: Source, format: Format, found: Path | Problem, settings: Settin
     if isinstance(found, Problem):
         yield found
         return
-    if any(fnmatch(str(found), glob) for glob in settings.exclude):
+    if matches(str(found), settings.exclude):
         return
     try:
         yield Log(source, format, found, format.stamp(found))
@@ -133,21 +130,8 @@ def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] 
     return None
 
 
-def is_excluded(cwd: str | None, path: Path, project: str | None, settings: Settings) -> bool:
-    """Whether the person asked us not to read sessions of this folder or project."""
-    if project is not None and project in settings.exclude_projects:
+def is_session_excluded(cwd: str | None, log: Path, project: str | None, settings: Settings) -> bool:
+    """Whether a person excluded this log, or the sessions of this working folder or project."""
+    if is_excluded(cwd, project, settings.exclude, settings.exclude_projects):
         return True
-    if cwd is not None and any(fnmatch(cwd, glob) or fnmatch(f"{cwd}/", glob) for glob in settings.exclude):
-        return True
-    if any(fnmatch(str(path), glob) for glob in settings.exclude):
-        return True
-    return has_marker(path.parent) or any(map(has_marker, existing_folders(cwd or "")))
-
-
-@lru_cache(maxsize=4_096)
-def has_marker(folder: Path) -> bool:
-    """Whether a folder says that it is not to be read. Asked anew in every sync, and once in each."""
-    try:
-        return (folder / MARKER).exists()
-    except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
-        return False
+    return matches(str(log), settings.exclude) or has_marker(str(log.parent))

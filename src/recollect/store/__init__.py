@@ -6,10 +6,11 @@ One `Writer` at a time, any number of `Reader`s beside it.
 from recollect.store.sqlite.database import NewerSchema, OutOfDate, file_at, is_database
 from recollect.store.sqlite.event_cells import EventCells
 from recollect.store.sqlite.reader import Reader
-from recollect.store.sqlite.rows import EventRow, SessionRow, TurnRow
+from recollect.store.sqlite.rows import ArchiveState, EventRow, SessionRow, TurnRow
 from recollect.store.sqlite.writer import Cursor, Writer
 
 __all__ = [
+    "ArchiveState",
     "Cursor",
     "EventCells",
     "EventRow",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recollect.project import LONGEST_PATH
+from recollect.folders import LONGEST_PATH
 from recollect.store.sqlite.database import Database
 
 

@@ -11,6 +11,7 @@ from recollect.store.sqlite.rows import (
     EVENT_FROM,
     SESSION,
     TURN,
+    ArchiveState,
     EventPlace,
     EventRow,
     SessionRow,
@@ -374,6 +375,18 @@ class Reader(Inventory):
         return dict(self._rows("SELECT turn, max(key) FROM event WHERE session = ? GROUP BY turn", (session,)))
 
     # ---- the archive itself
+
+    def archive_state(self) -> ArchiveState:
+        """Which archive this is and how far it and its index have got, by one query."""
+        row = self._one(
+            """
+            SELECT (SELECT value FROM meta WHERE name = 'identity'),
+                   (SELECT seq FROM sqlite_sequence WHERE name = 'event'),
+                   (SELECT value FROM meta WHERE name = 'indexed'),
+                   (SELECT value FROM meta WHERE name = 'live')"""
+        )
+        identity, *numbers = row
+        return ArchiveState(identity or "", *(int(number or 0) for number in numbers))
 
     def state(self) -> str:
         """A line that changes whenever events come or go."""

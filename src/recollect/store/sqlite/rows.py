@@ -15,6 +15,19 @@ from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
 ESCAPED = re.compile(r'["\\\x00-\x1f]')  # what JSON writes otherwise than it is
 
 
+class ArchiveState(Struct, frozen=True):
+    """How far the archive has got, and its index: all of one moment."""
+
+    identity: str  # which archive this is: indexes name the one that they were built from
+    last_key: int  # the highest key that an event ever had; 0 while nothing was stored
+    indexed: int  # the text index has all events up to this key
+    published: int  # the archive has all live sessions up to this change
+
+    def unindexed(self) -> int:
+        """How many keys the text index is behind."""
+        return self.last_key - self.indexed
+
+
 class SessionRow(Struct, kw_only=True):
     key: int
     id: bytes

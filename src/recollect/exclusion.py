@@ -1,0 +1,46 @@
+"""What a person excluded from Recollect: the settings `exclude` and `exclude_projects`, and marker files.
+
+Hooks import this module while an agent waits, so it uses `os.path` only. Importing pathlib takes 4 ms.
+"""
+# ruff: noqa: PTH110, PTH118
+
+import os
+
+from recollect.folders import existing_folders
+
+MARKER = ".no-recollect"  # a file of this name excludes its folder and everything below
+
+_markers: dict[str, bool] = {}  # by folder: a sync asks about the same few folders for every session
+
+
+def matches(path: str, globs: tuple[str, ...]) -> bool:
+    """Whether one of these globs matches a path."""
+    if not globs:
+        return False
+    from fnmatch import fnmatch  # it imports `re`, which takes 5 ms
+
+    return any(fnmatch(path, glob) for glob in globs)
+
+
+def is_excluded(cwd: str | None, project: str | None, globs: tuple[str, ...], projects: tuple[str, ...]) -> bool:
+    """Whether a person excluded the sessions of this working folder or project.
+
+    `globs` is the setting `exclude`, `projects` is `exclude_projects`.
+    """
+    if project is not None and project in projects:
+        return True
+    if not cwd:
+        return False
+    return matches(cwd, globs) or matches(f"{cwd}/", globs) or any(map(has_marker, existing_folders(cwd)))
+
+
+def has_marker(folder: str) -> bool:
+    """Whether a folder holds the marker file. The answer is cached until `forget_markers`."""
+    if folder not in _markers:
+        _markers[folder] = os.path.exists(os.path.join(folder, MARKER))
+    return _markers[folder]
+
+
+def forget_markers() -> None:
+    """Look for marker files again from now on."""
+    _markers.clear()
