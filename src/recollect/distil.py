@@ -1,8 +1,8 @@
-"""Step 5, DISTIL: what was read becomes memory. Observations of finished turns, and vectors of what was said.
+"""Step 5, DISTIL: observations of finished turns, and the indexes of pieces and vectors, for everything that is new.
 
-All of it follows the archive and never holds it up: it has a lock of its own, writes to files of its own, and works in
-small steps between which it can be stopped. What a pass did not get done, the next one does. Observations come first,
-because they are quick and need no model; then vectors, oldest event first, so that their index only ever grows.
+Distilling follows the archive and never blocks it: it has its own lock and files, and works in small steps.
+It can stop between two steps; the next pass continues. Observations come first, because they need no model.
+Vectors come last, the oldest event first, so that their index only grows at its end.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.kinds import OWN
 from recollect.index.words import prepared, words
 from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, Event, Kind, Observation
-from recollect.observe import RULES, observe
+from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
 from recollect.store.lock import DISTILLING, exclusive
@@ -30,21 +30,22 @@ from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
 
-TURNS = 32  # per step and transaction: some tens of milliseconds
-EVENTS = 512  # per step
-HEAD, TAIL = 1_200, 600  # characters of a tool's output that are embedded: how it begins, and how it ended
-OUTPUT = (6_000, 4_000)  # characters, first and last, that rules see of a tool's output
-SPEECH = (24_000, 8_000)  # and of what was said
-SPOKEN = 1_500  # characters of each prompt and answer whose words find the observations of their turn
-AROUND = 6_000  # characters of all of them together
-LAG = 5_000  # events that the index of ngrams may be behind: looking through them takes some 30 milliseconds
-PIECES_TEXTS = 500  # per step
-COMMIT_TEXTS = 20_000  # texts between two commits of that index: what stopping a pass costs at most
-VERSION, SEEN = "rules", "seen"  # in the memory's meta: by which rules, and up to which event all was looked at
+TURNS_PER_STEP = 32  # and per transaction: some tens of milliseconds
+EVENTS_PER_STEP = 512
+NGRAM_TEXTS_PER_STEP = 500
+NGRAM_TEXTS_PER_COMMIT = 20_000  # a pass that is stopped loses at most the work on these
+NGRAM_INDEX_LAG = 5_000  # events that the n-gram index may be behind: scanning them takes some 30 milliseconds
+EMBEDDED_HEAD, EMBEDDED_TAIL = 1_200, 600  # characters of a tool's output that are embedded
+OUTPUT_HEAD, OUTPUT_TAIL = 6_000, 4_000  # characters of a tool's output that the rules see
+SPEECH_HEAD, SPEECH_TAIL = 24_000, 8_000  # characters of a prompt or an answer that the rules see
+CONTEXT_PART = 1_500  # characters of each prompt and answer whose words find the observations of their turn
+CONTEXT = 6_000  # characters of all of them together
+RULES_META = "rules"  # key in the memory's meta: the version of the rules that made its observations
+SEEN_META = "seen"  # key in the memory's meta: the last event whose session was looked at
 
 
 class Progress(Struct):
-    """How far a pass is. `what` is being made, `done` of `total` of it."""
+    """How far a pass is: `done` of `total` of what it makes, "observations", "pieces" or "vectors"."""
 
     what: str
     done: int
@@ -54,25 +55,25 @@ class Progress(Struct):
 OnStep = Callable[[Progress], None]
 
 
-def turn_mark(turn: TurnRow, last_key: int = 0) -> int:
-    """What changes when a turn does. An event that says something else has another key."""
+def turn_checksum(turn: TurnRow, last_key: int = 0) -> int:
+    """A number that changes when a turn does. An event with another text has another key."""
     fields = (turn.event_count, turn.last, turn.terminal, turn.stop, turn.prompt, turn.answer, turn.updated_at, last_key)
-    return _mark(fields, turn.estimated)
+    return _checksum(fields, turn.estimated)
 
 
-def session_mark(session: SessionRow) -> int:
-    """What changes when a session does, or where it is."""
+def session_checksum(session: SessionRow) -> int:
+    """A number that changes when a session or its place does."""
     fields = (session.event_count, session.turn_count, session.updated_at, session.project, session.path, session.cwd)
-    return _mark(fields, session.estimated)
+    return _checksum(fields, session.estimated)
 
 
-def _mark(fields: tuple[object, ...], estimated: bool) -> int:
-    """Marks without estimated times are those of earlier versions, so nothing is looked at again for them."""
+def _checksum(fields: tuple[object, ...], estimated: bool) -> int:
+    """Without estimated times it equals the number of earlier versions, so that their work is not repeated."""
     return crc32(msgspec.json.encode((*fields, "estimated") if estimated else fields))
 
 
-def is_level(realm: Path, settings: Settings) -> bool:
-    """Whether there is nothing to distil, as far as can be told from two small questions."""
+def is_up_to_date(realm: Path, settings: Settings) -> bool:
+    """Whether there is nothing to distil. Two small queries tell."""
     try:
         reader, memory = Reader(archive_of(realm)), Memory(realm)
     except StoreFault:
@@ -80,21 +81,22 @@ def is_level(realm: Path, settings: Settings) -> bool:
     with ExitStack() as stack:
         stack.callback(reader.close)
         stack.callback(memory.close)
-        return memory.meta(LEVEL) == _state(reader.state(), memory, settings) and not _lags(realm, reader)
+        is_current = memory.meta(LEVEL) == _fingerprint(reader.state(), memory, settings)
+        return is_current and not _needs_ngrams(realm, reader)
 
 
-def _state(archive: str, memory: Memory, settings: Settings) -> str:
-    """The archive, what was recorded, and our own rules in a line: while it is the same, so is what follows from them."""
-    return f"{archive} {memory.last_key()} {RULES} {msgspec.json.encode(settings.embedding).decode()}"
+def _fingerprint(archive_state: str, memory: Memory, settings: Settings) -> str:
+    """Everything that the results depend on: the archive, recorded observations, the rules and the embedding model."""
+    return f"{archive_state} {memory.last_key()} {RULES_VERSION} {msgspec.json.encode(settings.embedding).decode()}"
 
 
-def _lags(realm: Path, reader: Reader) -> bool:
-    """Whether so much came since the index of ngrams was last written that it is worth writing."""
-    return reader.last_key() - ngrams.seen(realm, reader.meta("identity") or "") >= LAG
+def _needs_ngrams(realm: Path, reader: Reader) -> bool:
+    """Whether the n-gram index is so far behind that it is worth updating."""
+    return reader.last_key() - ngrams.seen(realm, reader.meta("identity") or "") >= NGRAM_INDEX_LAG
 
 
 class Distiller:
-    """A realm opened for distilling. One at a time; `Busy` where another process is at it."""
+    """A realm opened for distilling, by one process at a time. Raises `StoreBusy` if another process has it open."""
 
     def __init__(self, realm: Path, settings: Settings, env: Mapping[str, str], model: Embedder | None = None) -> None:
         self.realm = realm
@@ -118,53 +120,53 @@ class Distiller:
         self._stack.close()
 
     def has_lost_folder(self) -> bool:
-        """Whether the state folder was deleted, or another one took its place: nobody would find what is made here."""
+        """Whether the state folder was deleted or replaced. What is written now would be lost."""
         return file_at(self.realm / DISTILLING) != self._lock_file
 
     def steps(self) -> Iterator[Progress]:
-        """One pass. Stopping between two steps loses nothing."""
-        archive = self.reader.state()
-        lags = _lags(self.realm, self.reader)
-        if self.memory.meta(LEVEL) == _state(archive, self.memory, self.settings) and not lags:
+        """Run one pass, step by step. Stopping between two steps loses nothing."""
+        archive_state = self.reader.state()
+        needs_ngrams = _needs_ngrams(self.realm, self.reader)
+        if self.memory.meta(LEVEL) == _fingerprint(archive_state, self.memory, self.settings) and not needs_ngrams:
             return
-        if self.memory.meta(VERSION) != str(RULES):
+        if self.memory.meta(RULES_META) != str(RULES_VERSION):
             self.memory.look_again()
-            self.memory.put_meta(VERSION, str(RULES))
-        touched = self._touched()
-        emptied = self._still_found(touched)
-        yield from self._observe(touched)
-        if lags or emptied:
+            self.memory.put_meta(RULES_META, str(RULES_VERSION))
+        changed = self._changed_sessions()
+        emptied = self._emptied_in_ngrams(changed)
+        yield from self._observe(changed)
+        if needs_ngrams or emptied:
             try:
                 with engine_panics_as_errors():
-                    yield from self._cut(emptied)
-            except IndexUnusable:  # damaged files; the next pass begins anew
+                    yield from self._index_ngrams(emptied)
+            except IndexUnusable:  # damaged files; the next pass builds the index again
                 ngrams.NGRAMS.remove(self.realm)
-        state = _state(archive, self.memory, self.settings)  # what is recorded from here on counts as new
-        if (yield from self._embed(touched)):
-            self.memory.put_meta(LEVEL, state)
+        fingerprint = _fingerprint(archive_state, self.memory, self.settings)  # what is recorded after this is new
+        if (yield from self._embed(changed)):
+            self.memory.put_meta(LEVEL, fingerprint)
 
     # ---- ngrams
 
-    def _still_found(self, touched: Mapping[bytes, SessionRow]) -> list[int]:
-        """Sessions that the index of ngrams knows although nothing of them may be found any more."""
-        gone = [session.key for session in touched.values() if not session.event_count]
+    def _emptied_in_ngrams(self, changed: Mapping[bytes, SessionRow]) -> list[int]:
+        """Sessions without events that the n-gram index still holds."""
+        emptied = [session.key for session in changed.values() if not session.event_count]
         try:
-            index = ngrams.NgramIndex(self.realm, self.reader.meta("identity") or "") if gone else None
+            index = ngrams.NgramIndex(self.realm, self.reader.meta("identity") or "") if emptied else None
         except IndexUnusable:
             return []
-        return [session for session in gone if index is not None and index.holds(session)]
+        return [session for session in emptied if index is not None and index.holds(session)]
 
-    def _cut(self, emptied: Sequence[int]) -> Iterator[Progress]:
-        """Bring the index of ngrams level. What was added since its last commit is lost if this is stopped."""
+    def _index_ngrams(self, emptied: Sequence[int]) -> Iterator[Progress]:
+        """Update the n-gram index. If this is stopped, the texts since its last commit are indexed again."""
         writer = ngrams.NgramWriter(self.realm, self.reader.meta("identity") or "")
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
-            for rows in self.reader.entries_above(writer.seen, len(KINDS), PIECES_TEXTS):
-                yield Progress("ngrams", rows[0][0].key, last)
-                writer.add(_text_of(event, source, started) for event, source, _, started in rows if event.body)
+            for rows in self.reader.entries_above(writer.seen, len(KINDS), NGRAM_TEXTS_PER_STEP):
+                yield Progress("pieces", rows[0][0].key, last)
+                writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
-                if added >= COMMIT_TEXTS:
+                if added >= NGRAM_TEXTS_PER_COMMIT:
                     writer.commit_up_to(rows[-1][0].key)
                     added = 0
                 last = max(last, rows[-1][0].key)
@@ -174,58 +176,59 @@ class Distiller:
 
     # ---- observations
 
-    def _touched(self) -> dict[bytes, SessionRow]:
-        """The sessions that are other than when they were last looked at, newest first; and those that are gone."""
+    def _changed_sessions(self) -> dict[bytes, SessionRow]:
+        """The sessions that changed since they were last looked at, newest first. Forgets the ones that are gone."""
         known, sessions = self.memory.looked(), self.reader.all_sessions()
-        emptied = {session.id for session in sessions if not session.event_count}  # else it may only be yet to be read
+        emptied = {session.id for session in sessions if not session.event_count}  # an unknown one may not be read yet
         for gone in self.memory.sessions() - {session.id for session in sessions if session.event_count}:
             with self.memory.transaction():
                 self.memory.forget_session(gone, for_good=gone in emptied)
-        seen = int(self.memory.meta(SEEN) or 0)
+        seen = int(self.memory.meta(SEEN_META) or 0)
         rewritten = set(self.reader.sessions_above(seen)) if seen else set()
         return {
             session.id: session
             for session in sessions
-            if known.get(session.id) != session_mark(session) or session.key in rewritten
+            if known.get(session.id) != session_checksum(session) or session.key in rewritten
         }
 
-    def _observe(self, touched: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+    def _observe(self, changed: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
         last = self.reader.last_key()
-        live = [session for session in touched.values() if session.event_count]
-        for place, session in enumerate(live):
-            yield Progress("observations", place, len(live))
-            yield from self._observe_session(session, Progress("observations", place, len(live)))
-        self.memory.put_meta(SEEN, str(last))
+        sessions = [session for session in changed.values() if session.event_count]
+        for place, session in enumerate(sessions):
+            progress = Progress("observations", place, len(sessions))
+            yield progress
+            yield from self._observe_session(session, progress)
+        self.memory.put_meta(SEEN_META, str(last))
 
     def _observe_session(self, session: SessionRow, progress: Progress) -> Iterator[Progress]:
         known = self.memory.observed(session.id)
         last_keys = self.reader.last_keys(session.key)
         turns = [turn for turn in self.reader.turns(session.key) if turn.terminal is not None]
-        marks = {turn.ordinal: turn_mark(turn, last_keys.get(turn.ordinal, 0)) for turn in turns}
-        wanted = [turn for turn in turns if known.get(turn.ordinal) != marks[turn.ordinal]]
-        for start in range(0, len(wanted), TURNS):
+        checksums = {turn.ordinal: turn_checksum(turn, last_keys.get(turn.ordinal, 0)) for turn in turns}
+        changed = [turn for turn in turns if known.get(turn.ordinal) != checksums[turn.ordinal]]
+        for start in range(0, len(changed), TURNS_PER_STEP):
             with self.memory.transaction():
-                for turn in wanted[start : start + TURNS]:
-                    self._observe_turn(session, turn, marks[turn.ordinal])
+                for turn in changed[start : start + TURNS_PER_STEP]:
+                    self._observe_turn(session, turn, checksums[turn.ordinal])
             yield progress
         with self.memory.transaction():
-            self.memory.forget_turns(session.id, known.keys() - marks.keys())
-            self.memory.put_looked(session.id, session_mark(session))
+            self.memory.forget_turns(session.id, known.keys() - checksums.keys())
+            self.memory.put_looked(session.id, session_checksum(session))
 
-    def _observe_turn(self, session: SessionRow, turn: TurnRow, mark: int) -> None:
-        events = [event_of(row) for row in self.reader.events_of_turn(session.key, turn.ordinal)]
-        around = words_around(events)
-        made = [(observation, words_of(observation, around)) for observation in observe(events, session.cwd)]
-        self.memory.put_turn(place_of(session, turn.ordinal, events, self.reader.address(session)), mark, made)
+    def _observe_turn(self, session: SessionRow, turn: TurnRow, checksum: int) -> None:
+        events = [event_for_rules(row) for row in self.reader.events_of_turn(session.key, turn.ordinal)]
+        context = words_of_turn(events)
+        made = [(observation, observation_words(observation, context)) for observation in observe(events, session.cwd)]
+        self.memory.put_turn(locate_turn(session, turn.ordinal, events, self.reader.address(session)), checksum, made)
 
     # ---- vectors
 
-    def _embed(self, touched: Mapping[bytes, SessionRow]) -> Generator[Progress, None, bool]:
-        """True once everything has its vector, or there are to be none."""
+    def _embed(self, changed: Mapping[bytes, SessionRow]) -> Generator[Progress, None, bool]:
+        """Embed what has no vector yet. Returns False if the embedding model is not available."""
         try:
             model = self._model = self._model or open_embedder(self.settings.embedding, self.env)
             if model is not None:
-                yield from self._embed_events(model, touched)
+                yield from self._embed_events(model, changed)
                 yield from self._embed_observations(model)
         except Unavailable as reason:
             self.memory.put_meta(FAULT, str(reason))
@@ -234,54 +237,54 @@ class Distiller:
         self.memory.put_meta(FAULT, "")
         return True
 
-    def _writer(self, model: Embedder, of: str, identity: str) -> "VectorWriter":
+    def _vector_writer(self, model: Embedder, of: str, identity: str) -> "VectorWriter":
+        # Importing the vectors takes 33 ms of CPU (NumPy). Commands that never distil import this module too.
         from recollect.index.vectors import VectorWriter
 
         return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
 
-    def _embed_events(self, model: Embedder, touched: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
-        from recollect.index.vectors import VectorRow
+    def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+        from recollect.index.vectors import VectorRow  # 33 ms, as above
 
-        writer = self._writer(model, "events", self.reader.meta("identity") or "")
+        writer = self._vector_writer(model, "events", self.reader.meta("identity") or "")
         if writer.head.rows:
-            for session in touched.values():
+            for session in changed.values():
                 writer.blot(session.key, self.reader.keys_of(session.key))
         last = self.reader.last_key()
-        for events in self.reader.events_above(writer.head.seen, DEFAULT_KIND_CODES, EVENTS):
+        for events in self.reader.events_above(writer.head.seen, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
             yield Progress("vectors", writer.head.seen, last)
-            said = [event for event in events if event.body]
+            with_text = [event for event in events if event.body]
             rows = [
                 VectorRow(event.key, event.session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN * event.own)
-                for event in said
+                for event in with_text
             ]
-            writer.add(rows, model.embed([digest(event) for event in said]), events[-1].key)
+            writer.add(rows, model.embed([event_text(event) for event in with_text]), events[-1].key)
         writer.add([], model.embed([]), last)
 
     def embed_observations(self) -> None:
-        """Give the observations that were added since the last pass their vectors."""
+        """Embed the observations that were added since the last pass."""
         model = self._model or open_embedder(self.settings.embedding, self.env)
         if model is not None:
             for _ in self._embed_observations(model):
                 pass
 
     def _embed_observations(self, model: Embedder) -> Iterator[Progress]:
-        from recollect.index.vectors import VectorRow
+        from recollect.index.vectors import VectorRow  # 33 ms, as above
 
-        writer = self._writer(model, "observations", self.memory.meta("identity") or "")
+        writer = self._vector_writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
             writer.keep_only(self.memory.all_keys())
-        while found := self.memory.above(writer.head.seen, EVENTS):
+        while observations := self.memory.above(writer.head.seen, EVENTS_PER_STEP):
             yield Progress("vectors", writer.head.seen, self.memory.last_key())
-            rows = [VectorRow(row.key, 0, row.turn, 0, row.at, 0) for row in found]
-            writer.add(rows, model.embed([gist(row) for row in found]), found[-1].key)
+            rows = [VectorRow(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
+            writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
 
 
-def _text_of(event: EventRow, source: str, started: int) -> ngrams.NgramText:
-    return ngrams.NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+# ---- what the rules and the indexes are given
 
 
-def event_of(row: EventRow) -> Event:
-    """An event as the rules see it."""
+def event_for_rules(row: EventRow) -> Event:
+    """An event as the rules see it, its text shortened."""
     is_call = row.kind is Kind.TOOL_CALL
     return Event(
         id=row.id,
@@ -290,7 +293,7 @@ def event_of(row: EventRow) -> Event:
         kind=row.kind,
         at=row.at,
         line=row.line,
-        text="" if is_call else _bounded(row),
+        text="" if is_call else _shorten(row),
         arguments=row.arguments() if is_call else None,
         tool=row.tool,
         model=row.model,
@@ -302,15 +305,16 @@ def event_of(row: EventRow) -> Event:
     )
 
 
-def _bounded(row: EventRow) -> str:
-    """As much of a text as rules look at, so that a turn of many long ones is not held in memory whole."""
+def _shorten(row: EventRow) -> str:
+    """The beginning and the end of a long text, so that a turn of many long texts does not fill the memory."""
     text = row.text()
-    head, tail = OUTPUT if row.kind is Kind.TOOL_RESPONSE else SPEECH
+    is_output = row.kind is Kind.TOOL_RESPONSE
+    head, tail = (OUTPUT_HEAD, OUTPUT_TAIL) if is_output else (SPEECH_HEAD, SPEECH_TAIL)
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
-def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> Place:
-    """Where a turn is: in its session, and in the lines of its log."""
+def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> Place:
+    """Where a turn is: its session, and the lines of its log."""
     lines = [event.line for event in events]
     return Place(
         session=session.id,
@@ -323,51 +327,58 @@ def place_of(session: SessionRow, turn: int, events: Sequence[Event], address: s
     )
 
 
-def digest(event: EventRow) -> str:
-    """The part of an event that says what it is about. Of a long output that is how it begins and how it ends."""
+def event_text(event: EventRow) -> str:
+    """The text of an event that is embedded: of a long output its beginning and its end."""
     text = event.text()
-    if event.kind is not Kind.TOOL_RESPONSE or len(text) <= HEAD + TAIL:
+    if event.kind is not Kind.TOOL_RESPONSE or len(text) <= EMBEDDED_HEAD + EMBEDDED_TAIL:
         return text
-    return f"{text[:HEAD]}\n{text[-TAIL:]}"
+    return f"{text[:EMBEDDED_HEAD]}\n{text[-EMBEDDED_TAIL:]}"
 
 
-def gist(row: ObservationRow) -> str:
-    """An observation as one text."""
+def observation_text(row: ObservationRow) -> str:
+    """The text of an observation that is embedded."""
     return "\n".join((row.title, row.subtitle, *row.facts, " ".join(row.concepts), row.narrative))
 
 
-def words_around(events: Sequence[Event]) -> str:
-    """The words of a turn's prompts and answers: they find its observations too."""
-    spoken = [event.text[:SPOKEN] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
-    return words_in("\n".join(spoken)[:AROUND])
+def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramText:
+    return ngrams.NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
 
 
-def words_of(observation: Observation, around: str) -> Words:
-    """What finds an observation, word by word as the text index would cut it."""
+def words_of_turn(events: Sequence[Event]) -> str:
+    """The words of a turn's prompts and answers. A search for one of them finds the turn's observations."""
+    texts = [event.text[:CONTEXT_PART] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
+    return index_words("\n".join(texts)[:CONTEXT])
+
+
+def observation_words(observation: Observation, context: str) -> Words:
+    """The words under which an observation is found; `context` are the words of its turn."""
     named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
     return Words(
-        title=words_in(f"{observation.title}\n{observation.subtitle}"),
-        facts=words_in("\n".join(named)),
-        narrative=words_in(observation.narrative),
-        around=around,
+        title=index_words(f"{observation.title}\n{observation.subtitle}"),
+        facts=index_words("\n".join(named)),
+        narrative=index_words(observation.narrative),
+        around=context,
     )
 
 
-def words_in(text: str) -> str:
-    """The words of a text as the text index would cut them, separated by spaces: what the memory's own indexes hold."""
+def index_words(text: str) -> str:
+    """The words of a text as the text index tokenizes it, separated by spaces, for the memory's own word index."""
     return " ".join(words(prepared(text)))
+
+
+# ---- one pass
 
 
 def distil(
     realm: Path, settings: Settings, env: Mapping[str, str], stop: Callable[[], bool], on_step: OnStep | None = None
 ) -> bool:
-    """Bring observations and vectors level, unless told to stop or another process is at it. Whether all is done.
+    """Bring observations, pieces and vectors up to date. Returns whether everything is done.
 
-    It also ends, quietly, when the state folder is deleted.
+    It is not if `stop` says so, if another process is distilling, or if the state folder is deleted meanwhile.
     """
-    if is_level(realm, settings):
+    if is_up_to_date(realm, settings):
         return True
-    if not realm.exists():  # to take its lock would make the folder again
+    if not realm.exists():  # taking the lock would create the folder again
         return False
     try:
         with Distiller(realm, settings, env) as distiller:
@@ -377,7 +388,7 @@ def distil(
 
 
 def _run(distiller: Distiller, stop: Callable[[], bool], on_step: OnStep | None) -> bool:
-    """Take all steps of a pass; whether all is done."""
+    """Run all steps of a pass. Returns whether everything is done."""
     try:
         for progress in distiller.steps():
             if on_step:

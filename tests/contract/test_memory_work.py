@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.distil import distil, words_of
+from recollect.distil import distil, observation_words
 from recollect.live import LiveRealm
 from recollect.model import Observation
 from recollect.operations import OPERATIONS, RequestContext
@@ -36,7 +36,7 @@ def settle(person: Person, observations: int) -> LiveRealm:
                 evidence=(number.to_bytes(16, "big"),), at=1_768_000_000_000 + number, concepts=("barley",),
                 files_modified=(f"sacks/{number % 50}.txt",),
             )  # fmt: skip
-            memory.record(place, AGENT, observation, words_of(observation, ""))
+            memory.record(place, AGENT, observation, observation_words(observation, ""))
     assert distil(person.realm, person.settings(), person.env, lambda: False)
     return LiveRealm(person.settings())
 

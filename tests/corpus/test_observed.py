@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recollect.distil import event_of
+from recollect.distil import event_for_rules
 from recollect.ingest import sync
 from recollect.observe import observe
 from recollect.settings import Settings
@@ -36,7 +36,9 @@ def test_a_turn_is_remembered_as_it_was_judged(archive: Reader, row: dict[str, A
     session_hex, _, ordinal = row["turn"].removeprefix("turn:").rpartition("-")
     session = archive.session(bytes.fromhex(session_hex))
     assert session is not None
-    observations = observe([event_of(event) for event in archive.events_of_turn(session.key, int(ordinal))], session.cwd)
+    observations = observe(
+        [event_for_rules(event) for event in archive.events_of_turn(session.key, int(ordinal))], session.cwd
+    )
     assert observations[0].type == row["type"]
     assert digest(observations) == row["digest"], observations
 
@@ -50,7 +52,7 @@ def test_fifty_turns_of_many_agents_were_judged(archive: Reader) -> None:
 def test_whatever_real_turns_hold_nothing_raises_and_everything_has_evidence(archive: Reader) -> None:
     for session in archive.all_sessions():
         for turn in archive.turns(session.key):
-            events = [event_of(event) for event in archive.events_of_turn(session.key, turn.ordinal)]
+            events = [event_for_rules(event) for event in archive.events_of_turn(session.key, turn.ordinal)]
             for observation in observe(events, session.cwd):
                 assert observation.title.strip()
                 assert {*observation.evidence} <= {event.id for event in events}

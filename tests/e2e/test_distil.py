@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recollect import distil as distilling
-from recollect.distil import Distiller, distil, is_level
+from recollect.distil import Distiller, distil, is_up_to_date
 from recollect.index.vectors import VectorIndex
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import DISTILLING, exclusive
@@ -80,7 +80,7 @@ def spoken(person: Person) -> set[int]:
 def test_a_small_sync_leaves_nothing_to_distil(person: Person) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), "parser", "uploader"))
     person.run("sync")
-    assert is_level(person.realm, person.settings())
+    assert is_up_to_date(person.realm, person.settings())
     assert len({row.turn for row in remembered(person)}) == 2
     assert vectors(person) == spoken(person)
     assert vectors(person, "observations") == {row.key for row in remembered(person)}
@@ -167,10 +167,10 @@ def test_new_rules_look_at_every_turn_again_and_keep_what_stays_the_same(
     person.sync()
     all_done(person)
     before = remembered(person)
-    monkeypatch.setattr(distilling, "RULES", 99)
+    monkeypatch.setattr(distilling, "RULES_VERSION", 99)
     observed, looked = distilling.observe, list[int]()
     monkeypatch.setattr(distilling, "observe", lambda turn, cwd: looked.append(turn[0].turn) or observed(turn, cwd))
-    assert not is_level(person.realm, person.settings())
+    assert not is_up_to_date(person.realm, person.settings())
     all_done(person)
     assert sorted(looked) == [1, 2]
     assert remembered(person) == before
@@ -183,7 +183,7 @@ def test_another_model_means_other_vectors_and_none_means_none_are_made(person: 
     all_done(person, embedding=none)
     assert remembered(person)
     assert not list(person.realm.glob("vectors-*"))
-    assert not is_level(person.realm, person.settings())
+    assert not is_up_to_date(person.realm, person.settings())
     all_done(person)
     assert vectors(person) == spoken(person)
 
@@ -210,7 +210,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_stopped(person: Person, tmp_pa
         "from pathlib import Path\n"
         "from recollect import distil as d\n"
         "from recollect.settings import Settings\n"
-        "d.TURNS, d.EVENTS = 4, 16\n"
+        "d.TURNS_PER_STEP, d.EVENTS_PER_STEP = 4, 16\n"
         "realm = Path(sys.argv[1])\n"
         "with d.Distiller(realm, Settings(home=realm.parents[1]), os.environ) as distiller:\n"
         "    for number, _ in enumerate(distiller.steps()):\n"
@@ -246,11 +246,11 @@ def test_a_watcher_remembers_what_it_reads(person: Person) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), talk(log, "parser"))
     with watching(person):
-        until(lambda: (person.realm / "memory.db").exists() and is_level(person.realm, person.settings()))
+        until(lambda: (person.realm / "memory.db").exists() and is_up_to_date(person.realm, person.settings()))
         assert len(remembered(person)) == 1
         append(path, *talk(log, "uploader"))
         until(lambda: len(remembered(person)) == 2)
-        until(lambda: is_level(person.realm, person.settings()))
+        until(lambda: is_up_to_date(person.realm, person.settings()))
     assert vectors(person) == spoken(person)
 
 
@@ -260,7 +260,7 @@ def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
     write(person.claude_log(ONE), talk(Claude(ONE), *(f"module{number}" for number in range(60))))
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
     subprocess.run([sys.executable, "-c", code, "sync"], env=person.env, check=True, capture_output=True)
-    until(lambda: (person.realm / "memory.db").exists() and is_level(person.realm, person.settings()))
+    until(lambda: (person.realm / "memory.db").exists() and is_up_to_date(person.realm, person.settings()))
     assert vectors(person) == spoken(person)
 
 

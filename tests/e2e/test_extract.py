@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recollect.distil import Distiller
-from recollect.extract._prompt import OPENING
+from recollect.extract.prompt import OPENING
 from recollect.index.words import prepared, words
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import exclusive

@@ -3,7 +3,7 @@
 import pytest
 
 from recollect.model import Kind
-from recollect.observe import RULES
+from recollect.observe import RULES_VERSION
 from tests.observed import digest
 from tests.observed.turns import CWD, Turn
 
@@ -284,4 +284,4 @@ def test_what_a_request_names_exactly_can_be_searched_for() -> None:
 
 
 def test_the_rules_have_a_version() -> None:
-    assert RULES >= 1
+    assert RULES_VERSION >= 1

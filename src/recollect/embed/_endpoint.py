@@ -13,7 +13,7 @@ from recollect.embed import LONGEST, Unavailable
 from recollect.embed._sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.index.arrays import np, npt
-from recollect.service import EXAMPLE, Service
+from recollect.model_service import EXAMPLE_URL, ModelService
 from recollect.settings import EmbeddingSettings
 
 SECTION = "embedding"
@@ -43,11 +43,11 @@ class EndpointModel(SentenceModel):
 
     def __init__(self, settings: EmbeddingSettings, env: Mapping[str, str]) -> None:
         if not settings.url or not settings.name:
-            missing = "name, the model to ask for" if settings.url else f"url, such as {EXAMPLE}"
+            missing = "name, the model to ask for" if settings.url else f"url, such as {EXAMPLE_URL}"
             raise BadSettings(f"The model `endpoint` needs embedding.{missing}.")
-        self._service = Service(SECTION, settings.url, settings.key_env, env, settings.timeout_s, Unavailable)
+        self._service = ModelService(SECTION, settings.url, settings.key_env, env, settings.timeout_s, Unavailable)
         self._asked = settings.name
-        self.name = f"endpoint:{self._service.shown}#{settings.name}"
+        self.name = f"endpoint:{self._service.public_url}#{settings.name}"
         self.dimensions = 0
         self.dimensions = self._ask([PROBE]).shape[1]
 
@@ -68,12 +68,12 @@ class EndpointModel(SentenceModel):
     def _vectors(self, items: Sequence[Item], wanted: int) -> Matrix:
         order = [place if item.index is None else item.index for place, item in enumerate(items)]
         if sorted(order) != list(range(wanted)):
-            raise self._service.odd(f"returned {len(items)} vectors, numbered {_some(order)}, for {wanted} texts")
+            raise self._service.error(f"returned {len(items)} vectors, numbered {_some(order)}, for {wanted} texts")
         rows = [self._row(item) for item in items]
         dimensions = self.dimensions or len(rows[0])
         for row in rows:
             if len(row) != dimensions or not dimensions:
-                raise self._service.odd(f"returned {len(row)} numbers where {dimensions or 'some'} were expected")
+                raise self._service.error(f"returned {len(row)} numbers where {dimensions or 'some'} were expected")
         return self._of_length_one(np.stack(rows)[np.argsort(order)])
 
     def _row(self, item: Item) -> npt.NDArray[np.float64]:
@@ -82,11 +82,11 @@ class EndpointModel(SentenceModel):
         try:
             return np.frombuffer(base64.b64decode(item.embedding, validate=True), "<f4").astype(np.float64)
         except ValueError as reason:
-            raise self._service.odd(f"returned a vector that is neither numbers nor base64 of them ({reason})") from reason
+            raise self._service.error(f"returned a vector that is neither numbers nor base64 of them ({reason})") from reason
 
     def _of_length_one(self, rows: npt.NDArray[np.float64]) -> Matrix:
         if not np.isfinite(rows).all():
-            raise self._service.odd("returned numbers that are not finite")
+            raise self._service.error("returned numbers that are not finite")
         largest = np.abs(rows).max(axis=1, keepdims=True)
         rows = rows / np.where(largest > 0, largest, 1)  # so that no square overflows
         length = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""A model reads turns as well, where one is configured: observations beyond what the rules see.
+"""Observations by a language model, where one is configured: they add to what the rules find.
 
-Never while logs are read, and never without being told to: by `recollect extract`, or inside an MCP server whose client
-lends its model. The unit is a finished turn. Each is read once by each model as long as it stays what it is, the newest
-first, within a budget of tokens; what was learned of it is stored before the next one is read.
+A model only reads turns on request: by `recollect extract`, or inside an MCP server whose client lends its model.
+It reads finished turns, the newest first, within a budget of tokens. Each model reads a turn once, as long as the turn
+does not change. The observations of a turn are stored before the next turn is read.
 """
 
 import heapq
@@ -11,25 +11,23 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from recollect.distil import event_of, place_of, turn_mark, words_around, words_of
-from recollect.extract._answer import Nonsense, observations_of
-from recollect.extract._prompt import Prompt, prompt_of
-from recollect.language import Completion, LanguageModel, Unanswered
+from recollect.distil import event_for_rules, locate_turn, observation_words, turn_checksum, words_of_turn
+from recollect.extract.answer import InvalidAnswer, parse_observations
+from recollect.extract.prompt import Prompt, write_prompt
+from recollect.language_model import Completion, LanguageModel, ModelDidNotAnswer
 from recollect.model import Event, Kind
 from recollect.store import Reader, SessionRow, TurnRow
 from recollect.store.memory import RULES, Memory, Place
 
-__all__ = ["EXTRACTING", "Limits", "Odd", "Plan", "Report", "extract", "plan"]
+EXTRACTING = "extract.lock"  # held by the process that calls a model: two at a time would pay twice
+ANSWER_TOKENS = 1_500  # that an answer may cost: four observations of some length
+MOST_INVALID = 5  # invalid answers in a row, after which the model is considered unsuitable
 
-EXTRACTING = "extract.lock"  # whoever asks a model: two at a time would pay twice
-ANSWER = 1_500  # tokens that an answer may cost: four observations of some length
-PATIENCE = 5  # answers in a row that are nonsense, before that is taken for the model's fault
-
-Read = Mapping[tuple[bytes, int], int]
+ReadTurns = Mapping[tuple[bytes, int], int]  # (session, turn) -> checksum of the turn when the model read it
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How much may be read: so many tokens, in and out; so many turns; also what was read before."""
+    """How much may be read: tokens in and out, turns, and whether turns that were read before count."""
 
     budget: int
     turns: int | None = None
@@ -37,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, kw_only=True):
-    """What reading everything would cost. `tokens_out` is the most that answers may have; `fits` is of the budget."""
+    """What reading everything would cost. `tokens_out` is the maximum; `fits` counts turns within the budget."""
 
     model: str
     budget: int
@@ -49,8 +47,8 @@ class Plan(Struct, kw_only=True):
     fits_tokens: int = 0
 
 
-class Odd(Struct, frozen=True):
-    """A turn of which a model only told nonsense."""
+class UnusableAnswer(Struct, frozen=True):
+    """A turn for which the model's answer held no array of observations."""
 
     session: bytes
     turn: int
@@ -58,7 +56,7 @@ class Odd(Struct, frozen=True):
 
 
 class Report(Struct, kw_only=True):
-    """What was read, what it gave and what it cost. It is filled turn by turn."""
+    """What was read, found and paid, updated turn by turn. `refused` counts observations; `nonsense` lists answers."""
 
     model: str
     budget: int
@@ -68,12 +66,12 @@ class Report(Struct, kw_only=True):
     refused: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    nonsense: list[Odd] = []
+    nonsense: list[UnusableAnswer] = []
     ended: str = ""  # "all read", "budget", "limit" or "stopped"
 
 
-class Reading(Struct):
-    """A turn to be read. One that is too slight has no prompt, and its events were not looked at in vain."""
+class UnreadTurn(Struct):
+    """A turn to read. A trivial turn has no prompt; its events may not be loaded."""
 
     session: SessionRow
     address: str
@@ -82,33 +80,36 @@ class Reading(Struct):
     prompt: Prompt | None
 
     def place(self) -> Place:
-        return place_of(self.session, self.turn.ordinal, self.events, self.address)
+        return locate_turn(self.session, self.turn.ordinal, self.events, self.address)
 
     def cost(self) -> int:
-        return self.prompt.tokens() + ANSWER if self.prompt else 0
+        """The most tokens that reading this turn can cost."""
+        return self.prompt.tokens() + ANSWER_TOKENS if self.prompt else 0
 
 
 def always() -> bool:
     return True
 
 
-def plan(reader: Reader, read: Read, name: str, limits: Limits, tell: Callable[[Plan], None] = lambda _: None) -> Plan:
-    """What there is to read and what that costs. Asks nobody."""
-    found = Plan(model=name, budget=limits.budget)
-    for reading in _readings(reader, {} if limits.again else read, always):
-        if reading.prompt is None:
-            found.trivial += 1
+def plan_extraction(
+    reader: Reader, read: ReadTurns, name: str, limits: Limits, on_turn: Callable[[Plan], None] = lambda _: None
+) -> Plan:
+    """How many turns there are to read and what that would cost. Calls no model."""
+    plan = Plan(model=name, budget=limits.budget)
+    for unread in _unread_turns(reader, {} if limits.again else read, always):
+        if unread.prompt is None:
+            plan.trivial += 1
             continue
-        if found.turns == limits.turns:
+        if plan.turns == limits.turns:
             break
-        if found.fits == found.turns and found.fits_tokens + reading.cost() <= limits.budget:
-            found.fits += 1
-            found.fits_tokens += reading.cost()
-        found.turns += 1
-        found.tokens_in += reading.prompt.tokens()
-        found.tokens_out += ANSWER
-        tell(found)
-    return found
+        if plan.fits == plan.turns and plan.fits_tokens + unread.cost() <= limits.budget:
+            plan.fits += 1
+            plan.fits_tokens += unread.cost()
+        plan.turns += 1
+        plan.tokens_in += unread.prompt.tokens()
+        plan.tokens_out += ANSWER_TOKENS
+        on_turn(plan)
+    return plan
 
 
 def extract(
@@ -117,106 +118,110 @@ def extract(
     model: LanguageModel,
     limits: Limits,
     report: Report,
-    tell: Callable[[Report], None] = lambda _: None,
-    go_on: Callable[[], bool] = always,
+    on_turn: Callable[[Report], None] = lambda _: None,
+    may_continue: Callable[[], bool] = always,
 ) -> None:
-    """Let a model read, and fill the report. Where it gives no answer, what was read before stays read.
+    """Let a model read turns, and fill the report. If the model fails, the turns before stay read.
 
-    `go_on` is asked before every turn: it may wait, and it may say no.
+    `may_continue` is called before every turn. It may wait, and it may return False.
     """
     read = {} if limits.again else memory.extracted(model.name)
-    odd = 0
-    for reading in _readings(reader, read, go_on):
-        if reading.prompt is None:
-            _keep_trivial(memory, model, reading)
+    invalid = 0
+    for unread in _unread_turns(reader, read, may_continue):
+        if unread.prompt is None:
+            _mark_trivial(memory, model, unread)
             report.trivial += 1
             continue
-        report.ended = _end(reading, limits, report)
+        report.ended = _reason_to_end(unread, limits, report)
         if report.ended:
             return
-        completion = model.complete(reading.prompt.text, ANSWER)
-        odd = 0 if _keep(memory, model, reading, completion, report) else odd + 1
-        tell(report)
-        if odd == PATIENCE:
-            raise Unanswered(
-                f"{model.name!r} gave {PATIENCE} answers in a row that hold no observations "
-                f"(the last: {report.nonsense[-1].reason}): check what it answers. `--again` reads those turns once more."
+        completion = model.complete(unread.prompt.text, ANSWER_TOKENS)
+        invalid = 0 if _store_answer(memory, model, unread, completion, report) else invalid + 1
+        on_turn(report)
+        if invalid == MOST_INVALID:
+            raise ModelDidNotAnswer(
+                f"{model.name!r} gave {MOST_INVALID} answers in a row without a list of observations "
+                f"(the last: {report.nonsense[-1].reason}). Check what it answers; `--again` reads those turns again."
             )
-    report.ended = "all read" if go_on() else "stopped"
+    report.ended = "all read" if may_continue() else "stopped"
 
 
-def _end(reading: Reading, limits: Limits, report: Report) -> str:
-    """Why this turn is not read any more; nothing if it is."""
+def _reason_to_end(unread: UnreadTurn, limits: Limits, report: Report) -> str:
+    """Why this turn is not read; empty if it is."""
     if report.turns == limits.turns:
         return "limit"
-    return "budget" if report.tokens_in + report.tokens_out + reading.cost() > limits.budget else ""
+    return "budget" if report.tokens_in + report.tokens_out + unread.cost() > limits.budget else ""
 
 
 # ---- which turns
 
 
-def _readings(reader: Reader, read: Read, go_on: Callable[[], bool]) -> Iterator[Reading]:
-    for session, turn in unread(reader, read, go_on):
+def _unread_turns(reader: Reader, read: ReadTurns, may_continue: Callable[[], bool]) -> Iterator[UnreadTurn]:
+    for session, turn in newest_unread(reader, read, may_continue):
         if Kind.ASSISTANT_RESPONSE not in turn.kinds and Kind.TOOL_CALL not in turn.kinds:
-            yield Reading(session, session.path, turn, [], None)
+            yield UnreadTurn(session, session.path, turn, [], None)
             continue
-        events = [event_of(row) for row in reader.events_of_turn(session.key, turn.ordinal)]
-        yield Reading(session, reader.address(session), turn, events, prompt_of(events))
+        events = [event_for_rules(row) for row in reader.events_of_turn(session.key, turn.ordinal)]
+        yield UnreadTurn(session, reader.address(session), turn, events, write_prompt(events))
 
 
-def unread(reader: Reader, read: Read, go_on: Callable[[], bool] = always) -> Iterator[tuple[SessionRow, TurnRow]]:
-    """Finished turns that were not read as they are now, the newest first, of whatever session.
+def newest_unread(
+    reader: Reader, read: ReadTurns, may_continue: Callable[[], bool] = always
+) -> Iterator[tuple[SessionRow, TurnRow]]:
+    """Finished turns of all sessions that were not read in their present state, the newest first.
 
-    A turn waits until no session is left that could hold a newer one, so that only what is wanted is looked up.
+    Sessions come newest first. A turn is held back until no later session can hold a newer one,
+    so turns of old sessions are only loaded when they are needed.
     """
     waiting: list[tuple[int, bytes, int, SessionRow, TurnRow]] = []
     for session in reader.all_sessions():
-        while go_on() and waiting and -waiting[0][0] >= session.updated_at:
+        while may_continue() and waiting and -waiting[0][0] >= session.updated_at:
             yield heapq.heappop(waiting)[-2:]
-        if not go_on():
+        if not may_continue():
             return
         for turn in reader.turns(session.key) if session.event_count else ():
-            if turn.terminal is not None and read.get((session.id, turn.ordinal)) != turn_mark(turn):
+            if turn.terminal is not None and read.get((session.id, turn.ordinal)) != turn_checksum(turn):
                 heapq.heappush(waiting, (-turn.updated_at, session.id, -turn.ordinal, session, turn))
-    while waiting and go_on():
+    while waiting and may_continue():
         yield heapq.heappop(waiting)[-2:]
 
 
 # ---- storing
 
 
-def _keep_trivial(memory: Memory, model: LanguageModel, reading: Reading) -> None:
+def _mark_trivial(memory: Memory, model: LanguageModel, unread: UnreadTurn) -> None:
     with memory.transaction():
-        memory.put_extracted(reading.place(), turn_mark(reading.turn), model.name, 0)
+        memory.put_extracted(unread.place(), turn_checksum(unread.turn), model.name, 0)
 
 
-def _keep(memory: Memory, model: LanguageModel, reading: Reading, answer: Completion, report: Report) -> bool:
-    """Store what an answer tells, and that the turn was read; whether the answer made sense."""
-    place, around, ids = reading.place(), words_around(reading.events), set()
+def _store_answer(memory: Memory, model: LanguageModel, unread: UnreadTurn, answer: Completion, report: Report) -> bool:
+    """Store the observations of an answer, and that the turn was read. Returns whether the answer was valid."""
+    place, context, ids = unread.place(), words_of_turn(unread.events), set()
     report.turns += 1
     report.tokens_in += answer.tokens_in
     report.tokens_out += answer.tokens_out
     try:
-        observations, refused = observations_of(answer.text, reading.prompt.cited if reading.prompt else {})
-        odd = None
-    except Nonsense as reason:
-        observations, refused, odd = [], 0, str(reason)
-        report.nonsense.append(Odd(place.session, place.turn, odd))
+        observations, refused = parse_observations(answer.text, unread.prompt.cited if unread.prompt else {})
+        is_valid = True
+    except InvalidAnswer as reason:
+        observations, refused, is_valid = [], 0, False
+        report.nonsense.append(UnusableAnswer(place.session, place.turn, str(reason)))
     with memory.transaction():
-        if odd is None:
+        if is_valid:
             memory.forget_made(place, f"model:{model.name}")
-        files = _files(memory, place)
+        files = _files_of_turn(memory, place)
         for observation in observations:
-            whole = replace(observation, **files)
-            ids.add(memory.record(place, f"model:{answer.by or model.name}", whole, words_of(whole, around)))
-        memory.put_extracted(place, turn_mark(reading.turn), model.name, answer.tokens_in + answer.tokens_out)
+            complete = replace(observation, **files)
+            words = observation_words(complete, context)
+            ids.add(memory.record(place, f"model:{answer.by or model.name}", complete, words))
+        memory.put_extracted(place, turn_checksum(unread.turn), model.name, answer.tokens_in + answer.tokens_out)
     report.observations += len(ids)
     report.refused += refused
-    return odd is None
+    return is_valid
 
 
-def _files(memory: Memory, place: Place) -> dict[str, tuple[str, ...]]:
-    """The files that the rules saw in this turn. They read them from the tool calls; a model would be guessing."""
+def _files_of_turn(memory: Memory, place: Place) -> dict[str, tuple[str, ...]]:
+    """The files that the rules found in this turn's tool calls. A model would only guess them."""
     rows = [row for row in memory.of_turn(place) if row.made_by == RULES]
     return {
         name: tuple(dict.fromkeys(path for row in rows for path in getattr(row, name)))

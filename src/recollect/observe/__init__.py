@@ -1,38 +1,39 @@
-"""Observations without a model: pure rules that turn one finished turn into what is worth remembering of it.
+"""Step 5, DISTIL: pure rules that turn one finished turn into observations, without a model.
 
-A turn is read once (`_reading`), its texts become sentences (`_prose`), cues tell what a sentence does (`_cues`), and the
-rules put together what was asked, what changed, which check failed and what made it pass, what was decided and why.
-No I/O, no clock, no chance: the same events always give the same observations.
+`turn` reads the events, `sentences` and `requests` judge what was said, `commands` and `files` what was done.
+`turn_type`, `titles`, `facts` and `decisions` choose what to say; `rules` puts it together.
+`phrases` holds the words and patterns as data. No I/O besides loading them, no clock, no randomness:
+the same events always give the same observations.
+
+The functions here import the rules when they are called. Loading phrases and compiling their patterns takes 47 ms of CPU,
+and commands that never distil import this package too.
 """
 
 from collections.abc import Sequence
 
 from recollect.model import Event, Observation
 
-RULES: int = 1  # raised when the rules change, so that everything is observed anew
+RULES_VERSION = 1  # raise it when the rules change: every turn is then distilled again
 
 
 def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
-    """The observations of one finished turn, the best first. Never raises, whatever the events hold.
+    """The observations of one finished turn, the main one first. Never raises, whatever the events hold."""
+    from recollect.observe.rules import make_observations
+    from recollect.observe.turn import read_turn
 
-    The rules are imported here and not before: whoever only asks for their version should not wait for them.
-    """
-    from recollect.observe._reading import read_turn
-    from recollect.observe._rules import observations
-
-    return observations(read_turn(events, cwd))
+    return make_observations(read_turn(events, cwd))
 
 
-def states_cause(story: str) -> bool:
-    """Whether what is remembered of a turn says why something was wrong, whoever wrote it."""
-    from recollect.observe._facts import CAUSED
-    from recollect.observe._sentences import causes_in
+def states_cause(narrative: str) -> bool:
+    """Whether an observation's narrative names a cause, whoever wrote it."""
+    from recollect.observe.facts import CAUSE_LABEL
+    from recollect.observe.sentences import find_causes
 
-    return any(line.startswith(CAUSED) for line in story.split("\n")) or bool(causes_in(story))
+    return any(line.startswith(CAUSE_LABEL) for line in narrative.split("\n")) or bool(find_causes(narrative))
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, as the rules read them: without its headings, code and emphasis."""
-    from recollect.observe._prose import prose
+def split_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, without headings, code and emphasis."""
+    from recollect.observe.sentences import parse_prose
 
-    return prose(text).sentences
+    return parse_prose(text).sentences

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from recollect.distil import words_in
+from recollect.distil import index_words
 from recollect.errors import ReadOnlyFolder
 from recollect.observe import states_cause
 from recollect.operations.journeys.session_summary import summary_of
@@ -27,7 +27,7 @@ def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = ""
         started_at=session.started_at,
         mark=mark_of(session),
         summary=summary,
-        words=words_in(summary),
+        words=index_words(summary),
         own=bool(given),
         estimated=bool(session.estimated),
     )

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePath
 
 from recollect.model import Stop
-from recollect.observe import sentences
+from recollect.observe import split_sentences
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory
 from recollect.title import label
@@ -43,7 +43,7 @@ def _asked_and_ended(reader: Reader, session: SessionRow) -> tuple[str, str]:
 
 
 def _first_sentence(text: str) -> str:
-    return next(iter(sentences(text)), "") or _line(text, ENDED)
+    return next(iter(split_sentences(text)), "") or _line(text, ENDED)
 
 
 def in_one_line(title: str, asked: str, files: list[str], titles: list[str], ended: str) -> str:

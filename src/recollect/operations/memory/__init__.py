@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from recollect.distil import Distiller, event_of, place_of, words_around, words_of
+from recollect.distil import Distiller, event_for_rules, locate_turn, observation_words, words_of_turn
 from recollect.embed import Unavailable
 from recollect.errors import BadId, BadRequest, NotFound, StoreBusy, StoreFault
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
@@ -295,10 +295,10 @@ def record_observation(realm: Realm, arguments: Any, context: RequestContext) ->
             evidence=tuple(event.id for event in events),
             at=max(event.at for event in events),
         )
-        told = [event_of(event) for event in events]
-        place = place_of(session, events[0].turn, told, reader.address(session))
+        told = [event_for_rules(event) for event in events]
+        place = locate_turn(session, events[0].turn, told, reader.address(session))
         with realm.open_memory(writable=True) as memory, memory.transaction():
-            identity = memory.record(place, AGENT, observation, words_of(observation, words_around(told)))
+            identity = memory.record(place, AGENT, observation, observation_words(observation, words_of_turn(told)))
     _embed_at_once(realm)
     return f"Recorded {views.observation_ref(identity)}: {title}"
 

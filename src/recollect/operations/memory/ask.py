@@ -11,7 +11,7 @@ from msgspec import Struct
 from recollect.display import MARK, bold, code_span, in_parentheses, list_item, one_line
 from recollect.errors import BadRequest
 from recollect.index.text import Scope
-from recollect.language import Unanswered, open_model
+from recollect.language_model import ModelDidNotAnswer, open_model
 from recollect.model import DEFAULT_KIND_CODES, now_ms
 from recollect.operations.ids import event_ref
 from recollect.operations.memory import asking_ids, recalled, session_keys
@@ -196,7 +196,7 @@ def answer(
     try:
         model = open_model(realm.settings.extraction, env)
         written = model.complete(WRITE.format(question=question, found=given.answer, most=MOST_TOKENS), MOST_TOKENS)
-    except Unanswered as reason:
+    except ModelDidNotAnswer as reason:
         given.warnings.append(f"Answered without a model: {reason}")
         return given
     cited = [source for source in given.sources if source.id in written.text] or given.sources

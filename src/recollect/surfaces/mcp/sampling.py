@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from recollect.errors import RecollectError, StoreBusy
 from recollect.extract import EXTRACTING, Limits, Report, extract
-from recollect.language import SAMPLING, Completion, Unanswered, tokens
+from recollect.language_model import SAMPLING, Completion, ModelDidNotAnswer, estimate_tokens
 from recollect.live import LiveRealm
 from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
@@ -110,9 +110,9 @@ class Sampling:
             closing(Memory(self._realm.folder, writable=True)) as memory,
             self._realm.open_archive() as reader,
         ):
-            extract(reader, memory, self, Limits(budget=budget), report, go_on=self._go_on)
+            extract(reader, memory, self, Limits(budget=budget), report, may_continue=self._may_continue)
 
-    def _go_on(self) -> bool:
+    def _may_continue(self) -> bool:
         """Whether the pass may take its next step, once the tool calls under way are answered."""
         while self._is_busy() and not self._closed.is_set():
             self._closed.wait(LOOK_S)
@@ -127,21 +127,25 @@ class Sampling:
         })  # fmt: skip
         if "error" in answer:
             said = answer["error"].get("message") if isinstance(answer["error"], dict) else answer["error"]
-            raise Unanswered(f"The client refused to lend its model ({str(said)[:200]}): check its settings for sampling.")
+            raise ModelDidNotAnswer(
+                f"The client refused to lend its model ({str(said)[:200]}): check its settings for sampling."
+            )
         try:
             result = msgspec.convert(answer.get("result"), _Result)
         except msgspec.ValidationError as reason:
-            raise Unanswered(f"The client's model did not answer with text ({reason}): check the client.") from reason
+            raise ModelDidNotAnswer(f"The client's model did not answer with text ({reason}): check the client.") from reason
         parts = result.content if isinstance(result.content, list) else [result.content]
         text = "".join(part.text for part in parts)
-        return Completion(text, tokens(prompt), tokens(text), f"{self.name} ({result.model})" if result.model else "")
+        return Completion(
+            text, estimate_tokens(prompt), estimate_tokens(text), f"{self.name} ({result.model})" if result.model else ""
+        )
 
     def _request(self, params: Message) -> Message:
         """Ask the client and wait; a request that takes too long is withdrawn."""
         identity, waiting = f"recollect-{next(self._numbers)}", _Waiting(threading.Event())
         self._waiting[identity] = waiting
         if self._closed.is_set():
-            raise Unanswered("The client has gone.")
+            raise ModelDidNotAnswer("The client has gone.")
         self._send({"jsonrpc": "2.0", "id": identity, "method": METHOD, "params": params})
         timeout_s = self._realm.settings.extraction.timeout_s
         waiting.answered.wait(timeout_s)
@@ -149,9 +153,9 @@ class Sampling:
             return waiting.answer
         self._waiting.pop(identity, None)
         if self._closed.is_set():
-            raise Unanswered("The client has gone.")
+            raise ModelDidNotAnswer("The client has gone.")
         gone = {"requestId": identity, "reason": "it took too long"}
         self._send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": gone})
-        raise Unanswered(
+        raise ModelDidNotAnswer(
             f"The client did not answer within {timeout_s:g} s: raise extraction.timeout_s, or check the client."
         )

@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from recollect.errors import StoreBusy
-from recollect.extract import EXTRACTING, Limits, Odd, Plan, Report, extract, plan
-from recollect.language import Unanswered, model_name, open_model
+from recollect.extract import EXTRACTING, Limits, Plan, Report, UnusableAnswer, extract, plan_extraction
+from recollect.language_model import ModelDidNotAnswer, model_name, open_model
 from recollect.live import LiveRealm
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
@@ -49,7 +49,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
     report = Report(model=model_name(settings), budget=limits.budget)
     try:
         _extract(opened, limits, report, quiet=as_json)
-    except Unanswered as error:
+    except ModelDidNotAnswer as error:
         if report.turns and not as_json:
             say(_report_in_words(report), err=True)
         error.details["report"] = _for_programs(report)
@@ -64,7 +64,9 @@ def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Pla
     except OutOfDate:  # nothing was ever remembered
         read = {}
     with realm.open_archive() as reader, _progress(quiet) as show:
-        return plan(reader, read, name, limits, lambda found: show(found.turns, found.fits_tokens, found.budget, 0))
+        return plan_extraction(
+            reader, read, name, limits, lambda found: show(found.turns, found.fits_tokens, found.budget, 0)
+        )
 
 
 def _extract(realm: LiveRealm, limits: Limits, report: Report, *, quiet: bool) -> None:
@@ -104,7 +106,7 @@ def _for_programs(found: Plan | Report) -> dict[str, Any]:
     return values
 
 
-def _turn(odd: Odd) -> str:
+def _turn(odd: UnusableAnswer) -> str:
     """An id that `recollect open` takes."""
     return f"turn:{odd.session.hex()}-{odd.turn}"
 

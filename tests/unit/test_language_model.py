@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from recollect.errors import BadSettings
-from recollect.language import Command, Endpoint, Unanswered, model_name, open_model, tokens
+from recollect.language_model import (
+    ModelDidNotAnswer,
+    ProgramLanguageModel,
+    ServiceLanguageModel,
+    estimate_tokens,
+    model_name,
+    open_model,
+)
 from recollect.settings import ExtractionSettings
 from tests.chat import Answer, chatting, refuses, says
 from tests.e2e.processes import is_alive, until
@@ -18,21 +25,23 @@ from tests.e2e.processes import is_alive, until
 KEY = "sk-very-secret-1234567890"
 
 
-def endpoint(url: str, env: dict[str, str] | None = None, timeout_s: float = 20.0, name: str = "tiny") -> Endpoint:
+def endpoint(
+    url: str, env: dict[str, str] | None = None, timeout_s: float = 20.0, name: str = "tiny"
+) -> ServiceLanguageModel:
     settings = ExtractionSettings(by="endpoint", url=url, name=name, key_env="TEST_KEY", timeout_s=timeout_s)
     model = open_model(settings, env or {})
-    assert isinstance(model, Endpoint)
+    assert isinstance(model, ServiceLanguageModel)
     return model
 
 
-def command(*words: str, timeout_s: float = 20.0, env: dict[str, str] | None = None) -> Command:
+def command(*words: str, timeout_s: float = 20.0, env: dict[str, str] | None = None) -> ProgramLanguageModel:
     settings = ExtractionSettings(by="command", command=words, key_env="TEST_KEY", timeout_s=timeout_s)
     model = open_model(settings, env or {"PATH": "/usr/bin:/bin"})
-    assert isinstance(model, Command)
+    assert isinstance(model, ProgramLanguageModel)
     return model
 
 
-def python(code: str, **more: Any) -> Command:
+def python(code: str, **more: Any) -> ProgramLanguageModel:
     return command(sys.executable, "-c", code, **more)
 
 
@@ -59,7 +68,7 @@ def test_the_cost_is_what_the_service_tells_and_an_estimate_where_it_does_not() 
         model = endpoint(chat.url)
         told, guessed = model.complete("x" * 41, 10), model.complete("x" * 41, 10)
     assert (told.tokens_in, told.tokens_out) == (11, 3)
-    assert (guessed.tokens_in, guessed.tokens_out) == (11, 2) == (tokens("x" * 41), tokens("hello"))
+    assert (guessed.tokens_in, guessed.tokens_out) == (11, 2) == (estimate_tokens("x" * 41), estimate_tokens("hello"))
 
 
 def test_an_answer_without_text_is_an_empty_answer() -> None:
@@ -93,7 +102,7 @@ REFUSALS = {
 @pytest.mark.parametrize("status", REFUSALS)
 def test_a_refusal_says_what_to_check_and_no_secret(status: int) -> None:
     with chatting(refuses(status, f"bad key {KEY}", Location="http://127.0.0.1:9/elsewhere")) as chat:
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelDidNotAnswer) as caught:
             endpoint(chat.url, {"TEST_KEY": KEY}).complete("x", 10)
         assert len(chat.asked) == 1
     assert f"HTTP {status}" in str(caught.value)
@@ -102,8 +111,8 @@ def test_a_refusal_says_what_to_check_and_no_secret(status: int) -> None:
     assert caught.value.details["status"] == status
 
 
-def paused(url: str, pauses: list[float]) -> Endpoint:
-    return Endpoint("tiny", ExtractionSettings(by="endpoint", url=url, name="tiny"), {}, pauses.append)
+def paused(url: str, pauses: list[float]) -> ServiceLanguageModel:
+    return ServiceLanguageModel("tiny", ExtractionSettings(by="endpoint", url=url, name="tiny"), {}, pauses.append)
 
 
 def test_a_busy_service_is_asked_once_more_when_it_says() -> None:
@@ -115,7 +124,7 @@ def test_a_busy_service_is_asked_once_more_when_it_says() -> None:
 
 def test_a_service_that_stays_busy_is_not_asked_a_third_time() -> None:
     pauses: list[float] = []
-    with chatting(refuses(429, Retry_After="1")) as chat, pytest.raises(Unanswered, match="HTTP 429"):
+    with chatting(refuses(429, Retry_After="1")) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
         paused(chat.url, pauses).complete("x", 10)
     assert (len(chat.asked), pauses) == (2, [1.0])
 
@@ -125,7 +134,7 @@ def test_a_service_that_stays_busy_is_not_asked_a_third_time() -> None:
 )
 def test_a_wait_that_is_too_long_or_unclear_is_the_persons_to_decide(wait: str) -> None:
     pauses: list[float] = []
-    with chatting(refuses(429, Retry_After=wait)) as chat, pytest.raises(Unanswered, match="HTTP 429"):
+    with chatting(refuses(429, Retry_After=wait)) as chat, pytest.raises(ModelDidNotAnswer, match="HTTP 429"):
         paused(chat.url, pauses).complete("x", 10)
     assert (len(chat.asked), pauses) == (1, [])
 
@@ -134,14 +143,17 @@ def test_a_service_that_is_down_is_named_with_what_to_check() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        with pytest.raises(Unanswered) as caught:
+        with pytest.raises(ModelDidNotAnswer) as caught:
             endpoint(url).complete("x", 10)
     assert url in str(caught.value)
     assert "check that it runs" in str(caught.value)
 
 
 def test_a_service_that_does_not_answer_is_waited_for_no_longer_than_told() -> None:
-    with chatting(lambda body, place: None) as chat, pytest.raises(Unanswered, match=r"within 0\.2 s.*extraction.timeout_s"):
+    with (
+        chatting(lambda body, place: None) as chat,
+        pytest.raises(ModelDidNotAnswer, match=r"within 0\.2 s.*extraction.timeout_s"),
+    ):
         endpoint(chat.url, timeout_s=0.2).complete("x", 10)
 
 
@@ -152,7 +164,7 @@ def test_a_service_that_does_not_even_accept_is_waited_for_no_longer() -> None:
             waiting = stack.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
-        with pytest.raises(Unanswered, match=r"within 0\.3 s"):
+        with pytest.raises(ModelDidNotAnswer, match=r"within 0\.3 s"):
             endpoint(f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout_s=0.3).complete("x", 10)
 
 
@@ -169,12 +181,12 @@ ODD: dict[str, Answer] = {
 
 @pytest.mark.parametrize("kind", ODD)
 def test_an_answer_that_is_none_is_a_sentence(kind: str) -> None:
-    with chatting(ODD[kind]) as chat, pytest.raises(Unanswered, match="check that"):
+    with chatting(ODD[kind]) as chat, pytest.raises(ModelDidNotAnswer, match="check that"):
         endpoint(chat.url).complete("x", 10)
 
 
 def test_a_wrong_kind_of_content_is_named() -> None:
-    with chatting(ODD["a web page"]) as chat, pytest.raises(Unanswered, match=r"text/html.*/v1"):
+    with chatting(ODD["a web page"]) as chat, pytest.raises(ModelDidNotAnswer, match=r"text/html.*/v1"):
         endpoint(chat.url).complete("x", 10)
 
 
@@ -207,27 +219,27 @@ def test_a_program_that_does_not_listen_may_still_answer() -> None:
 
 
 def test_a_program_that_is_missing_is_named() -> None:
-    with pytest.raises(Unanswered, match=r"no-such-program.*extraction.command"):
+    with pytest.raises(ModelDidNotAnswer, match=r"no-such-program.*extraction.command"):
         command("no-such-program").complete("x", 10)
 
 
 def test_a_program_that_fails_is_quoted_without_the_key() -> None:
     code = f"import sys; print('one\\nno model for {KEY}\\n', file=sys.stderr); sys.exit(3)"
-    with pytest.raises(Unanswered) as caught:
+    with pytest.raises(ModelDidNotAnswer) as caught:
         python(code, env={"TEST_KEY": KEY}).complete("x", 10)
     assert "exit code 3 (no model for …)" in str(caught.value)
     assert KEY not in str(caught.value)
 
 
 def test_a_program_that_writes_no_text_is_told_so() -> None:
-    with pytest.raises(Unanswered, match="not UTF-8"):
+    with pytest.raises(ModelDidNotAnswer, match="not UTF-8"):
         python("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')").complete("x", 10)
 
 
 def test_a_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     noted = tmp_path / "pids"
     script = f"sleep 600 & echo $! $$ > {noted}; wait"
-    with pytest.raises(Unanswered, match=r"within 1 s.*extraction.timeout_s"):
+    with pytest.raises(ModelDidNotAnswer, match=r"within 1 s.*extraction.timeout_s"):
         command("sh", "-c", script, timeout_s=1).complete("x", 10)
     pids = [int(pid) for pid in noted.read_text().split()]
     assert len(pids) == 2
@@ -236,14 +248,14 @@ def test_a_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
 
 def test_a_program_whose_child_keeps_its_output_open_is_ended_too(tmp_path: Path) -> None:
     noted = tmp_path / "pid"
-    with pytest.raises(Unanswered, match="within 1 s"):
+    with pytest.raises(ModelDidNotAnswer, match="within 1 s"):
         command("sh", "-c", f"sleep 600 & echo $! > {noted}; echo done", timeout_s=1).complete("x", 10)
     until(lambda: not is_alive(int(noted.read_text())))
 
 
 def test_a_program_that_never_stops_talking_fills_no_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(Unanswered, match="within"):
+    with pytest.raises(ModelDidNotAnswer, match="within"):
         command("yes", timeout_s=1).complete("x", 10)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 

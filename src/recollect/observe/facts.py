@@ -1,0 +1,299 @@
+"""What an observation says beside its title: subtitle, facts, narrative and concepts, each taken from events."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from recollect.observe.commands import runs_tests
+from recollect.observe.phrases import PhraseTable
+from recollect.observe.sentences import (
+    NEW_STATE,
+    OLD_STATE,
+    OWN_ACTION,
+    PRONOUN,
+    SHORTEST,
+    URL,
+    find_names,
+    is_empty_report,
+    is_offer,
+    is_sentence,
+    strip_emphasis,
+    truncate,
+)
+from recollect.observe.turn import CommandRun, Turn
+from recollect.observe.turn_type import CONVENTIONAL, main_commit
+
+LONGEST_FACT, MOST_FACTS = 200, 6
+FEW_FACTS = 3  # with fewer facts, the changed files are listed too
+LONGEST_NARRATIVE = 900
+LONGEST_SUBTITLE = 160
+REQUEST, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the narrative
+CAUSE_LABEL = "Cause: "  # begins the line of the narrative that names the cause
+SHORTEST_OFFER = 50  # characters of an offer that says what it is about
+CLEARLY_LONGER = 40  # characters: a text longer by this has a new word, without counting them
+INTRODUCTION = 40  # characters in which the introduction of a fact ends
+MOST_NAMES, LONGEST_NAME = 6, 60  # names of a request that are added to the narrative
+NAMES_LENGTH = 1_500  # characters of a request in which names are looked for
+MOST_CONCEPTS = 8
+FEW_CONCEPTS = 3  # words of the title are added up to this number
+MOST_CONCEPT_FILES = 6
+LONGEST_CONCEPT = 40
+
+WORD = re.compile(r"[^\W_][\w.+-]*\w|\w")
+ISSUE_NUMBER = re.compile(r"\s*\(#\d+\)$")
+FACT_LABEL = re.compile(r"(?:Committed|Pull request): ")
+IN_BACKTICKS = re.compile(r"`([A-Za-z_@.\-][\w.@:/\-]{1,38}[\w)])`")
+TITLE_WORD = re.compile(r"[A-Za-z][\w.-]{3,}|\b[A-Z][A-Z0-9]{1,3}\b|[\u3040-\u9fff\uac00-\ud7af]{2,6}|[^\W\d_a-zA-Z]{4,}")
+PLAIN_WORD = re.compile(r"\b(?:[A-Za-z][a-z-]{2,20}[a-z]|[A-Z][A-Z0-9]{2,8})\b")
+
+TABLE = PhraseTable("facts")
+INTRODUCING_WORDS = TABLE.word_set("introducing_words")
+TECHNOLOGIES = TABLE.word_set("technologies")
+COMMON_WORDS = TABLE.word_set("common_words")
+REQUEST_WORDS = TABLE.word_set("request_words")
+AFTER_NOUN = TABLE.word_set("after_noun")
+IGNORED_WORDS = (COMMON_WORDS | REQUEST_WORDS) - TECHNOLOGIES
+
+
+# ---- facts
+
+
+def collect_facts(turn: Turn, kind: str, title: str) -> list[str]:
+    """At most six facts, the most important first. None only repeats the title."""
+    facts: list[str] = []
+    if kind in {"bug-fix", "diagnosis"}:
+        facts += turn.causes[:2] or _earlier_state(turn)
+    if error := error_fact(turn):
+        facts.append(error)
+    if kind in {"discovery", "diagnosis", "general"} and not turn.changed_files:
+        facts += turn.statements[:5]
+    else:
+        facts += turn.reports[:4] or turn.statements[:3]
+    facts += _check_facts(turn)
+    if commit := main_commit(turn):
+        facts.append(f"Committed: {commit}")
+    if turn.pull_request:
+        facts.append(f"Pull request: {turn.pull_request.subject}")
+    if len(facts) < FEW_FACTS and turn.changed_files:
+        facts.append(f"Changed {', '.join(turn.changed_files[:5])}")
+    return drop_repetitions(facts or _answer_facts(turn), title, turn.request_words.lower)
+
+
+def _earlier_state(turn: Turn) -> list[str]:
+    """How it was before the change, if the answer says so early. It stands in for a cause."""
+    if not turn.changed_files:
+        return []
+    early = [text for text in turn.statements[:3] if text not in turn.reports]
+    states = [text for text in early if OLD_STATE.search(text) and not NEW_STATE.search(text)]
+    return [text for text in states if not PRONOUN.match(text) and not OWN_ACTION.match(text)][:1]
+
+
+def _answer_facts(turn: Turn) -> list[str]:
+    """Sentences of an answer in which none stands alone."""
+    return [text for text in turn.sentences[:4] if _says_something(text)]
+
+
+def _says_something(text: str) -> bool:
+    shortest = SHORTEST_OFFER if is_offer(text) else SHORTEST
+    return len(text) >= shortest and is_sentence(text) and not is_empty_report(text)
+
+
+def drop_repetitions(facts: Iterable[str], title: str, request: str = "") -> list[str]:
+    """The facts that add something to the title, the request (in lower case) and the facts before, in their order."""
+    found: list[str] = []
+    for fact in facts:
+        fact = truncate(strip_emphasis(fact), LONGEST_FACT)
+        if fact and fact not in found and adds_words(fact, title) and fact.rstrip(" .!").lower() not in request:
+            found.append(fact)
+    return found[:MOST_FACTS]
+
+
+def adds_words(fact: str, known: str, count: int = 1) -> bool:
+    """Whether a fact holds at least `count` words that a known text does not. Its introduction does not count."""
+    if ": " in fact[:INTRODUCTION]:
+        fact = CONVENTIONAL.sub(r"\g<rest>", ISSUE_NUMBER.sub("", FACT_LABEL.sub("", fact)))
+    if len(fact) > len(known) + count * CLEARLY_LONGER:
+        return True
+    new = set(WORD.findall(fact.lower())) - set(WORD.findall(known.lower())) - INTRODUCING_WORDS
+    return len(new) >= count
+
+
+# ---- commands
+
+
+def error_fact(turn: Turn) -> str:
+    """The main error of the turn, with the command that failed; or nothing."""
+    run = main_failure(turn)
+    if run is None or not run.outcome.error:
+        return ""
+    return f"{_run_name(run)} failed: {run.outcome.error}"
+
+
+def main_failure(turn: Turn) -> CommandRun | None:
+    """The first failed check. Without one, the first failed command of a turn that changed nothing."""
+    failed = [run for run in turn.runs if run.outcome.failed and run.outcome.error]
+    return next((run for run in failed if run.check), failed[0] if failed and not turn.changed_files else None)
+
+
+def later_success(turn: Turn, failed: CommandRun) -> CommandRun | None:
+    """The last run of the same check, if that one passed."""
+    later = [run for run in turn.runs if run.check == failed.check and run.call.seq > failed.call.seq]
+    return later[-1] if later and not later[-1].outcome.failed else None
+
+
+def _check_facts(turn: Turn) -> Iterator[str]:
+    """How the last run of each check ended."""
+    last_runs = {run.check: run for run in turn.runs if run.check}
+    for run in list(last_runs.values())[-3:]:
+        first = next(earlier for earlier in turn.runs if earlier.check == run.check)
+        counts = f" ({run.outcome.counts})" if run.outcome.counts else ""
+        if run.outcome.failed:
+            if run is not first or runs_tests(run.check):
+                yield f"{_run_name(run)} failed in the end{counts}"
+        elif first.outcome.failed:
+            yield f"{_run_name(run)} failed at first and passed in the end{counts}"
+        elif counts:
+            yield f"{_run_name(run)} passed{counts}"
+
+
+def _run_name(run: CommandRun) -> str:
+    return truncate(run.check, 60) if run.check else truncate(strip_emphasis(run.command.split("\n", 1)[0]), 70)
+
+
+# ---- subtitle and narrative
+
+
+def choose_subtitle(turn: Turn, kind: str, title: str) -> str:
+    """One sentence that says more than the title; or nothing."""
+    candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.reports[:3], *turn.statements[:3]]
+    shown = title.rstrip("…").lower()
+    for sentence in candidates:
+        lower = sentence.lower()
+        if (shown[:60] not in lower or len(lower) > len(shown) + CLEARLY_LONGER) and lower[:60] not in shown:
+            return truncate(strip_emphasis(sentence), LONGEST_SUBTITLE)
+    return ""
+
+
+def write_narrative(turn: Turn, kind: str, subject: str) -> str:
+    """The request, the cause, what was done and the result, one line each."""
+    lines = []
+    if request := quote_request(turn, subject):
+        lines.append(f"Asked: {truncate(request, REQUEST)}")
+    if turn.causes and kind in {"bug-fix", "diagnosis"}:
+        lines.append(f"{CAUSE_LABEL}{truncate(turn.causes[0], CAUSE)}")
+    if done := _summary_of_answer(turn):
+        lines.append(f"{'Done' if turn.has_changes() else 'Answered'}: {truncate(done, DONE)}")
+    if result := _result(turn):
+        lines.append(f"Result: {truncate(result, RESULT)}")
+    if commit := main_commit(turn):
+        lines.append(f"Committed: {truncate(commit, RESULT)}")
+    return truncate("\n".join(lines), LONGEST_NARRATIVE)
+
+
+def quote_request(turn: Turn, subject: str) -> str:
+    """Two sentences of the request, from its subject on."""
+    sentences = turn.request_prose.sentences
+    if subject in sentences:
+        at = sentences.index(subject)
+        return " ".join(sentences[at : at + 2])
+    return subject or strip_emphasis(turn.request[:REQUEST])
+
+
+def _summary_of_answer(turn: Turn) -> str:
+    sentences = turn.reports[:2] or turn.statements[:2]
+    if not sentences and turn.changed_files:
+        return f"Changed {', '.join(turn.changed_files[:4])}"
+    return " ".join(sentence if sentence[-1] in ".!?。！？" else f"{sentence}." for sentence in sentences)
+
+
+def _result(turn: Turn) -> str:
+    checks = [run for run in turn.runs if run.check]
+    if checks:
+        run = checks[-1]
+        counts = f", {run.outcome.counts}" if run.outcome.counts else ""
+        return f"{_run_name(run)} {'failed' if run.outcome.failed else 'passed'}{counts}"
+    return next((text for text in turn.answer_prose.sentences[:8] if "pass" in text and is_empty_report(text)), "")
+
+
+def missing_names(turn: Turn, text: str) -> str:
+    """A line with the exact names of the request that a text does not hold, so that a search for one finds the turn."""
+    lower = text.lower()
+    names = find_names(turn.request[:NAMES_LENGTH])
+    missing = [name for name in names if name.lower() not in lower and len(name) <= LONGEST_NAME][:MOST_NAMES]
+    return f"Named: {', '.join(missing)}" if missing else ""
+
+
+# ---- concepts
+
+
+def choose_concepts(texts: Iterable[str], files: Iterable[str], title: str) -> tuple[str, ...]:
+    """Short tags, the most characteristic first: names in code, known technologies and words that recur."""
+    weights: dict[str, float] = {}
+    words: Counter[str] = Counter()
+    for text in texts:
+        text = URL.sub("", text) if "://" in text else text
+        _weigh_names(text, weights)
+        words.update(PLAIN_WORD.findall(text))
+    for path in list(files)[:MOST_CONCEPT_FILES]:
+        stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
+        if len(stem) > 2 and not _is_common(stem):
+            weights[stem] = weights.get(stem, 0) + 2
+    _weigh_words(words, title.lower(), weights)
+    return _best_concepts(weights, title)
+
+
+def _is_common(word: str) -> bool:
+    lower = word.lower()
+    return lower in COMMON_WORDS or lower in REQUEST_WORDS
+
+
+def _weigh_names(text: str, weights: dict[str, float]) -> None:
+    if "`" in text:
+        for name in IN_BACKTICKS.findall(text):
+            name = name.rsplit("/", 1)[-1]
+            weights[name] = weights.get(name, 0) + 1.5
+    for name in find_names(text):
+        name = name.rsplit("/", 1)[-1]
+        weights[name] = weights.get(name, 0) + 1
+
+
+def _weigh_words(words: Counter[str], title: str, weights: dict[str, float]) -> None:
+    """A known technology counts at once, another word if it recurs; one in capitals only if it is known."""
+    counts: dict[str, int] = {}
+    for word in words.keys() - IGNORED_WORDS:
+        lower = word.lower()
+        if not word.isupper():
+            counts[lower] = counts.get(lower, 0) + words[word]
+        elif lower in TECHNOLOGIES:
+            weights[word] = weights.get(word, 0) + 1 + min(words[word], 4) * 0.5
+    for word, count in counts.items():
+        if word in TECHNOLOGIES:
+            weights[word] = weights.get(word, 0) + 1.5 + min(count, 4) * 0.5
+        elif count >= (2 if word in title else 3) and word not in IGNORED_WORDS:
+            weights[word] = weights.get(word, 0) + min(count, 5) * 0.4 + (0.8 if word in title else 0)
+
+
+def _best_concepts(weights: dict[str, float], title: str) -> tuple[str, ...]:
+    """The names and words of the highest weight. Where there are few, words of the title are added."""
+    lower = title.lower()
+    ranked = sorted(weights, key=lambda name: (-weights[name] - (1.5 if name.lower() in lower else 0), name))
+    chosen: dict[str, str] = {}
+    for name in ranked:
+        name = name.strip(".-:/@_()")
+        key = name.lower().replace("_", "").replace("-", "")
+        if len(name) >= 2 and not _is_common(name) and key not in chosen and key.rstrip("s") not in chosen:
+            chosen[key] = name
+        if len(chosen) == MOST_CONCEPTS:
+            break
+    if len(chosen) < 2:
+        for word in (found.strip(".-") for found in TITLE_WORD.findall(_without_verb(title))[:12]):
+            if not _is_common(word) and len(chosen) < FEW_CONCEPTS:
+                chosen.setdefault(word.lower(), word[:LONGEST_CONCEPT])
+    return tuple(chosen.values())[:MOST_CONCEPTS]
+
+
+def _without_verb(title: str) -> str:
+    """A title without its first word, if that is a verb. A word before a verb or a preposition is not a verb."""
+    first, _, rest = title.partition(" ")
+    is_verb = first.isalpha() and first.istitle() and first.lower() not in TECHNOLOGIES
+    return rest if is_verb and rest.count(" ") and rest.split(" ", 1)[0] not in AFTER_NOUN else title

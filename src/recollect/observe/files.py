@@ -1,0 +1,115 @@
+"""Files: which ones a tool call read and which it changed, from the arguments of many agents' tools."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.observe.phrases import PhraseTable
+
+MOST_FILES = 20  # of each kind; the title describes a turn that touches more
+PATCH_LENGTH = 40_000  # characters of a patch in which file names are looked for
+LONGEST_PATH = 500  # characters of an argument that can be a path
+QUOTED_LENGTH = 1_000  # characters of a call's text in which quoted paths are looked for
+RESPONSE_LENGTH = 600  # characters of a response in which it names the file
+
+TABLE = PhraseTable("files")
+PATH_ARGUMENTS = TABLE.words("path_arguments")
+PATH_LIST_ARGUMENTS = TABLE.words("path_list_arguments")
+READING_TOOLS = TABLE.word_set("reading_tools")
+VIEWING_COMMANDS = TABLE.words("viewing_commands")
+CHANGING_TOOL = TABLE.pattern("changing_tool")
+OTHER_TARGET = TABLE.pattern("other_target")
+REPORTED_PATH = TABLE.pattern("reported_path")
+PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\\"']{1,400})|\*\*\* Move to: ([^\n\\\"']{1,400})")
+DIFFED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]{1,400})", re.MULTILINE)
+QUOTED = re.compile(r"`([^`\n]{1,300})`")
+LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)*$|^file://")
+PUNCTUATION = re.compile(r"[^a-z0-9]")
+
+
+def normalize_tool(tool: str | None) -> str:
+    """A tool's name without its server and its punctuation: `mcp__fs__write_file` becomes `writefile`."""
+    name = (tool or "").rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+    return PUNCTUATION.sub("", name.lower())
+
+
+def reads_file(tool: str, arguments: dict[str, Any]) -> bool:
+    """Whether a tool of this normalized name reads a file."""
+    return tool in READING_TOOLS or _only_views(tool, arguments)
+
+
+def changes_file(tool: str, arguments: dict[str, Any]) -> bool:
+    """Whether a tool of this normalized name changes files."""
+    if _only_views(tool, arguments):
+        return False
+    return CHANGING_TOOL.search(tool) is not None and OTHER_TARGET.search(tool) is None
+
+
+def _only_views(tool: str, arguments: dict[str, Any]) -> bool:
+    return tool.startswith("strreplace") and arguments.get("command") in VIEWING_COMMANDS
+
+
+def argument_paths(arguments: dict[str, Any]) -> Iterator[str]:
+    """The paths that arguments name, one by one or in lists."""
+    for name in PATH_ARGUMENTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value and len(value) < LONGEST_PATH and "\n" not in value:
+            yield value
+    for name in PATH_LIST_ARGUMENTS:
+        value = arguments.get(name)
+        if isinstance(value, dict):
+            yield from (key for key in list(value)[:MOST_FILES] if isinstance(key, str) and ("/" in key or "." in key))
+        elif isinstance(value, list):
+            yield from _listed_paths(value)
+
+
+def _listed_paths(values: list[Any]) -> Iterator[str]:
+    for value in values[:MOST_FILES]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from (value[name] for name in PATH_ARGUMENTS if isinstance(value.get(name), str))
+
+
+def patched_paths(arguments: dict[str, Any]) -> Iterator[str]:
+    """The paths that a patch in the arguments changes. Patch envelopes and unified diffs are read."""
+    for value in arguments.values():
+        if not isinstance(value, str):
+            continue
+        value = value[:PATCH_LENGTH]
+        if "*** " in value:
+            yield from (found[0] or found[1] for found in PATCHED.findall(value)[:MOST_FILES])
+        if "+++ " in value:
+            yield from (path for path in DIFFED.findall(value)[:MOST_FILES] if path != "/dev/null")
+
+
+def quoted_paths(arguments: dict[str, Any]) -> Iterator[str]:
+    """The paths in backticks of a call that its log stores as prose: "`./pkg/agent.go`"."""
+    text = arguments.get("input")
+    if isinstance(text, str):
+        yield from (path for path in QUOTED.findall(text[:QUOTED_LENGTH])[:MOST_FILES] if "/" in path or "." in path)
+
+
+def reported_paths(response: str) -> Iterator[str]:
+    """The path that a tool's response says it wrote, for logs without the tool's arguments."""
+    found = REPORTED_PATH.search(response[:RESPONSE_LENGTH])
+    if found:
+        yield found["path"].rstrip(".,;")
+
+
+def display_path(path: str, folder: str, cwd: str | None) -> str:
+    """A path without a line number, relative to the working folder if it lies inside."""
+    path = LINE_NUMBER.sub("", path.strip().strip("`'\"")).replace("\\", "/")
+    working_folder = (cwd or "").replace("\\", "/").rstrip("/")
+    folder = folder.replace("\\", "/")
+    if folder and not _is_absolute(path):
+        path = posixpath.join(folder, path)
+    path = posixpath.normpath(path) if path else ""
+    if working_folder and path.startswith(working_folder + "/"):
+        path = path[len(working_folder) + 1 :]
+    return "" if path in {".", "..", "/", working_folder} else path
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~")) or path[1:2] == ":"
