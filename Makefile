@@ -1,22 +1,30 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try test check agents bench bench-quality golden docs sdk new-source clean
+.PHONY: setup try pictures test check agents bench bench-quality golden docs sdk new-source clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.made
 
 setup: $(STAMP)  ## make .venv with recollect and everything to develop it
 
-$(STAMP): pyproject.toml
+$(RUNTIME): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(STAMP)
 
-try: setup  ## index this machine's sessions, or a bundled sample, and show a first search
-	$(BIN)/python scripts/try_it.py
+try: $(RUNTIME)  ## index this machine's sessions, or a bundled sample, and show a first search
+	@$(BIN)/python scripts/try_it.py
+
+pictures: setup  ## draw the README's pictures from what the program prints for the bundled sample
+	$(BIN)/python scripts/pictures.py
 
 test: setup  ## all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile

@@ -7,5 +7,5 @@ speak them: MCP and the command line.
 
 import sys
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 OURS = (sys.executable, "-P", "-m", "recollect")  # ourselves as a process; -P: the folder we stand in may be anybody's

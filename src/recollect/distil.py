@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from recollect.embed import Embedder, Unavailable, open_embedder
+from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
 from recollect.errors import StoreBusy, StoreFault
 from recollect.index import ngrams
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
@@ -230,7 +230,7 @@ class Distiller:
             if model is not None:
                 yield from self._embed_events(model, changed)
                 yield from self._embed_observations(model)
-        except Unavailable as reason:
+        except EmbedderUnavailable as reason:
             self.memory.put_meta(FAULT, str(reason))
             self.memory.put_meta(LEVEL, "")
             return False

@@ -466,4 +466,4 @@ except ProviderFault as fault:
     print(fault)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == 'This runner needs more: pip install "recollect[acp]"\n'
+    assert done.stdout == 'This runner needs more: pip install "recollect-agents[acp]"\n'

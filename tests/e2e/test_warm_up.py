@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.embed._static import WEIGHTS
+from recollect.embed.static import WEIGHTS
 from recollect.index.engine import IDLE_S
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
@@ -13,7 +13,7 @@ from tests.e2e.processes import until
 from tests.logs import Claude, write
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has mapped is read from /proc")
-NEEDED = ("tantivy", "numpy", Path(WEIGHTS).name, "vectors-events-")
+NEEDED = ("tantivy", "numpy", WEIGHTS, "vectors-events-")
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 

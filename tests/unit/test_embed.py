@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,11 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from recollect.embed import LONGEST, Embedder, Unavailable, _static, open_embedder
-from recollect.embed._endpoint import BATCH, EndpointModel
-from recollect.embed._onnx import PIECES, OnnxModel
-from recollect.embed._static import TOKENIZER, WEIGHTS, StaticModel
+from recollect.embed import LONGEST, Embedder, EmbedderUnavailable, open_embedder
+from recollect.embed import static as static_module
+from recollect.embed.endpoint import BATCH, EndpointModel
+from recollect.embed.onnx import LONGEST_TOKENS, OnnxModel
+from recollect.embed.static import FOLDER, VOCABULARY, WEIGHTS, StaticModel
 from recollect.errors import BadSettings
 from recollect.settings import EmbeddingSettings
 
@@ -50,11 +50,8 @@ def static() -> StaticModel:
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A copy of the two files that the static model reads."""
-    spec = find_spec("wordllama")
-    assert spec and spec.origin
-    for name in (WEIGHTS, TOKENIZER):
-        (tmp_path / name).parent.mkdir()
-        shutil.copy(Path(spec.origin).parent / name, tmp_path / name)
+    for name in (WEIGHTS, VOCABULARY):
+        shutil.copy(FOLDER / name, tmp_path / name)
     return tmp_path
 
 
@@ -123,27 +120,27 @@ def test_a_text_has_one_vector_whatever_came_before_it(static: StaticModel, monk
     texts = ["login fails", "cannot sign in", "paint the garage", "remove this document", "login garage", "sign"]
     expected = np.concatenate([StaticModel().embed([text]) for text in texts])
     assert np.array_equal(static.embed(texts), expected)
-    monkeypatch.setattr(_static, "TABLE", 5)  # words: it is full after the second text
+    monkeypatch.setattr(static_module, "TABLE", 5)  # words: it is full after the second text
     small = StaticModel()
     for _ in range(3):
         assert np.array_equal(small.embed(texts), expected)
         assert np.array_equal(np.concatenate([small.embed([text]) for text in reversed(texts)]), expected[::-1])
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 @pytest.mark.parametrize("content", [None, b"", b"garbage" * 100, b"\xff" * 4096], ids=["missing", "empty", "text", "bytes"])
 def test_an_unreadable_file_of_the_static_model_is_named(package: Path, name: str, content: bytes | None) -> None:
     (package / name).unlink() if content is None else (package / name).write_bytes(content)
-    with pytest.raises(Unavailable, match=str(package / name)):
+    with pytest.raises(EmbedderUnavailable, match=str(package / name)):
         StaticModel(package)
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY])
 @pytest.mark.parametrize("part", [0.01, 0.5, 0.999])
 def test_a_torn_file_of_the_static_model_is_named(package: Path, name: str, part: float) -> None:
     whole = (package / name).read_bytes()
     (package / name).write_bytes(whole[: int(len(whole) * part)])
-    with pytest.raises(Unavailable, match=str(package / name)):
+    with pytest.raises(EmbedderUnavailable, match=str(package / name)):
         StaticModel(package)
 
 
@@ -164,7 +161,7 @@ def test_a_torn_file_of_the_static_model_is_named(package: Path, name: str, part
 def test_weights_of_another_shape_are_refused(package: Path, header: Any) -> None:
     encoded = json.dumps(header).encode()
     (package / WEIGHTS).write_bytes(struct.pack("<Q", len(encoded)) + encoded + bytes(4 * 256 * 2))
-    with pytest.raises(Unavailable, match=str(package / WEIGHTS)):
+    with pytest.raises(EmbedderUnavailable, match=str(package / WEIGHTS)):
         StaticModel(package)
 
 
@@ -243,8 +240,8 @@ def test_rows_come_in_the_order_of_the_texts_over_many_batches(folder: Path) -> 
 
 
 def test_a_text_is_cut_at_the_most_pieces_and_the_end_mark_stays(folder: Path) -> None:
-    (row,) = open_onnx(folder).embed(["garage " * PIECES + "login"])
-    assert row == pytest.approx(mean_of("[CLS]", *["garage"] * (PIECES - 2), "[SEP]"), abs=1e-5)
+    (row,) = open_onnx(folder).embed(["garage " * LONGEST_TOKENS + "login"])
+    assert row == pytest.approx(mean_of("[CLS]", *["garage"] * (LONGEST_TOKENS - 2), "[SEP]"), abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
@@ -316,19 +313,19 @@ NODES: dict[str, tuple[onnx.NodeProto, int]] = {
 def test_a_model_with_another_output_is_refused(folder: Path, why: str) -> None:
     node, kind = NODES[why]
     write_model(folder, [node], outputs={"odd": kind})
-    with pytest.raises(Unavailable, match=rf"(?s){folder / 'model.onnx'}.*{why}"):
+    with pytest.raises(EmbedderUnavailable, match=rf"(?s){folder / 'model.onnx'}.*{why}"):
         open_onnx(folder)
 
 
 def test_a_model_that_wants_other_inputs_is_refused(folder: Path) -> None:
     write_model(folder, inputs={"input_ids": TensorProto.INT64, "pixel_values": TensorProto.INT64})
-    with pytest.raises(Unavailable, match="pixel_values"):
+    with pytest.raises(EmbedderUnavailable, match="pixel_values"):
         open_onnx(folder)
 
 
 def test_a_tokenizer_of_another_model_is_told_quietly(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write_model(folder, table=TABLE[:1])  # of one word
-    with pytest.raises(Unavailable, match=r"check that tokenizer\.json belongs to it"):
+    with pytest.raises(EmbedderUnavailable, match=r"check that tokenizer\.json belongs to it"):
         open_onnx(folder)
     assert capfd.readouterr() == ("", "")
 
@@ -337,7 +334,7 @@ def test_a_tokenizer_of_another_model_is_told_quietly(folder: Path, capfd: pytes
 @pytest.mark.parametrize("content", [None, b"", b"garbage" * 100, b"{}"], ids=["missing", "empty", "text", "object"])
 def test_an_unreadable_file_of_a_model_is_named(folder: Path, name: str, content: bytes | None) -> None:
     (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
-    with pytest.raises(Unavailable, match=str(folder / name)):
+    with pytest.raises(EmbedderUnavailable, match=str(folder / name)):
         open_onnx(folder)
 
 
@@ -346,18 +343,21 @@ def test_an_unreadable_file_of_a_model_is_named(folder: Path, name: str, content
 def test_a_torn_file_of_a_model_is_named(folder: Path, name: str, part: float) -> None:
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[: int(len(whole) * part)])
-    with pytest.raises(Unavailable, match=str(folder / name)):
+    with pytest.raises(EmbedderUnavailable, match=str(folder / name)):
         open_onnx(folder)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match=str(tmp_path / "nowhere")):
+    with pytest.raises(EmbedderUnavailable, match=str(tmp_path / "nowhere")):
         open_onnx(tmp_path / "nowhere")
 
 
-def test_without_onnxruntime_the_sentence_says_how_to_install_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(Unavailable, match=r"pip install 'recollect\[onnx\]'"):
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+def test_without_a_package_of_the_extra_the_message_says_how_to_install_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(EmbedderUnavailable, match=r"pip install 'recollect-agents\[onnx\]'"):
         open_onnx(folder)
 
 
@@ -515,7 +515,7 @@ def test_the_key_is_sent_and_shown_nowhere(service: Service) -> None:
     assert service.authorization == ["Bearer sk-secret"]
     assert "sk-secret" not in model.name
     service.serve = always(400, b'{"error": "no such thing for sk-secret, or for anyone"}')
-    with pytest.raises(Unavailable, match="or for anyone") as error:
+    with pytest.raises(EmbedderUnavailable, match="or for anyone") as error:
         model.embed(["plum"])
     assert "sk-secret" not in str(error.value)
 
@@ -532,7 +532,7 @@ def test_credentials_of_an_address_are_sent_and_shown_nowhere(service: Service) 
     assert service.paths == ["/v1/embeddings?token=abc"]
     assert service.authorization == ["Basic " + base64.b64encode(b"me:pass word").decode()]
     service.serve = always(500, b"pass word and pass%20word and token=abc are wrong")
-    with pytest.raises(Unavailable, match=f"{service.url} .* are wrong") as error:
+    with pytest.raises(EmbedderUnavailable, match=f"{service.url} .* are wrong") as error:
         model.embed(["plum"])
     assert not [secret for secret in ("me:", "pass", "abc") if secret in str(error.value)]
 
@@ -586,7 +586,7 @@ def test_what_is_wrong_with_an_answer_is_said_with_the_address(service: Service,
     bad, service.serve = service.serve, good
     model = service.open()
     service.serve = bad
-    with pytest.raises(Unavailable, match=f"(?s){service.url} .*{sentence}"):
+    with pytest.raises(EmbedderUnavailable, match=f"(?s){service.url} .*{sentence}"):
         model.embed(["plum", "banana"])
     assert len(service.asked) == 2  # the probe, and one try
 
@@ -594,7 +594,7 @@ def test_what_is_wrong_with_an_answer_is_said_with_the_address(service: Service,
 @pytest.mark.parametrize("serve", [always(401), always(200, b"[]"), of_dimension(0), fewer])
 def test_a_service_that_cannot_be_used_is_not_opened(service: Service, serve: Serve) -> None:
     service.serve = serve
-    with pytest.raises(Unavailable, match=service.url):
+    with pytest.raises(EmbedderUnavailable, match=service.url):
         service.open()
 
 
@@ -605,7 +605,7 @@ def test_a_busy_service_is_asked_once_more_when_it_says_so(service: Service, sta
     model = service.open()
     assert model.embed(["plum"]).any()
     service.serve = busy
-    with pytest.raises(Unavailable, match=f"HTTP {status}"):
+    with pytest.raises(EmbedderUnavailable, match=f"HTTP {status}"):
         model.embed(["plum"])
     assert len(service.asked) == 1 + 2 + 2
 
@@ -613,7 +613,7 @@ def test_a_busy_service_is_asked_once_more_when_it_says_so(service: Service, sta
 @pytest.mark.parametrize("after", ["3600", "21", "-1", "nan", "soon", "Wed, 21 Oct 2099 07:28:00 GMT"])
 def test_a_busy_service_is_not_waited_for_without_bounds(service: Service, after: str) -> None:
     service.serve = always(429, Retry_After=after)
-    with pytest.raises(Unavailable, match="HTTP 429"):
+    with pytest.raises(EmbedderUnavailable, match="HTTP 429"):
         service.open()
     assert len(service.asked) == 1
 
@@ -632,7 +632,7 @@ def test_a_slow_service_is_given_up(service: Service) -> None:
         return good(texts)
 
     service.serve = slow
-    with pytest.raises(Unavailable, match=rf"{service.url} did not answer within 0\.1 s.*embedding\.timeout_s"):
+    with pytest.raises(EmbedderUnavailable, match=rf"{service.url} did not answer within 0\.1 s.*embedding\.timeout_s"):
         service.open(timeout_s=0.1)
 
 
@@ -651,7 +651,7 @@ def test_a_service_that_answers_byte_by_byte_is_given_up() -> None:
         thread = threading.Thread(target=drip)
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
+        with pytest.raises(EmbedderUnavailable, match=r"did not answer within 0\.2 s"):
             EndpointModel(EmbeddingSettings(model="endpoint", url=url, name="mini", timeout_s=0.2), {})
         done.set()
         thread.join()
@@ -672,7 +672,7 @@ def test_something_that_hangs_up_or_speaks_otherwise_is_named(answer: bytes) -> 
         thread = threading.Thread(target=hang_up)
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        with pytest.raises(Unavailable, match=f"{url} cannot be reached"):
+        with pytest.raises(EmbedderUnavailable, match=f"{url} cannot be reached"):
             EndpointModel(EmbeddingSettings(model="endpoint", url=url, name="mini"), {})
         thread.join()
 
@@ -680,7 +680,7 @@ def test_something_that_hangs_up_or_speaks_otherwise_is_named(answer: bytes) -> 
 def test_a_service_that_is_down_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-    with pytest.raises(Unavailable, match=rf"{url} cannot be reached .*check that it runs"):
+    with pytest.raises(EmbedderUnavailable, match=rf"{url} cannot be reached .*check that it runs"):
         EndpointModel(EmbeddingSettings(model="endpoint", url=url, name="mini"), {})
 
 

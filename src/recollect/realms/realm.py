@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from recollect import OURS
-from recollect.embed import Embedder, Unavailable, open_embedder
+from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
 from recollect.errors import ReadOnlyFolder, StoreBusy, StoreFault
 from recollect.index.engine import IndexUnusable
 from recollect.index.ngrams import NGRAMS, NgramIndex, seen
@@ -80,7 +80,7 @@ class Realm:
         self._at_work: dict[str, subprocess.Popen[bytes]] = {}  # for us, by the lock that they hold
         self._publishes = False  # a thread of ours distils what is committed here, when it is woken
         self._opening = threading.Lock()
-        self._model: Embedder | Unavailable | None = None
+        self._model: Embedder | EmbedderUnavailable | None = None
         self._ask_model_again = 0.0
         self._vectors: dict[str, Any] = {}
         self.sync_fault = ""  # why this process cannot have new log lines read, though it should
@@ -250,7 +250,7 @@ class Realm:
         meaning = self.vector_search(of) if mode != "text" else None
         try:
             return ask(meaning)
-        except Unavailable as reason:
+        except EmbedderUnavailable as reason:
             self._model, self._ask_model_again = reason, time.monotonic() + PATIENCE_S
             return ask(None)
 
@@ -273,19 +273,19 @@ class Realm:
     def embedder(self) -> Embedder | None:
         """The model of these settings, opened once; None where there is none that works."""
         with self._opening:
-            if isinstance(self._model, Unavailable) and time.monotonic() > self._ask_model_again:
+            if isinstance(self._model, EmbedderUnavailable) and time.monotonic() > self._ask_model_again:
                 self._model = None
             if self._model is None:
                 self._ask_model_again = time.monotonic() + PATIENCE_S
                 try:
                     self._model = open_embedder(self.settings.embedding, os.environ)
-                except Unavailable as reason:
+                except EmbedderUnavailable as reason:
                     self._model = reason
-            return None if isinstance(self._model, Unavailable) else self._model
+            return None if isinstance(self._model, EmbedderUnavailable) else self._model
 
     def semantic_warnings(self) -> list[str]:
         """Why questions are answered by words alone, where they should not be."""
-        reason: object = self._model if isinstance(self._model, Unavailable) else None
+        reason: object = self._model if isinstance(self._model, EmbedderUnavailable) else None
         if reason is None and self.settings.search.mode != "text" and memory_of(self.folder).exists():
             with self.open_memory() as memory:
                 reason = memory.meta(FAULT)

@@ -32,7 +32,7 @@ def run(given: Assignment, start_s: float = AGENT_START_S) -> Generator[Output, 
     try:
         from recollect.live.runners.acp_conversation import Talk  # an extra that takes half a second to import
     except ModuleNotFoundError as reason:
-        raise ProviderFault('This runner needs more: pip install "recollect[acp]"', missing=reason.name) from reason
+        raise ProviderFault('This runner needs more: pip install "recollect-agents[acp]"', missing=reason.name) from reason
     if given.cancel.is_set():
         return
     with running(given) as process:

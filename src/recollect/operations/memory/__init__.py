@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from recollect.distil import Distiller, event_for_rules, locate_turn, observation_words, words_of_turn
-from recollect.embed import Unavailable
+from recollect.embed import EmbedderUnavailable
 from recollect.errors import BadId, BadRequest, NotFound, StoreBusy, StoreFault
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.text import Scope
@@ -357,7 +357,7 @@ def _events_of(reader: Reader, identity: Id, item: str) -> list[EventRow]:
 def _embed_at_once(realm: Realm) -> None:
     """Give what was recorded its vector, unless somebody is distilling and so will do it."""
     with (
-        suppress(StoreBusy, StoreFault, Unavailable),
+        suppress(StoreBusy, StoreFault, EmbedderUnavailable),
         Distiller(realm.folder, realm.settings, {}, realm.embedder()) as distiller,
     ):
         distiller.embed_observations()

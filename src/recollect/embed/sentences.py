@@ -1,4 +1,4 @@
-"""What models that read whole sentences have in common: a question is a text, and every word means something."""
+"""The base of models that read whole sentences: a question is a text like any other, and every word is known."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -9,11 +9,13 @@ Matrix = npt.NDArray[np.float32]
 
 
 class SentenceModel(ABC):
+    """A model that only has to embed texts."""
+
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Matrix: ...
 
     def knows(self, word: str) -> bool:
-        return True  # its pieces are its own affair
+        return True  # such models learn words from their parts
 
     def is_compound(self, word: str) -> bool:
         return False

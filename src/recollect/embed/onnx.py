@@ -1,7 +1,7 @@
-"""A sentence transformer from a folder of the user's: `model.onnx`, and `tokenizer.json` beside it.
+"""A sentence transformer in a folder of the user: `model.onnx`, with `tokenizer.json` beside it.
 
-Which inputs a model wants it says itself. Its output is either one row for every piece of a text, of which the mean is
-taken, or one for every text already.
+The model declares its inputs. Its output has one row per token, which are averaged, or one row per text.
+The packages that run it (`onnxruntime`, `tokenizers`) are the extra `onnx`: they bring 25 packages and 115 MB.
 """
 
 import hashlib
@@ -10,29 +10,27 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
-from recollect.embed import LONGEST, Unavailable
-from recollect.embed._sentences import Matrix, SentenceModel
+from recollect.embed.embedder import LONGEST, EmbedderUnavailable
+from recollect.embed.sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.index.arrays import np, npt
 from recollect.settings import EmbeddingSettings
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
-WHOLE = "sentence_embedding"  # the output that some models have beside the one of pieces: already pooled as they want it
+POOLED = "sentence_embedding"  # the output of models that pool their tokens themselves; preferred to that of tokens
 BATCH = 32
-MOST_PIECES = 1_024  # of a batch: on one thread larger ones are slower, and of 32 long texts they take over a gigabyte
-PIECES = 256  # of a text: what most sentence transformers were trained on, and time grows with the square of it
+MOST_TOKENS = 1_024  # per batch: larger ones are slower on one thread, and 32 long texts take over a gigabyte
+LONGEST_TOKENS = 256  # per text: most sentence transformers were trained on that; time grows with its square
 PROBE = ("probe", "A text of some more words, so that one of the two is padded.")
-DATA = ("_data", ".data")  # how the names of files end in which large models keep their numbers, beside them
+DATA = ("_data", ".data")  # suffixes of the files in which large models store their weights
 PADS = ("[PAD]", "<pad>")
-FATAL = 4  # onnxruntime writes to standard error what it then raises
-FLOOR = 0.3  # all-MiniLM-L6-v2, LoCoMo: 6 in 100 questions and texts at random reach it, and 86 in 100 that belong together
+FATAL = 4  # log level: onnxruntime otherwise also prints every error that it raises
+FLOOR = 0.3  # all-MiniLM-L6-v2 on LoCoMo: 6 % of random pairs reach it, and 86 % of questions with their evidence
 
 
 class OnnxModel(SentenceModel):
-    """A model and its tokenizer, held in memory. Runs on one thread, so that other work is not starved."""
+    """A model and its tokenizer in memory. It runs on one thread and leaves the others to the rest of the program."""
 
     floor = FLOOR
 
@@ -48,35 +46,35 @@ class OnnxModel(SentenceModel):
         self._session = _open_session(self._path)
         self._inputs: dict[str, Any] = {put.name: _number_type(put.type) for put in self._session.get_inputs()}
         self._output = _output_of([put.name for put in self._session.get_outputs()])
-        self.dimensions = self._run([self._pieces(text) for text in PROBE]).shape[1]
+        self.dimensions = self._run([self._tokenize(text) for text in PROBE]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         found = np.zeros((len(texts), self.dimensions), np.float32)
-        pieces = [self._pieces(text) for text in texts]
-        for batch in _batches([len(own) for own in pieces]):
-            rows = self._run([pieces[place] for place in batch])
+        tokens = [self._tokenize(text) for text in texts]
+        for batch in _batches([len(own) for own in tokens]):
+            rows = self._run([tokens[place] for place in batch])
             if rows.shape[1] != self.dimensions:
                 raise self._odd(f"{rows.shape[1]} numbers for a text where {self.dimensions} were expected")
             found[batch] = rows
         return found
 
-    def _pieces(self, text: str) -> Sequence[int]:
-        """The ids of a text; none where it has only marks of beginning and end, which would be given a meaning."""
-        valid = text[:LONGEST].encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
+    def _tokenize(self, text: str) -> Sequence[int]:
+        """The token ids of a text; none for a blank text, whose start and end marks would get a vector."""
+        valid = text[:LONGEST].encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not valid text
         try:
             encoding = self._tokenizer.encode(valid)
         except Exception as reason:  # the library raises nothing narrower
-            raise Unavailable(f"The tokenizer beside {self._path} cannot be used ({reason}).") from reason
+            raise EmbedderUnavailable(f"The tokenizer beside {self._path} cannot be used ({reason}).") from reason
         return () if all(encoding.special_tokens_mask) else encoding.ids
 
     def _run(self, texts: Sequence[Sequence[int]]) -> Matrix:
-        """One row of length 1 for every text."""
-        width = max(len(pieces) for pieces in texts)
+        """One row of length 1 per text."""
+        width = max(len(tokens) for tokens in texts)
         ids = np.full((len(texts), width), self._pad, np.int64)
         mask = np.zeros((len(texts), width), np.int64)
-        for row, pieces in enumerate(texts):
-            ids[row, : len(pieces)] = pieces
-            mask[row, : len(pieces)] = 1
+        for row, tokens in enumerate(texts):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
         known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         if unknown := self._inputs.keys() - known:
             raise self._odd(f"it wants {', '.join(sorted(unknown))}, and only {', '.join(known)} can be given")
@@ -107,58 +105,65 @@ class OnnxModel(SentenceModel):
         length[length == 0] = 1
         return rows / length
 
-    def _odd(self, why: str) -> Unavailable:
-        return Unavailable(f"The model {self._path} cannot be used as a sentence transformer: {why}.")
+    def _odd(self, why: str) -> EmbedderUnavailable:
+        return EmbedderUnavailable(f"The model {self._path} cannot be used as a sentence transformer: {why}.")
 
 
 def _digest(*paths: Path) -> str:
-    """What the vectors depend on, in a few letters: another file means other vectors."""
+    """A short hash of the files that the vectors depend on."""
     digest = hashlib.blake2b(digest_size=8)
     for path in paths:
         try:
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, hashlib.blake2b).digest())
         except OSError as reason:
-            raise Unavailable(
+            raise EmbedderUnavailable(
                 f"{path} cannot be read ({reason.strerror}); embedding.path must be a folder with {MODEL} and {TOKENIZER}."
             ) from reason
     return digest.hexdigest()
 
 
-def _read_tokenizer(path: Path) -> tuple[Tokenizer, int]:
-    """The tokenizer, which cuts but does not pad, and the id to pad with."""
+def _read_tokenizer(path: Path) -> tuple[Any, int]:
+    """The tokenizer, which truncates but does not pad, and the id to pad with."""
+    tokenizers = _import("tokenizers")
     try:
-        tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
+        tokenizer = tokenizers.Tokenizer.from_str(path.read_text("utf-8"))
     except Exception as reason:  # the library raises nothing narrower
-        raise Unavailable(f"The tokenizer {path} cannot be read ({reason}); fetch it again.") from reason
+        raise EmbedderUnavailable(f"The tokenizer {path} cannot be read ({reason}); fetch it again.") from reason
     pads = (tokenizer.token_to_id(pad) for pad in PADS)
     pad = tokenizer.padding["pad_id"] if tokenizer.padding else next((pad for pad in pads if pad is not None), 0)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(PIECES)
+    tokenizer.enable_truncation(LONGEST_TOKENS)
     return tokenizer, pad
 
 
-def _open_session(path: Path) -> Any:
+def _import(name: str) -> Any:
+    """A package of the extra `onnx`; loading both takes 0.2 s, so only this model does."""
     try:
-        onnxruntime = import_module("onnxruntime")  # an extra, and slow to load
+        return import_module(name)
     except ImportError as reason:
-        raise Unavailable(
-            f"The package `onnxruntime`, which runs {path.name}, cannot be loaded ({reason}): pip install 'recollect[onnx]'."
+        raise EmbedderUnavailable(
+            f"The model `onnx` needs the package `{name}`, which cannot be loaded ({reason}): "
+            "pip install 'recollect-agents[onnx]'."
         ) from reason
+
+
+def _open_session(path: Path) -> Any:
+    onnxruntime = _import("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as reason:  # the library's errors have no other parent
-        raise Unavailable(f"The model {path} cannot be opened ({reason}); fetch it again.") from reason
+        raise EmbedderUnavailable(f"The model {path} cannot be opened ({reason}); fetch it again.") from reason
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of all texts that have pieces. Those of like length go together, so that little is padding."""
+    """The places of all texts that have tokens. Texts of similar length share a batch, so there is little padding."""
     batch: list[int] = []
     for place in sorted((place for place, length in enumerate(lengths) if length), key=lengths.__getitem__):
-        if len(batch) == BATCH or (len(batch) + 1) * lengths[place] > MOST_PIECES:
+        if len(batch) == BATCH or (len(batch) + 1) * lengths[place] > MOST_TOKENS:
             yield batch
             batch = []
         batch.append(place)
@@ -171,5 +176,5 @@ def _number_type(declared: str) -> Any:
 
 
 def _output_of(names: Sequence[str]) -> str:
-    """The pooled output where there is one, else the first: the last hidden state comes before what is derived from it."""
-    return WHOLE if WHOLE in names else names[0]
+    """The pooled output if there is one, else the first: the last hidden state precedes what is derived from it."""
+    return POOLED if POOLED in names else names[0]

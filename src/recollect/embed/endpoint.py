@@ -1,6 +1,6 @@
 """A model behind an OpenAI-compatible service: texts are posted to `{url}/embeddings`, vectors come back.
 
-What is wrong with the service, or with its vectors, is an `Unavailable` that says what to check.
+An error of the service, or in its vectors, is an `EmbedderUnavailable` that says what to check.
 """
 
 import base64
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from recollect.embed import LONGEST, Unavailable
-from recollect.embed._sentences import Matrix, SentenceModel
+from recollect.embed.embedder import LONGEST, EmbedderUnavailable
+from recollect.embed.sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.index.arrays import np, npt
 from recollect.model_service import EXAMPLE_URL, ModelService
@@ -18,7 +18,7 @@ from recollect.settings import EmbeddingSettings
 
 SECTION = "embedding"
 BATCH = 64
-FLOOR = 0.3  # as of the sentence transformers that most services run; the service does not say
+FLOOR = 0.3  # the value for the sentence transformers that most services run; a service does not tell its own
 PROBE = "probe"
 
 
@@ -29,27 +29,27 @@ class Item(Struct):
     index: int | None = None
 
 
-class Answer(Struct):
+class Response(Struct):
     data: list[Item]
 
 
-ANSWER = msgspec.json.Decoder(Answer)
+RESPONSE = msgspec.json.Decoder(Response)
 
 
 class EndpointModel(SentenceModel):
-    """A service that answered once, and how many numbers it gave."""
+    """A service that has answered one probe, which tells the number of dimensions."""
 
     floor = FLOOR
 
     def __init__(self, settings: EmbeddingSettings, env: Mapping[str, str]) -> None:
         if not settings.url or not settings.name:
-            missing = "name, the model to ask for" if settings.url else f"url, such as {EXAMPLE_URL}"
+            missing = "name, the model to request" if settings.url else f"url, such as {EXAMPLE_URL}"
             raise BadSettings(f"The model `endpoint` needs embedding.{missing}.")
-        self._service = ModelService(SECTION, settings.url, settings.key_env, env, settings.timeout_s, Unavailable)
-        self._asked = settings.name
+        self._service = ModelService(SECTION, settings.url, settings.key_env, env, settings.timeout_s, EmbedderUnavailable)
+        self._model = settings.name
         self.name = f"endpoint:{self._service.public_url}#{settings.name}"
         self.dimensions = 0
-        self.dimensions = self._ask([PROBE]).shape[1]
+        self.dimensions = self._request([PROBE]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         found = np.zeros((len(texts), self.dimensions), np.float32)
@@ -57,13 +57,13 @@ class EndpointModel(SentenceModel):
         places = [place for place, text in enumerate(valid) if text.strip()]  # services refuse a blank text
         for start in range(0, len(places), BATCH):
             batch = places[start : start + BATCH]
-            found[batch] = self._ask([valid[place] for place in batch])
+            found[batch] = self._request([valid[place] for place in batch])
         return found
 
-    def _ask(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 for every text, in their order."""
-        answer = self._service.post("/embeddings", {"model": self._asked, "input": texts}, ANSWER)
-        return self._vectors(answer.data, len(texts))
+    def _request(self, texts: Sequence[str]) -> Matrix:
+        """One row of length 1 per text, in the order of the texts."""
+        response = self._service.post("/embeddings", {"model": self._model, "input": texts}, RESPONSE)
+        return self._vectors(response.data, len(texts))
 
     def _vectors(self, items: Sequence[Item], wanted: int) -> Matrix:
         order = [place if item.index is None else item.index for place, item in enumerate(items)]
