@@ -95,7 +95,9 @@ class StaticModel:
             unknown = list(words)  # also those that were in the table
         for word in unknown:
             row = self._rows[word] = len(self._rows)
-            self._table[row] = self._vectors[self._tokenizer.encode(word)].mean(axis=0, dtype=np.float32)
+            ids = self._tokenizer.encode(word)
+            np.add.reduce(self._vectors[ids], axis=0, dtype=np.float32, out=self._table[row])
+            self._table[row] /= len(ids)  # equals `mean` to the last bit, in half the time
 
     def knows(self, word: str) -> bool:
         """The model has learnt a word of one piece, or of several pieces that are long enough to be words."""
@@ -136,7 +138,7 @@ def _read_weights(path: Path, dimensions: int) -> npt.NDArray[np.float16]:
         rows, columns = tensor["shape"]
         if tensor["dtype"] != "F16" or columns != dimensions or path.stat().st_size < 8 + length + rows * columns * 2:
             raise ValueError(f"unexpected: {rows} x {columns} numbers of type {tensor['dtype']}")
-        return np.memmap(path, np.float16, "r", 8 + length, (rows, columns))
+        return np.asarray(np.memmap(path, np.float16, "r", 8 + length, (rows, columns)))  # indexing a memmap is slower
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, struct.error) as reason:
         raise _unreadable(path, reason) from reason
 
