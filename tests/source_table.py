@@ -1,4 +1,4 @@
-"""docs/sources.md and the README's list of agents, from the sources and from what their fixtures became.
+"""docs/sources.md and the README's table of agents, from the sources and from what their fixtures became.
 
 python -m tests.source_table --write
 """
@@ -17,8 +17,9 @@ from tests.golden import FIXTURES
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/sources.md"
 README = ROOT / "README.md"
-LIST = re.compile(r"(<!-- sources: .*? -->\n).*?(\n<!-- end of sources -->)", re.DOTALL)
+LIST = re.compile(r"(<!-- sources: .*? -->\n).*?(<!-- end of sources -->)", re.DOTALL)
 HOME = Path("/home/you")
+COLUMNS = 5  # of the README's table: the longest names fit a page of 800 pixels
 
 PAGE_TEXT = """\
 # Sources
@@ -95,13 +96,16 @@ def _places(source: Source) -> str:
 
 
 def agents() -> str:
-    """The README's sentence."""
+    """The README's table of names."""
     names = [source.title for source in BUILT_IN]
-    return f"{len(names)} agents and formats: {', '.join(names[:-1])} and {names[-1]}."
+    rows = [names[start : start + COLUMNS] for start in range(0, len(names), COLUMNS)]
+    table = [[""] * COLUMNS, ["---"] * COLUMNS, *rows]
+    lines = [f"| {' | '.join([*row, *[''] * (COLUMNS - len(row))])} |" for row in table]
+    return "\n".join([f"{len(names)} agents and formats:", "", *lines])
 
 
 def readme() -> str:
-    return LIST.sub(lambda found: found[1] + agents() + found[2], README.read_text("utf-8"))
+    return LIST.sub(lambda found: found[1] + agents() + "\n" + found[2], README.read_text("utf-8"))
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from recollect import __version__
 from recollect.live.transcript_builder import MOST_TEXT
 from recollect.operations import FAMILIES, Operation
 from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
@@ -21,6 +23,7 @@ from tests.source_table import PAGE, README, page, readme
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+DISTRIBUTION = "recollect-agents"
 
 
 @pytest.mark.parametrize(("page", "generated"), [(PAGE, page), (README, readme)], ids=["sources.md", "README.md"])
@@ -52,7 +55,7 @@ def test_every_make_target_in_the_docs_exists(page: Path) -> None:
 
 def test_the_readme_names_every_command_that_prints_no_json() -> None:
     without = {name for name, module in COMMANDS.items() if not takes_json(import_module(module).command)}
-    named = re.search(r"Every command takes `--json` but ([^.]*)\.", (ROOT / "README.md").read_text())
+    named = re.search(r"All commands accept `--json` except ([^.]*)\.", (ROOT / "README.md").read_text())
     assert named and set(re.findall(r"`([a-z]+)`", named[1])) == without
 
 
@@ -100,10 +103,42 @@ def test_the_limits_of_sessions_are_documented() -> None:
 def test_every_dependency_is_justified() -> None:
     project = (ROOT / "pyproject.toml").read_text().split("dependencies = [")[1].split("]")[0]
     needed = set(re.findall(r'"([a-z0-9]+)>=', project))
-    justified = set(re.findall(r"^\| ([a-z0-9]+) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE)) - {
-        "package"
-    }
+    reasons = (ROOT / "docs" / "dependencies.md").read_text().split("## What an installation takes")[0]
+    justified = set(re.findall(r"^\| ([a-z0-9]+) \|", reasons, re.MULTILINE)) - {"package"}
     assert needed == justified
+
+
+def test_every_hint_to_install_names_the_distribution() -> None:
+    """`recollect` on PyPI is another project."""
+    texts = [
+        *PAGES,
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("src/**/*.py"),
+        *ROOT.glob("src/**/*.md"),
+        *ROOT.glob("sdk/**/*.md"),
+    ]
+    hint = re.compile(r"(?:pip|pipx|uv tool|uv pip) (?:un)?install (?:-\S+ )*[\"']?(recollect[\w-]*)")
+    named = [name for text in texts for name in hint.findall(text.read_text("utf-8"))]
+    assert len(named) > 5 and set(named) == {DISTRIBUTION}
+    assert f'name = "{DISTRIBUTION}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_newest_release_in_the_changelog_is_this_version() -> None:
+    releases = re.findall(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert releases[0][0] == __version__ == version(DISTRIBUTION)
+
+
+def test_the_readme_begins_with_a_picture_and_names_the_two_commands_of_a_clone() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert readme.index("docs/pictures/search.svg") < readme.index("## ")
+    assert {"try", "test"} <= set(re.findall(r"^make ([a-z]+)", readme, re.MULTILINE))
+
+
+@pytest.mark.parametrize("picture", sorted(ROOT.glob("docs/pictures/*.svg")), ids=lambda picture: picture.name)
+def test_a_picture_loads_nothing_from_elsewhere_and_shows_no_path_of_ours(picture: Path) -> None:
+    drawn = picture.read_text("utf-8")
+    assert "@font-face" not in drawn and "url(http" not in drawn and "/tmp" not in drawn
+    assert drawn.startswith("<svg") and "recollect" in drawn
 
 
 def test_the_architecture_page_is_short_and_names_real_modules() -> None:

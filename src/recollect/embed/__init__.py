@@ -25,7 +25,7 @@ def open_embedder(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedd
 
 
 def _open(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedder | None:
-    """Imports only the chosen model: numpy alone takes 85 ms, and commands such as `list` need none of it."""
+    """Imports only the chosen model: numpy alone takes 60 to 190 ms, and commands such as `list` do not need it."""
     match settings.model:
         case "static":
             from recollect.embed.static import StaticModel

@@ -1,7 +1,7 @@
 """A sentence transformer in a folder of the user: `model.onnx`, with `tokenizer.json` beside it.
 
 The model declares its inputs. Its output has one row per token, which are averaged, or one row per text.
-The packages that run it (`onnxruntime`, `tokenizers`) are the extra `onnx`: they bring 25 packages and 115 MB.
+The packages that run it (`onnxruntime`, `tokenizers`) are the extra `onnx`: they bring 14 packages and 111 MB.
 """
 
 import hashlib
@@ -138,7 +138,7 @@ def _read_tokenizer(path: Path) -> tuple[Any, int]:
 
 
 def _import(name: str) -> Any:
-    """A package of the extra `onnx`; loading both takes 0.2 s, so only this model does."""
+    """A package of the extra `onnx`; importing both takes 0.2 s, so only this model does."""
     try:
         return import_module(name)
     except ImportError as reason:
