@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -125,7 +124,7 @@ def test_every_hint_to_install_names_the_distribution() -> None:
 
 def test_the_newest_release_in_the_changelog_is_this_version() -> None:
     releases = re.findall(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert releases[0][0] == __version__ == version(DISTRIBUTION)
+    assert releases[0][0] == __version__
 
 
 def test_the_readme_begins_with_a_picture_and_names_the_two_commands_of_a_clone() -> None:
