@@ -93,7 +93,8 @@ def connections(agents: Mapping[str, str]) -> str:
     for name in [name for name in agents if name in FILES]:
         _, path, content = FILES[name]
         lines += [f"  # {agents[name]}: add this to {path}", f"  {json.dumps(content)}"]
-    lines += ["  # any other MCP client: a server on stdio", f"  {program} mcp"]
+    other = "any other" if len(lines) > 1 else "any"
+    lines += [f"  # {other} MCP client: a server on stdio", f"  {program} mcp"]
     return "\n".join(lines)
 
 

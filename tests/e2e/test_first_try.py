@@ -36,7 +36,7 @@ def test_a_machine_without_sessions_shows_the_sample_and_stays_as_it_was(home: P
     shown = first_try(home, programs)
     assert "There are no agent sessions on this machine yet." in shown
     assert "$ recollect search" in shown and "The booking tests fail on CI" in shown
-    assert "export PATH=" in shown and "any other MCP client" in shown
+    assert "export PATH=" in shown and "any MCP client: a server on stdio" in shown
     assert "claude mcp add" not in shown
     assert list(home.iterdir()) == []
 
