@@ -43,7 +43,7 @@ Matrix = npt.NDArray[np.float32]
 
 
 class StaticModel:
-    """The two data files. Opening them takes about 10 ms."""
+    """The two data files. Opening them takes about 5 ms."""
 
     name = "wordllama-256-words-1"  # the last number is the version of our pooling; stored vectors carry this name
     dimensions = 256
