@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
-        from recollect.surfaces.hook.command import main as run
+        from recollect.surfaces.hook import main as run
 
         run(sys.argv[2:])
     else:

@@ -2,11 +2,13 @@
 
 Hooks import this module while an agent waits, so it uses `os.path` only. Importing pathlib takes 4 ms.
 """
-# ruff: noqa: PTH110, PTH118
+# ruff: noqa: PTH110, PTH118, PTH123
 
 import os
+from _collections_abc import Mapping  # the public module imports all of `collections`: 1 ms
 
 from recollect.folders import existing_folders
+from recollect.state_folder import SETTINGS_FILE
 
 MARKER = ".no-recollect"  # a file of this name excludes its folder and everything below
 
@@ -44,3 +46,35 @@ def has_marker(folder: str) -> bool:
 def forget_markers() -> None:
     """Look for marker files again from now on."""
     _markers.clear()
+
+
+def excluded_by_settings(state_folder: str, env: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`exclude` and `exclude_projects`, read without the other settings.
+
+    Settings that cannot be read exclude nothing here; every other command reports them.
+    """
+    globs, projects = _in_file(os.path.join(state_folder, SETTINGS_FILE))
+    if given := env.get("RECOLLECT_EXCLUDE"):
+        globs = tuple(given.split(os.pathsep))
+    return globs, projects
+
+
+def _in_file(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return (), ()
+    if b"exclude" not in content:
+        return (), ()
+    import tomllib  # 15 ms, which a hook only spends where the settings exclude something
+
+    try:
+        values = tomllib.loads(content.decode("utf-8"))
+    except ValueError:
+        return (), ()
+    return _texts(values.get("exclude")), _texts(values.get("exclude_projects"))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-import platformdirs
 from msgspec import Meta, Struct
 
 from recollect.errors import BadSettings
+from recollect.state_folder import SETTINGS_FILE, state_folder_of
 
-FILE = "settings.toml"
 LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
 ON, OFF = {"1", "true", "on", "yes"}, {"0", "false", "off", "no"}
 MOST_DIGITS = 20  # of a number: Python refuses to read one of thousands
@@ -82,13 +81,13 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 def state_folder(env: Mapping[str, str]) -> Path:
     """The folder in which Recollect keeps everything."""
-    return Path(env.get("RECOLLECT_HOME") or platformdirs.user_data_dir("recollect")).expanduser()
+    return Path(state_folder_of(env))
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
     """Defaults, then `settings.toml` in the state folder, then RECOLLECT_* variables."""
     home = state_folder(env)
-    path = home / FILE
+    path = home / SETTINGS_FILE
     if home.is_file():
         raise BadSettings(f"The state folder {home} is a file. Set RECOLLECT_HOME to a folder.")
     values: dict[str, Any] = {}

@@ -15,16 +15,18 @@ from typing import Any
 
 import pytest
 
+from recollect import session_context as context
 from recollect.exclusion import MARKER
+from recollect.light_json import parse, quote
 from recollect.model import Observation
 from recollect.operations import OPERATIONS
 from recollect.settings import read_settings
+from recollect.state_folder import state_folder_of
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, Place, Words, memory_of
-from recollect.surfaces.hook import command as hook
-from recollect.surfaces.hook import context
-from recollect.surfaces.hook.json import parsed, quoted
+from recollect.surfaces import hook
+from recollect.surfaces.hook.queue import QUEUE, QUEUE_BYTES
 from tests.conftest import Person
 from tests.e2e.archives import found, sessions
 from tests.e2e.processes import until
@@ -46,7 +48,7 @@ def call(person: Person, event: str, said: Any, *options: str, **more: Any) -> "
 
 
 def queue(person: Person) -> list[dict[str, str]]:
-    path = person.realm / hook.QUEUE
+    path = person.realm / QUEUE
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -96,8 +98,8 @@ def test_a_tool_call_is_queued_and_nothing_else_happens(person: Person, folder: 
     (line,) = queue(person)
     assert float(line.pop("at")) > 1.7e9
     assert line == {"transcript_path": str(folder / "log.jsonl")}
-    assert [path.name for path in person.realm.iterdir()] == [hook.QUEUE]
-    assert (person.realm / hook.QUEUE).stat().st_mode & 0o077 == 0
+    assert [path.name for path in person.realm.iterdir()] == [QUEUE]
+    assert (person.realm / QUEUE).stat().st_mode & 0o077 == 0
 
 
 def test_tool_calls_at_the_same_time_are_all_queued(person: Person, folder: Path) -> None:
@@ -108,8 +110,8 @@ def test_tool_calls_at_the_same_time_are_all_queued(person: Person, folder: Path
 
 def test_the_queue_starts_over_when_it_is_full(person: Person, folder: Path) -> None:
     call(person, "post-tool-use", tool_use(folder))
-    path = person.realm / hook.QUEUE
-    path.write_bytes(path.read_bytes() * (hook.QUEUE_BYTES // path.stat().st_size + 1))
+    path = person.realm / QUEUE
+    path.write_bytes(path.read_bytes() * (QUEUE_BYTES // path.stat().st_size + 1))
     call(person, "post-tool-use", tool_use(folder))
     assert len(queue(person)) == 1
 
@@ -295,7 +297,7 @@ def test_the_most_useful_comes_first() -> None:
         row("agents may not move cranes", "general", 60, AGENT),
         row("Brakes are  Released first", "decision", 85),
     ]
-    assert [title for *_, title, _ in context.ranked(rows)] == [
+    assert [title for *_, title, _ in context.rank(rows)] == [
         "brakes are released first", "agents may not move cranes", "the quay is tidal", "ran the tests today",
         "a decision of long ago",
     ]  # fmt: skip
@@ -371,7 +373,7 @@ def test_a_mistake_in_the_command_is_one_line_and_no_failure(person: Person, fol
     done = person.run("hook", *arguments, input=json.dumps(tool_use(folder)), check=False)
     assert (done.returncode, done.stdout) == (0, "")
     assert re.fullmatch(r"recollect hook: .+\n", done.stderr)
-    assert not (person.realm / hook.QUEUE).exists()
+    assert not (person.realm / QUEUE).exists()
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -430,12 +432,43 @@ def test_a_host_that_leaves_its_pipe_open_is_not_waited_for_long(person: Person,
 
 @pytest.mark.parametrize("where", [".", "..", "../.."])
 def test_in_an_excluded_folder_a_hook_does_nothing(person: Person, folder: Path, where: str) -> None:
-    assert hook.MARKER == MARKER
     remember(person, "Cranes are released before a lift")
     (folder / where / MARKER).touch()
     for event in EVENTS:
         assert call(person, event, tool_use(folder)).stdout == ""
     assert queue(person) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "env"),
+    [
+        pytest.param('exclude = ["*/work/*"]', {}, id="a glob of the folder"),
+        pytest.param('exclude = ["*/log.jsonl"]', {}, id="a glob of the log"),
+        pytest.param('exclude_projects = ["harbour"]', {}, id="a project"),
+        pytest.param("", {"RECOLLECT_EXCLUDE": "/elsewhere/*:*/harbour/"}, id="a variable"),
+    ],
+)
+def test_what_the_settings_exclude_a_hook_leaves_alone(
+    person: Person, folder: Path, settings: str, env: dict[str, str]
+) -> None:
+    remember(person, "Cranes are released before a lift")
+    (person.state / "settings.toml").write_text(settings)
+    person.env |= env
+    for event in EVENTS:
+        done = call(person, event, tool_use(folder))
+        assert (done.stdout, done.stderr) == ("", "")
+    assert queue(person) == []
+
+
+@pytest.mark.parametrize(
+    "settings", ['exclude = ["/elsewhere/*"]', "exclude = 7", "exclude = [", 'exclude_projects = ["mill"]']
+)
+def test_what_the_settings_do_not_exclude_a_hook_serves(person: Person, folder: Path, settings: str) -> None:
+    remember(person, "Cranes are released before a lift")
+    (person.state / "settings.toml").write_text(settings)
+    call(person, "post-tool-use", tool_use(folder))
+    assert len(queue(person)) == 1
+    assert "Cranes" in start(person, folder)
 
 
 # ---- the same rules as everywhere
@@ -452,16 +485,16 @@ def test_hooks_know_the_state_folder_as_the_settings_do(monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    assert Path(hook.state_folder()) == read_settings(os.environ).home
+    assert Path(state_folder_of(os.environ)) == read_settings(os.environ).home
 
 
 @pytest.mark.parametrize(
     "text", ['{"a": [1, 2.5, -3e2, true, false, null], "ü\\n": "\\ud83d\\ude00 \\u00fc"}', '"x"', " [] ", "{}", "7"]
 )
 def test_hooks_read_json_as_everybody_does(text: str) -> None:
-    assert parsed(text) == json.loads(text)
-    assert parsed("\ufeff\r\n" + text) == json.loads(text)
-    assert json.loads(quoted(text)) == text
+    assert parse(text) == json.loads(text)
+    assert parse("\ufeff\r\n" + text) == json.loads(text)
+    assert json.loads(quote(text)) == text
 
 
 # ---- files for agents

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.model import TYPES, observation_type
 from recollect.observe.turn_type import CHINESE_VERBS, TYPE_OF_PREFIX, TYPE_OF_VERB
-from recollect.surfaces.hook.context import WORTH_DAYS
+from recollect.session_context import BONUS_DAYS
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_type_has_one_spelling(written: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "named",
-    [WORTH_DAYS, TYPE_OF_VERB.values(), CHINESE_VERBS, TYPE_OF_PREFIX.values()],
+    [BONUS_DAYS, TYPE_OF_VERB.values(), CHINESE_VERBS, TYPE_OF_PREFIX.values()],
     ids=["hook", "verbs", "chinese", "commits"],
 )
 def test_whoever_names_types_names_those_of_the_vocabulary(named: Iterable[str]) -> None:

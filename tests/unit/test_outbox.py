@@ -9,8 +9,8 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
+from recollect.lenient_json import encode
 from recollect.live.event_streams import QUEUE_SIZE
-from recollect.surfaces.transport.json import encoded
 from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
 LONG = b"x" * 1_000  # of which a pipe does not hold a hundred
@@ -52,5 +52,5 @@ def test_a_reader_that_leaves_is_noticed_and_waited_for_no_more() -> None:
 
 @pytest.mark.parametrize("part", [{"a": ["\ud83d"]}, {"a": "\ud83d", "raw": msgspec.Raw(b'{"b": 1}')}, {"\udfff": 1.5}])
 def test_half_of_a_surrogate_pair_is_sent(part: dict[str, object]) -> None:
-    sent = json.loads(encoded(part))
+    sent = json.loads(encode(part))
     assert sent == {**part, **({"raw": {"b": 1}} if "raw" in part else {})}

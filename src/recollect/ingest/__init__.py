@@ -26,8 +26,9 @@ from recollect.ingest.report import OnProgress, Report
 from recollect.ingest.shared_logs import can_start_over, missing, reads_on, start_over, tells_less
 from recollect.ingest.snapshots import SnapshotReader
 from recollect.model import Problem, path_text
-from recollect.settings import FILE, Settings
+from recollect.settings import Settings
 from recollect.sources import READ_ERRORS, Lines, Snapshots, Source, Stamp
+from recollect.state_folder import SETTINGS_FILE
 from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive
@@ -48,7 +49,8 @@ class Ingester:
         self.settings = settings
         unknown = sorted({*settings.sources} - {source.name for source in sources})
         if unknown:
-            raise BadSettings(f"{settings.home / FILE}: there is no source {unknown[0]!r}; `recollect sources` names them.")
+            path = settings.home / SETTINGS_FILE
+            raise BadSettings(f"{path}: there is no source {unknown[0]!r}; `recollect sources` lists them.")
         self.sources = tuple(source for source in sources if not settings.sources or source.name in settings.sources)
         self.env = env
         self._polled: dict[Path, tuple[Log, Stamp]] = {}

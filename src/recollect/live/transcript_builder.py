@@ -1,12 +1,12 @@
 """One turn while it runs: what the agent says and does becomes events for those who listen, and messages to commit."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from recollect.errors import AgentFault
+from recollect.lenient_json import encode_replaced
 from recollect.live.runners import (
     AnswerText,
     Output,
@@ -38,14 +38,7 @@ def notice(kind: str, text: str, at: int) -> Message:
 
 def bodies_of(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
     """Messages as they are kept: without secrets, and without halves of surrogate pairs, which are no text."""
-    return [_body(redact_all(message) if redact else message) for message in messages]
-
-
-def _body(message: Message) -> bytes:
-    try:
-        return msgspec.json.encode(message)
-    except UnicodeEncodeError:
-        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    return [encode_replaced(redact_all(message) if redact else message) for message in messages]
 
 
 class TranscriptBuilder:

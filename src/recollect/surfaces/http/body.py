@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from recollect.surfaces.transport.json import decoded
+from recollect.lenient_json import decode
 from recollect.surfaces.transport.line_reader import LONGEST
 
 WITHIN_S = 30.0  # seconds for all of a body: a caller that trickles would hold a connection for ever
@@ -26,7 +26,7 @@ async def json_of(request: Request, within_s: float = WITHIN_S) -> Any:
     if not content.strip():
         return None
     try:
-        return decoded(content)
+        return decode(content)
     except (ValueError, RecursionError):
         raise Unreadable(400, "the body is not JSON in UTF-8") from None
 

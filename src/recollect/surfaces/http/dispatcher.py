@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from recollect.lenient_json import encode
 from recollect.live import LiveRealm
 from recollect.live.event_streams import Event, Subscriber
 from recollect.operations import Operation, Reply, RequestContext
 from recollect.operations.sessions import is_present, listen
-from recollect.surfaces.transport.json import encoded
 from recollect.surfaces.transport.thread_pool import ThreadPool
 
 HEARTBEAT_S = 15.0  # seconds of silence after which a reader is told that we are still here
@@ -149,7 +149,7 @@ class Reading:
 def sse(event: Event) -> bytes:
     """An event of a turn. Its id is what a reader that comes back has heard last."""
     number = f"id: {event['sequence']}\n".encode() if "sequence" in event else b""
-    return number + b"data: " + encoded(event) + b"\n\n"
+    return number + b"data: " + encode(event) + b"\n\n"
 
 
 def sse_named(name: str, body: bytes) -> bytes:

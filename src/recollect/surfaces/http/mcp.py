@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from recollect.lenient_json import encode
 from recollect.operations import RequestContext, Toolset
 from recollect.realms.names import uuid7
 from recollect.surfaces.http.body import Unreadable, json_of
@@ -39,7 +40,6 @@ from recollect.surfaces.mcp.server import (
     Message,
     RpcError,
 )
-from recollect.surfaces.transport.json import encoded
 
 PATH = "/mcp"
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
@@ -152,7 +152,7 @@ class Exchange:
         self._sent: asyncio.Queue[tuple[Message, bytes] | None] = asyncio.Queue()
 
     def send(self, message: Message) -> None:
-        self._put((message, encoded(message)))  # encoded here, in the thread that made it
+        self._put((message, encode(message)))  # encoded here, in the thread that made it
 
     def through(self, job: Job) -> Job:
         """A job, and then the end: who cancels a call is sent no answer to it."""
@@ -262,4 +262,4 @@ def _error(
     error: RpcError, message: Any = None, *, status: int | None = None, headers: dict[str, str] | None = None
 ) -> Response:
     identity = message.get("id") if isinstance(message, dict) else None
-    return Response(encoded(error.answer(identity)), status or STATUS.get(error.code, 200), headers, JSON)
+    return Response(encode(error.answer(identity)), status or STATUS.get(error.code, 200), headers, JSON)

@@ -11,13 +11,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as HttpRoute
 
 from recollect.errors import BadRequest
+from recollect.lenient_json import decode, encode
 from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
 from recollect.surfaces.http.body import Unreadable, json_of
 from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, sse_named
 from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE, answer, refused, status
 from recollect.surfaces.mcp.server import tool_result
-from recollect.surfaces.transport.json import decoded, encoded
 
 VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
 STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -84,7 +84,7 @@ def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
         except BadRequest as wrong:
             arguments = wrong
         reply = await dispatcher.ask(operation, arguments, context)
-        return Response(encoded(tool_result(reply)), status(reply), media_type=JSON)
+        return Response(encode(tool_result(reply)), status(reply), media_type=JSON)
 
     return call
 
@@ -223,6 +223,6 @@ def _items(text: str) -> list[Any]:
 
 def _json(text: str) -> Any:
     try:
-        return decoded(text.encode())
+        return decode(text.encode())
     except (ValueError, RecursionError):
         return None

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import RequestContext, Toolset
 from recollect.surfaces.mcp.server import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
-from recollect.surfaces.transport.json import decoded
 from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG, heard, is_read, lines
 from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.warm_up import WarmUp
@@ -74,7 +74,7 @@ def _message(line: bytes | None) -> Any:
     if line is None:
         raise RpcError(INVALID_REQUEST, TOO_LONG)
     try:
-        return decoded(line)
+        return decode(line)
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, "not JSON") from None
 

@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 
 from recollect import __version__
 from recollect.errors import BadRequest
+from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
 from recollect.surfaces.mcp.server import (
@@ -31,7 +32,6 @@ from recollect.surfaces.mcp.server import (
     tool_result,
 )
 from recollect.surfaces.transport.error_codes import FAILED, codes_of_reply
-from recollect.surfaces.transport.json import decoded
 from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG
 from recollect.surfaces.transport.thread_pool import Job, ThreadPool
 from recollect.surfaces.transport.write_queue import WriteQueue, line_of
@@ -222,7 +222,7 @@ def _request(line: bytes | None) -> Request:
     if line is None:
         raise NotARequest(INVALID_REQUEST, TOO_LONG)
     try:
-        message = decoded(line)
+        message = decode(line)
     except (ValueError, RecursionError):
         raise NotARequest(PARSE_ERROR, "not JSON in UTF-8") from None
     if isinstance(message, list):

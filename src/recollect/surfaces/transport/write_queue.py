@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from recollect.lenient_json import encode
 from recollect.live.event_streams import EXTRA_FOR_ENDS, QUEUE_SIZE, TURN_END_TYPES, Event, truncation_event
-from recollect.surfaces.transport.json import encoded
 
 MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
 AT_ONCE = 1 << 16  # bytes, or so: a write for each event would be slower than an agent that talks fast
@@ -137,7 +137,7 @@ def _line(item: bytes | Event) -> bytes:
 
 
 def line_of(message: dict[str, Any]) -> bytes:
-    return encoded(message) + b"\n"
+    return encode(message) + b"\n"
 
 
 def write_all(descriptor: int, line: bytes) -> None:

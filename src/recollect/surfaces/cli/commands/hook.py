@@ -2,7 +2,7 @@
 
 import click
 
-from recollect.surfaces.hook.command import EVENTS, OPTIONS, main
+from recollect.surfaces.hook import EVENTS, OPTIONS, main
 
 
 @click.command("hook")

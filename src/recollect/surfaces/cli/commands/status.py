@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from recollect.live import LiveRealm
-from recollect.settings import FILE
 from recollect.shown_time import FIELD, estimate_field
+from recollect.state_folder import SETTINGS_FILE
 from recollect.store.lock import is_held
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, size, time_of
@@ -51,7 +51,7 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
     return {
         "realm": realm.name,
         "folder": str(realm.home),
-        "settings": str(realm.settings.home / FILE),
+        "settings": str(realm.settings.home / SETTINGS_FILE),
         "writer": "running" if is_held(realm.folder) else "none",
         "sessions": sum(source["sessions"] for source in sources.values()),
         "events": sum(source["events"] for source in sources.values()),

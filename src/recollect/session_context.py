@@ -1,0 +1,125 @@
+"""What an agent is told when a session starts: the most useful observations of its project, within a budget.
+
+An agent waits for it, so it imports only what it needs: sqlite3, pathlib and re take 10 ms, the whole store would take 60.
+"""
+
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from recollect.display import DATA, MARK, escape_tags, one_line
+from recollect.light_json import parse
+from recollect.project import project_of
+from recollect.shown_time import day
+
+CANDIDATES = 500  # the newest of a project: months of work, read in a millisecond or two
+SHOWN = 20  # more lines than an agent will look into; facts get the rest of the budget
+TITLE = 140  # characters
+FACT = 160
+TOKEN = 4  # characters
+
+DAY_MS = 86_400_000
+BONUS_DAYS = {
+    "decision": 60,
+    "pattern": 45,
+    "bug-fix": 40,
+    "config": 40,
+    "diagnosis": 25,
+    "discovery": 20,
+    "feature": 15,
+    "refactor": 10,
+    "test": 5,
+    "general": 0,
+}
+"""How many days older than a general remark an observation may be and still rank beside it. Reasons stay true for long, what
+was done on a day does not."""
+OTHER_BONUS_DAYS = 10  # for a type that an agent invented
+AGENT_BONUS_DAYS = 90  # more than any type: an agent recorded it to be read again
+
+Row = tuple[bytes, str, str, int, str, str, int]
+"""id, author, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
+
+HEADING = "# What Recollect remembers of {project}"
+QUOTED = DATA.capitalize()
+MORE = "More: `get_observations` with these ids, or `search`; in a shell `recollect observations`."
+
+
+def session_context(realm: str, cwd: str, budget: int, caller: tuple[str, str] = ("", "")) -> str:
+    """The context for an agent that starts to work in a folder; empty where nothing is known.
+
+    `caller`: the id and the log of its session. A session that is resumed or compacted already knows its own words.
+    """
+    project = project_of(cwd)
+    rows = _store_module("injection").newest(Path(realm), project, CANDIDATES, caller, _open_without_lock)
+    return format_context(rows, project, budget)
+
+
+def _open_without_lock(path: Path) -> object:
+    """Open a database in a folder that cannot be written."""
+    return _store_module("sqlite/lockless").open_without_lock(path)
+
+
+def _store_module(name: str) -> ModuleType:
+    """A module of `recollect.store`, without its package, which imports everything an archive needs (60 ms)."""
+    path = Path(__file__).parent / "store" / f"{name}.py"
+    module = ModuleType(f"recollect.store.{name.replace('/', '.')}")
+    SourceFileLoader(module.__name__, str(path)).exec_module(module)
+    return module
+
+
+def format_context(rows: list[Row], project: str, budget: int) -> str:
+    """The most useful observations as Markdown, in at most `budget` tokens. The first ones get their facts too."""
+    heading = f"{HEADING.format(project=_line(project, TITLE))}\n{QUOTED}"
+    room = budget * TOKEN - len(heading) - len(MORE) - 2
+    lines: list[str] = []
+    facts: list[str] = []
+    for identity, _, kind, at, title, listed, estimated in rank(rows)[:SHOWN]:
+        date = day(at, estimated=bool(estimated))
+        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {date})\n  {MARK}{_line(title, TITLE)}"
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        lines.append(line)
+        facts.append(best_fact(title, listed))
+    for place, fact in enumerate(facts):
+        if fact and len(fact) + 3 <= room:
+            room -= len(fact) + 3
+            lines[place] += f" — {fact}"
+    return "\n".join([heading, *lines, MORE, ""]) if lines else ""
+
+
+def rank(rows: list[Row]) -> list[Row]:
+    """The most useful first, without near-duplicates: titles that share three quarters of their words."""
+    ranked: list[Row] = []
+    seen: list[frozenset[str]] = []
+    for row in sorted(rows, key=score, reverse=True):
+        words = _words(row[4])
+        if not any(len(words & other) * 4 >= len(words | other) * 3 for other in seen):
+            ranked.append(row)
+            seen.append(words)
+        if len(ranked) == SHOWN:
+            break
+    return ranked
+
+
+def score(row: Row) -> float:
+    """How useful an observation is, in days: its date, plus a bonus for its type and its author."""
+    _, made_by, kind, at, *_ = row
+    return at / DAY_MS + BONUS_DAYS.get(kind, OTHER_BONUS_DAYS) + (AGENT_BONUS_DAYS if made_by == "agent" else 0)
+
+
+def best_fact(title: str, listed: str) -> str:
+    """The first fact with a word that the title does not have."""
+    facts = parse(listed)
+    known = _words(title)
+    texts = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list) else []
+    return _line(next((fact for fact in texts if not _words(fact) <= known), ""), FACT)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.casefold().split())
+
+
+def _line(text: str, length: int) -> str:
+    """A text on one line, without tags. The start of a very long text is enough to fill the line."""
+    return escape_tags(one_line(text[: 4 * length], length))
