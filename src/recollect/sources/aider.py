@@ -201,14 +201,6 @@ def _usage(spent: str) -> Usage:
 SOURCE = Source(
     name="aider",
     title="Aider",
-    formats=(
-        Document(
-            in_projects=(HISTORY,),
-            endings=(".md",),
-            recognises=recognises,
-            load=read_text,
-            read=read,
-        ),
-    ),
+    formats=(Document(in_projects=(HISTORY,), endings=(".md",), recognises=recognises, load=read_text, read=read),),
     real_sessions=684,
 )

@@ -16,9 +16,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data_home
 from recollect.sources.formats.json import decode_each, json_document
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
-from recollect.sources.formats.source import Document, Source, data_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.formats.vscode import extension_storage
 

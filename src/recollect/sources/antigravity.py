@@ -10,7 +10,7 @@ protobuf, and is not read; the markdown files of the brain are the agent's work,
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, Stop
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import all_of, in_home
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.recognition import marked
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import break_at_blocks, find_blocks
 from recollect.sources.formats.values import parse_time
 
@@ -79,17 +80,9 @@ class Reading(Struct):
         return call if call is not None and self.calls.pop(call) else None
 
 
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".gemini" / name / "brain" for name in HOMES]
-
-
 def is_log(path: Path) -> bool:
     in_logs = path.parts[-3:-1] == (".system_generated", "logs")
     return in_logs and (path.name == FULL or (path.name == SHORT and not path.with_name(FULL).exists()))
-
-
-def recognises(head: Head) -> bool:
-    return {"step_index", "source", "type", "status"} <= head.first().keys()
 
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -183,10 +176,10 @@ SOURCE = Source(
     title="Antigravity",
     formats=(
         Document(
-            homes=homes,
+            homes=all_of(*(in_home(f".gemini/{name}/brain") for name in HOMES)),
             endings=(".jsonl",),
             is_log=is_log,
-            recognises=recognises,
+            recognises=marked("step_index", "source", "type", "status"),
             load=json_lines(Step),
             read=read,
         ),

@@ -18,9 +18,9 @@ from msgspec import Raw, Struct
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_each, json_document, read_sidecar
-from recollect.sources.formats.litellm import usage_of
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import parse_time
 
 SCHEMA = "ATIF-"
@@ -115,7 +115,7 @@ def _step(builder: RecordBuilder, step: Step, raw: str) -> Iterator[Entry]:
             if words:
                 yield builder.record(Kind.SYSTEM, words)
         case "agent":
-            builder.usage = usage_of(step.metrics)
+            builder.usage = litellm_usage(step.metrics)
             yield from _answer(builder, step, words)
         case _:
             yield builder.unknown(raw)

@@ -7,7 +7,7 @@ What is in a log does not tell it from one of Claude Code's, so its place does. 
 once more and is passed over. The account, the e-mail address and the system prompt in `local_<id>.json` are never read.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from recollect.sources import claude_code
 from recollect.sources.claude_code.shapes import Row
 from recollect.sources.claude_code.state import ClaudeState
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import config
 from recollect.sources.formats.json import json_document
-from recollect.sources.formats.source import Document, Lines, Source, config_homes
+from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import parse_time
 
 PLACE = "local-agent-mode-sessions"
@@ -31,10 +32,6 @@ class Info(Struct, rename="camel"):
     cli_session_id: str | None = None
     title: str | None = None
     created_at: Any = None
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [home / "Claude" / PLACE for home in config_homes(env)]
 
 
 def is_log(path: Path) -> bool:
@@ -66,7 +63,7 @@ SOURCE = Source(
     title="Claude Cowork",
     formats=(
         Lines(
-            homes=homes,
+            homes=config((), "Claude", PLACE),
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
@@ -76,7 +73,7 @@ SOURCE = Source(
             recognises=recognises,
         ),
         Document(
-            homes=homes,
+            homes=config((), "Claude", PLACE),
             endings=(".json",),
             is_log=is_info,
             recognises=lambda head: is_info(head.path) and "cliSessionId" in head.first(),

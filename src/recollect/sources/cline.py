@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
-from recollect.sources.formats.head import Head
+from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import decode_each, json_document, read_sidecar
 from recollect.sources.formats.message import (
     ReadPrompt,
@@ -27,9 +27,11 @@ from recollect.sources.formats.message import (
     read_user_message,
     text_of,
 )
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.recognition import marked
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import around_blocks, find_blocks, without_blocks
-from recollect.sources.formats.values import as_count, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import parse_time
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 
@@ -82,11 +84,6 @@ def task_homes(env: Mapping[str, str]) -> list[Path]:
 def session_homes(env: Mapping[str, str]) -> list[Path]:
     own = env.get("CLINE_SESSION_DATA_DIR")
     return [Path(own) if own else data_folder(env) / "sessions"]
-
-
-def recognises(head: Head) -> bool:
-    first = head.first()
-    return {"version", "sessionId", "messages"} <= first.keys() and "agent" in first
 
 
 def manifest_of(log: Path) -> list[Path]:
@@ -177,17 +174,13 @@ def _own_words(text: str) -> tuple[str, list[str]]:
     return "".join(chain(*zip_longest(around_blocks(text, TYPED), typed, fillvalue=""))).strip(), added
 
 
-def _usage(metrics: Any) -> Usage | None:
-    """What came from the cache and went there is among the tokens that went in."""
-    if not isinstance(metrics, dict):
-        return None
-    read, written = as_count(metrics.get("cacheReadTokens")), as_count(metrics.get("cacheWriteTokens"))
-    return Usage(
-        input=max(as_count(metrics.get("inputTokens")) - read - written, 0),
-        output=as_count(metrics.get("outputTokens")),
-        cache_read=read,
-        cache_write=written,
-    )
+_usage = tokens(
+    input="inputTokens",
+    output="outputTokens",
+    cache_read="cacheReadTokens",
+    cache_write="cacheWriteTokens",
+    cached_in_input=True,
+)
 
 
 SOURCE = Source(
@@ -198,7 +191,7 @@ SOURCE = Source(
         Document(
             homes=session_homes,
             endings=(MESSAGES,),
-            recognises=recognises,
+            recognises=marked("version", "sessionId", "messages", "agent"),
             load=json_document(Conversation),
             read=read,
             sidecars=manifest_of,

@@ -7,18 +7,19 @@ is named after the message and the call that began it: `<message>$$<call>`.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
-from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data_home
 from recollect.sources.formats.json import decode_or_none, read_sidecar
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Database, Source, data_home
-from recollect.sources.formats.sqlite import select, select_one
+from recollect.sources.formats.recognition import has_tables
+from recollect.sources.formats.source import Database, Source
+from recollect.sources.formats.sqlite import query, select, select_one
 from recollect.sources.formats.values import parse_time
 
 STOPS = {
@@ -54,14 +55,6 @@ class Projects(Struct):
 def homes(env: Mapping[str, str]) -> list[Path]:
     listed = read_sidecar(data_home(env) / "crush/projects.json", Projects)
     return [Path(project.data_dir) for project in (listed or Projects()).projects if project.data_dir.startswith("/")]
-
-
-def recognises(head: Head) -> bool:
-    return {"sessions", "messages", "goose_db_version"} <= head.tables
-
-
-def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    return db.execute(SESSIONS)
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
@@ -139,8 +132,8 @@ SOURCE = Source(
             endings=("crush.db",),
             recursive=False,
             in_projects=(".crush/crush.db",),
-            recognises=recognises,
-            sessions=sessions,
+            recognises=has_tables("sessions", "messages", "goose_db_version"),
+            sessions=query(SESSIONS),
             read=read,
         ),
     ),

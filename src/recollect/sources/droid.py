@@ -10,7 +10,7 @@ answer, and for the completion, whose text repeats the last message.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from msgspec import Struct, field
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import in_home
 from recollect.sources.formats.json import read_sidecar
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_prompt, read_user_message, text_of
-from recollect.sources.formats.source import Document, Source, user_home
-from recollect.sources.formats.totals import with_total
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import tokens, with_total
 from recollect.sources.formats.values import UUID, as_count, as_text, parse_time, text_or_none
 from recollect.title import is_placeholder
 
@@ -96,10 +97,6 @@ class Settings(Struct, rename="camel"):
     token_usage: dict[str, Any] = {}
 
 
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".factory/sessions"]
-
-
 def settings_of(log: Path) -> list[Path]:
     return [log.with_suffix(".settings.json")]
 
@@ -124,7 +121,7 @@ def read_store(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = next((as_text(row.id) for row in rows if row.type == "session_start" and row.id), path.stem)
     settings = read_sidecar(settings_of(path)[0], Settings) or Settings()
     entries = (entry for line in lines for entry in _store_line(line, session, settings))
-    return with_total(entries, _usage(settings.token_usage))
+    return with_total(entries, _usage(settings.token_usage) or Usage())
 
 
 def _store_line(line: Line | Problem, session: str, settings: Settings) -> Iterator[Entry]:
@@ -217,14 +214,13 @@ def _is_refused(answer: Record) -> bool:
     return (answer.failed or text.startswith("Error:")) and REFUSED.match(text) is not None
 
 
-def _usage(tokens: dict[str, Any]) -> Usage:
-    return Usage(
-        input=as_count(tokens.get("inputTokens")),
-        output=as_count(tokens.get("outputTokens")),
-        cache_read=as_count(tokens.get("cacheReadTokens")),
-        cache_write=as_count(tokens.get("cacheCreationTokens")),
-        reasoning=as_count(tokens.get("thinkingTokens")),
-    )
+_usage = tokens(
+    input="inputTokens",
+    output="outputTokens",
+    cache_read="cacheReadTokens",
+    cache_write="cacheCreationTokens",
+    reasoning="thinkingTokens",
+)
 
 
 # ---- the stream
@@ -293,16 +289,17 @@ def _stream_result(builder: RecordBuilder, call: str | None, step: Step) -> Reco
     return answer
 
 
+_stream_usage = tokens(
+    input="input_tokens",
+    output="output_tokens",
+    cache_read="cache_read_input_tokens",
+    cache_write="cache_creation_input_tokens",
+    reasoning="thinking_tokens",
+)
+
+
 def _completion(builder: RecordBuilder, step: Step, said: str) -> Record:
-    tokens = step.usage if isinstance(step.usage, dict) else {}
-    usage = Usage(
-        input=as_count(tokens.get("input_tokens")),
-        output=as_count(tokens.get("output_tokens")),
-        cache_read=as_count(tokens.get("cache_read_input_tokens")),
-        cache_write=as_count(tokens.get("cache_creation_input_tokens")),
-        reasoning=as_count(tokens.get("thinking_tokens")),
-    )
-    builder.usage = usage if tokens else None
+    builder.usage = _stream_usage(step.usage) if step.usage else None
     text = text_of(step.final_text)
     if step.is_error:
         failure = builder.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
@@ -320,7 +317,7 @@ SOURCE = Source(
     title="Factory Droid",
     formats=(
         Document(
-            homes=homes,
+            homes=in_home(".factory/sessions"),
             endings=(".jsonl",),
             recognises=is_store,
             load=json_lines(Row),

@@ -17,15 +17,17 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data_home
 from recollect.sources.formats.json import decode_each, decode_or_none
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
-from recollect.sources.formats.source import Database, Document, Source, data_home
+from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import select, select_one
-from recollect.sources.formats.values import as_count, as_text, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import as_text, parse_time
 
 UNTITLED = re.compile(r"CLI Session|New [Ss]ession.*|Untitled.*")
 INTERRUPTED = re.compile(r"The (existing call to .*|tool calling loop) was interrupted\. How would you like to proceed\?")
@@ -45,6 +47,15 @@ class ModelConfig(Struct):
     model_name: str | None = None
 
 
+_usage = tokens(
+    input="inputTokens",
+    output="outputTokens",
+    cache_read="cacheReadTokens",
+    cache_write="cacheWriteTokens",
+    cached_in_input=True,
+)
+
+
 class Metadata(Struct, rename="camel"):
     user_visible: Any = True
     turn_context: Any = False
@@ -54,17 +65,6 @@ class Metadata(Struct, rename="camel"):
     def model(self) -> str | None:
         told = self.inference if isinstance(self.inference, dict) else {}
         return as_text(told.get("resolvedModel")) or as_text(told.get("requestedModel")) or None
-
-    def tokens(self) -> Usage | None:
-        if not isinstance(self.usage, dict):
-            return None
-        read, written = (as_count(self.usage.get(name)) for name in ("cacheReadTokens", "cacheWriteTokens"))
-        return Usage(
-            input=max(as_count(self.usage.get("inputTokens")) - read - written, 0),
-            output=as_count(self.usage.get("outputTokens")),
-            cache_read=read,
-            cache_write=written,
-        )
 
 
 class Content(Struct, rename="camel"):
@@ -133,9 +133,9 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
             continue
         metadata = decode_or_none(as_text(row["metadata_json"]), Metadata) or Metadata()
         builder.model = metadata.model() or model
-        if name not in counted and (tokens := metadata.tokens()):
+        if name not in counted and (usage := _usage(metadata.usage)):
             counted.add(name)
-            builder.usage = tokens
+            builder.usage = usage
         yield from _message(builder, as_text(row["role"]), content, metadata, prompts)
 
 
@@ -271,12 +271,6 @@ SOURCE = Source(
     title="Goose",
     formats=(
         Document(homes=homes, endings=(".jsonl",), recognises=is_lines, load=json_lines(Row), read=read_lines),
-        Database(
-            homes=homes,
-            endings=("sessions.db",),
-            recognises=is_database,
-            sessions=sessions,
-            read=read_database,
-        ),
+        Database(homes=homes, endings=("sessions.db",), recognises=is_database, sessions=sessions, read=read_database),
     ),
 )

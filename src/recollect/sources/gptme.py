@@ -10,7 +10,7 @@ and `events.jsonl` beside the log hold other or shortened versions of it, and ar
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,13 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Source, data_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import around_blocks, find_blocks
-from recollect.sources.formats.values import as_count, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import parse_time
 
 LOG, CONFIG = "conversation.jsonl", "config.toml"
 FIELDS = {
@@ -63,10 +65,6 @@ class Message(Struct):
         """Whether this may be what a tool gave."""
         shown = not (self.hide or self.pinned or self.ui_only or OWN & self.marks().keys())
         return self.role in {"system", "tool"} and shown and not text_of(self.content).startswith(INTERRUPTED)
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [Path(env["GPTME_LOGS_HOME"]).expanduser() if env.get("GPTME_LOGS_HOME") else data_home(env) / "gptme/logs"]
 
 
 def recognises(head: Head) -> bool:
@@ -154,16 +152,17 @@ def _without(text: str, places: list[slice]) -> str:
 
 def _usage(metadata: dict[str, Any]) -> Usage | None:
     """Tokens, in a table of their own or, as early versions wrote them, beside the model."""
-    used = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
-    if "output_tokens" not in used:
-        return None
-    return Usage(
-        input=as_count(used.get("input_tokens")),
-        output=as_count(used.get("output_tokens")),
-        cache_read=as_count(used.get("cache_read_tokens")),
-        cache_write=as_count(used.get("cache_creation_tokens")),
-        reasoning=as_count(used.get("reasoning_tokens")),
-    )
+    counts = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
+    return _counted(counts) if "output_tokens" in counts else None
+
+
+_counted = tokens(
+    input="input_tokens",
+    output="output_tokens",
+    cache_read="cache_read_tokens",
+    cache_write="cache_creation_tokens",
+    reasoning="reasoning_tokens",
+)
 
 
 def _reply(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
@@ -206,7 +205,7 @@ SOURCE = Source(
     title="gptme",
     formats=(
         Document(
-            homes=homes,
+            homes=data("GPTME_LOGS_HOME", "gptme/logs"),
             endings=(LOG,),
             recognises=recognises,
             load=json_lines(Message),

@@ -20,13 +20,15 @@ from msgspec import Raw, Struct
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import decode_each, decode_or_none, json_document
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
-from recollect.sources.formats.source import Database, Document, Source, user_home
+from recollect.sources.formats.recognition import marked
+from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import select
 from recollect.sources.formats.tags import find_blocks, without_blocks
-from recollect.sources.formats.totals import with_total
+from recollect.sources.formats.usage import tokens, with_total
 from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
 
 STRUCTURED = "\0json:"  # before content that is more than text
@@ -168,7 +170,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[
     )
     rows = select(db, "messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY timestamp, id", (session,))
     entries = [entry for place, row in enumerate(_once(rows), 1) for entry in _row(row, place, session, told["model"])]
-    return with_total([about, *entries], _usage(info))
+    return with_total([about, *entries], _usage(info) or Usage())
 
 
 def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> Iterator[Entry]:
@@ -186,14 +188,13 @@ def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _usage(info: dict[str, Any]) -> Usage:
-    return Usage(
-        input=as_count(info["input_tokens"]),
-        output=as_count(info["output_tokens"]),
-        cache_read=as_count(info["cache_read_tokens"]),
-        cache_write=as_count(info["cache_write_tokens"]),
-        reasoning=as_count(info["reasoning_tokens"]),
-    )
+_usage = tokens(
+    input="input_tokens",
+    output="output_tokens",
+    cache_read="cache_read_tokens",
+    cache_write="cache_write_tokens",
+    reasoning="reasoning_tokens",
+)
 
 
 # ---- the copies
@@ -202,10 +203,6 @@ def _usage(info: dict[str, Any]) -> Usage:
 def is_snapshot(head: Head) -> bool:
     first = head.first()
     return {"session_id", "messages"} <= first.keys() and ("session_start" in first or "last_updated" in first)
-
-
-def is_transcript(head: Head) -> bool:
-    return head.first().get("role") == "session_meta"
 
 
 def read_snapshot(path: Path, snapshot: Snapshot) -> Iterable[Entry]:
@@ -324,7 +321,7 @@ SOURCE = Source(
         Document(
             homes=copies,
             endings=(".jsonl",),
-            recognises=is_transcript,
+            recognises=marked(role="session_meta"),
             load=json_lines(dict[str, Any]),
             read=read_transcript,
         ),

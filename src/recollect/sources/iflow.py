@@ -7,7 +7,7 @@ piece of an answer (`response-<time>`, without the name of a tool) ends the turn
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import in_home
 from recollect.sources.formats.message import (
     RecordBuilder,
     read_agent_message,
@@ -23,7 +24,7 @@ from recollect.sources.formats.message import (
     read_user_message,
     text_of,
 )
-from recollect.sources.formats.source import Lines, ReaderState, Source, user_home
+from recollect.sources.formats.source import Lines, ReaderState, Source
 from recollect.sources.formats.values import as_count, parse_time
 
 SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -57,10 +58,6 @@ class Row(Struct, rename="camel"):
 
 class IFlowState(ReaderState, kw_only=True):
     calls: list[str] = []
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".iflow/projects"]
 
 
 def is_log(path: Path) -> bool:
@@ -165,7 +162,7 @@ SOURCE = Source(
     title="iFlow",
     formats=(
         Lines(
-            homes=homes,
+            homes=in_home(".iflow/projects"),
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,

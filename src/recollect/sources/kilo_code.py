@@ -8,7 +8,8 @@ sessions in a database of OpenCode's make, which is another format.
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Source
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 

@@ -9,7 +9,7 @@ is told by `info` alone. The instruction of a task is one message with the task 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import config
 from recollect.sources.formats.json import decode_each, decode_or_none, json_document
-from recollect.sources.formats.litellm import usage_of
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
-from recollect.sources.formats.source import Document, Source, config_homes
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import as_text, parse_time
 
 FORMAT = "mini-swe-agent"
@@ -97,11 +98,6 @@ class Talk(Struct):
     has_task: bool = False
     call: str | None = None  # of a command that stood in a code block
     has_ended: bool = False
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    own = env.get("MSWEA_GLOBAL_CONFIG_DIR")
-    return [Path(own)] if own else [folder / "mini-swe-agent" for folder in config_homes(env)]
 
 
 def recognises(head: Head) -> bool:
@@ -230,7 +226,7 @@ def _end(builder: RecordBuilder, status: Any, words: Any) -> Record:
 
 def _usage(extra: Extra, raw: str) -> Usage | None:
     response = extra.response if isinstance(extra.response, dict) else decode_or_none(raw, dict[str, Any]) or {}
-    return usage_of(response.get("usage"))
+    return litellm_usage(response.get("usage"))
 
 
 SOURCE = Source(
@@ -238,7 +234,7 @@ SOURCE = Source(
     title="mini-swe-agent",
     formats=(
         Document(
-            homes=homes,
+            homes=config("MSWEA_GLOBAL_CONFIG_DIR", "mini-swe-agent"),
             endings=(".traj.json",),
             recursive=False,
             recognises=recognises,

@@ -15,12 +15,14 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import config_homes
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_chat_message
-from recollect.sources.formats.source import Database, Source, config_homes
+from recollect.sources.formats.recognition import has_tables
+from recollect.sources.formats.source import Database, Source
 from recollect.sources.formats.sqlite import select
-from recollect.sources.formats.values import as_count, as_text, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import as_text, parse_time
 
 LOG = "__orchestrator__"  # the thread whose events are the session's own messages
 WORKER = "/worker/"  # between a session's id and the name of a worker thread
@@ -42,10 +44,6 @@ class Logged(Struct):
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     return [Path(env["NAC_HOME"])] if env.get("NAC_HOME") else [config_homes(env)[0] / "nac"]
-
-
-def recognises(head: Head) -> bool:
-    return {"sessions", "episodes"} <= head.tables
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
@@ -126,15 +124,11 @@ def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
 
 def _usages(given: str | None) -> list[Usage]:
     """The tokens of each answer that ended a run, in their order."""
-    usages = decode_or_none(given or "[]", list[dict[str, Any]]) or []
-    return [
-        Usage(
-            input=max(as_count(used.get("input_tokens")) - as_count(used.get("cache_read_tokens")), 0),
-            output=as_count(used.get("output_tokens")),
-            cache_read=as_count(used.get("cache_read_tokens")),
-        )
-        for used in usages
-    ]
+    counts = decode_or_none(given or "[]", list[dict[str, Any]]) or []
+    return [usage for count in counts if (usage := _usage(count))]
+
+
+_usage = tokens(input="input_tokens", output="output_tokens", cache_read="cache_read_tokens", cached_in_input=True)
 
 
 def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
@@ -163,7 +157,7 @@ SOURCE = Source(
             homes=homes,
             endings=("store.db", "stable.db", "beta.db", "dev.db"),
             recursive=False,
-            recognises=recognises,
+            recognises=has_tables("sessions", "episodes"),
             sessions=sessions,
             read=read,
         ),

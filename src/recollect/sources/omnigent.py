@@ -8,18 +8,19 @@ counted for the whole conversation only, so they are not told here.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
-from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_user_message, text_of
-from recollect.sources.formats.source import Database, Source, user_home
-from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.recognition import has_tables
+from recollect.sources.formats.source import Database, Source
+from recollect.sources.formats.sqlite import query, select
 from recollect.sources.formats.values import as_count, parse_time
 
 TYPES = (
@@ -33,18 +34,6 @@ SESSIONS = """
       FROM conversations"""
 PACKED = b"\0\1"  # what compressed data begins with; short data is b"\0\0" and itself
 LARGEST = 1 << 28  # bytes of an item, unpacked
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [Path(env["OMNIGENT_DATA_DIR"]).expanduser() if env.get("OMNIGENT_DATA_DIR") else user_home(env) / ".omnigent"]
-
-
-def recognises(head: Head) -> bool:
-    return {"conversations", "conversation_items", "alembic_version"} <= head.tables
-
-
-def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    return db.execute(SESSIONS)
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
@@ -179,11 +168,11 @@ SOURCE = Source(
     title="Omnigent",
     formats=(
         Database(
-            homes=homes,
+            homes=home("OMNIGENT_DATA_DIR", ".omnigent"),
             endings=("chat.db",),
             recursive=False,
-            recognises=recognises,
-            sessions=sessions,
+            recognises=has_tables("conversations", "conversation_items", "alembic_version"),
+            sessions=query(SESSIONS),
             read=read,
         ),
     ),

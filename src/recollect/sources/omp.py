@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, data_home, user_home
+from recollect.sources.formats.homes import data_home, user_home
+from recollect.sources.formats.source import Lines, Source
 from recollect.sources.pi.family import family
 from recollect.sources.pi.session import NAMED, PiState, read, session_named
 from recollect.sources.pi.session import begin as begin_session
@@ -57,14 +58,6 @@ SOURCE = Source(
     name="omp",
     title="Oh My Pi",
     formats=(
-        Lines(
-            homes=homes,
-            endings=(".jsonl",),
-            shape=Row,
-            state=PiState,
-            begin=begin,
-            read=read,
-            recognises=recognises,
-        ),
+        Lines(homes=homes, endings=(".jsonl",), shape=Row, state=PiState, begin=begin, read=read, recognises=recognises),
     ),
 )

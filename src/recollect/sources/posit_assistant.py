@@ -8,20 +8,22 @@ same, and stays. A sub-agent's folder lies in `subagents/` of its parent's. The 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
-from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
+from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import in_home
 from recollect.sources.formats.json import json_document, read_sidecar
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.tags import break_at_blocks
-from recollect.sources.formats.values import as_count, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import parse_time
 
 TREE, LINES, WORKSPACE = "conversation.json", "lm-messages.jsonl", "workspace.json"
 SUMMARY = re.compile(r"<(MESSAGESUMMARY)>")  # written for the list of conversations
@@ -61,10 +63,6 @@ class Row(Struct):
 
 
 load_rows = json_lines(Row)
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".posit/assistant/workspaces"]
 
 
 def recognises(head: Head) -> bool:
@@ -132,15 +130,7 @@ def _told(options: Any) -> dict[str, Any]:
             return {}
 
 
-def _usage(used: Any) -> Usage | None:
-    if not isinstance(used, dict):
-        return None
-    return Usage(
-        input=as_count(used.get("inputTokens")),
-        output=as_count(used.get("outputTokens")),
-        cache_read=as_count(used.get("cacheReadTokens")),
-        cache_write=as_count(used.get("cacheWriteTokens")),
-    )
+_usage = tokens(input="inputTokens", output="outputTokens", cache_read="cacheReadTokens", cache_write="cacheWriteTokens")
 
 
 def _message(builder: RecordBuilder, said: Said, raw: bytes) -> Iterator[Record]:
@@ -184,7 +174,7 @@ SOURCE = Source(
     title="Posit Assistant",
     formats=(
         Document(
-            homes=homes,
+            homes=in_home(".posit/assistant/workspaces"),
             endings=(TREE,),
             recognises=recognises,
             load=json_document(Tree),

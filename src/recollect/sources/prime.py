@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Lines, Source
 from recollect.sources.formats.values import as_count
 from recollect.sources.pi.family import family
 from recollect.sources.pi.session import PiState, header_of, read

@@ -10,7 +10,7 @@ it. At first the file was Gemini CLI's document, under ~/.qwen/tmp/<project>/cha
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop,
 from recollect.sources import gemini_cli
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.json import json_document
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Lines, ReaderState, Source, user_home
+from recollect.sources.formats.recognition import marked
+from recollect.sources.formats.source import Document, Lines, ReaderState, Source
 from recollect.sources.formats.values import as_count, parse_time, text_or_none
 from recollect.sources.gemini_cli.shapes import Header
 
@@ -54,6 +56,7 @@ BOOKKEEPING = {
     "session_sources_snapshot",
     "user_text_elements",
 }
+VARIABLES = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
 
 
 class ToolCallResult(Struct, rename="camel"):
@@ -101,19 +104,6 @@ class QwenState(ReaderState, kw_only=True):
     parent: str | None = None  # of a background agent or a fork, until it was told
     uuid: str | None = None  # of the record before, and how many events it made
     written: int = 0
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    told = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
-    return [Path(told) if told else user_home(env) / ".qwen"]
-
-
-def project_homes(env: Mapping[str, str]) -> list[Path]:
-    return [home / "projects" for home in homes(env)]
-
-
-def old_homes(env: Mapping[str, str]) -> list[Path]:
-    return [home / "tmp" for home in homes(env)]
 
 
 def is_log(path: Path) -> bool:
@@ -299,10 +289,6 @@ READERS = {"user": _user, "assistant": _assistant, "tool_result": _tool_result, 
 # ---- beside the logs
 
 
-def recognises_meta(head: Head) -> bool:
-    return {"agentId", "agentType", "parentSessionId"} <= head.first().keys()
-
-
 def read_meta(path: Path, meta: AgentMeta) -> Iterator[Entry]:
     if meta.agent_id and meta.parent_session_id:
         yield SessionMetadata(
@@ -319,7 +305,7 @@ SOURCE = Source(
     title="Qwen Code",
     formats=(
         Lines(
-            homes=project_homes,
+            homes=home(VARIABLES, ".qwen", "projects"),
             endings=(".jsonl",),
             is_log=is_log,
             shape=Row,
@@ -329,14 +315,14 @@ SOURCE = Source(
             recognises=recognises,
         ),
         Document(
-            homes=project_homes,
+            homes=home(VARIABLES, ".qwen", "projects"),
             endings=(".meta.json",),
-            recognises=recognises_meta,
+            recognises=marked("agentId", "agentType", "parentSessionId"),
             load=json_document(AgentMeta),
             read=read_meta,
         ),
         Document(
-            homes=old_homes,
+            homes=home(VARIABLES, ".qwen", "tmp"),
             endings=(".json",),
             is_log=gemini_cli.is_log,
             recognises=gemini_cli.is_qwens,

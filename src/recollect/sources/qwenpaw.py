@@ -15,9 +15,10 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import decode_each, json_document
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
 UNSAFE = re.compile(r'[\\/:*?"<>|]')  # in a file name; written as --
@@ -146,13 +147,7 @@ SOURCE = Source(
     name="qwenpaw",
     title="QwenPaw",
     formats=(
-        Document(
-            homes=homes,
-            endings=(".json",),
-            recognises=recognises,
-            load=json_document(Saved),
-            read=read,
-        ),
+        Document(homes=homes, endings=(".json",), recognises=recognises, load=json_document(Saved), read=read),
         Document(
             homes=workspaces,
             endings=("chats.json",),

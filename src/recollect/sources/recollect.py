@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from recollect.model import LIVE_SOURCE, UUID, Entry, Ignored, Kind, Record, SessionMetadata, Stop, TurnStart, Usage
 from recollect.sources.formats.container import Line
-from recollect.sources.formats.head import Head
+from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Lines, ReaderState, Source
 from recollect.sources.formats.values import bounded, parse_time
 
@@ -63,11 +63,6 @@ class Message(Struct):
     usage: Tokens | None = None
     session_id: str = ""
     folder: str | None = None
-
-
-def recognises(head: Head) -> bool:
-    first = head.first()
-    return first.get("type") == "session" and {"session_id", "runner", "generation", "labels"} <= first.keys()
 
 
 def begin(path: Path, values: list[Any]) -> ReaderState:
@@ -139,5 +134,11 @@ def _usage(told: Tokens | None) -> Usage | None:
     return Usage(*map(bounded, counts))
 
 
-FORMAT = Lines(endings=(".jsonl",), recognises=recognises, shape=Message, begin=begin, read=read)
+FORMAT = Lines(
+    endings=(".jsonl",),
+    recognises=marked("session_id", "runner", "generation", "labels", type="session"),
+    shape=Message,
+    begin=begin,
+    read=read,
+)
 SOURCE = Source(name=LIVE_SOURCE, title="Recollect", formats=(FORMAT,))

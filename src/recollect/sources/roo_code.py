@@ -7,7 +7,8 @@ Its tasks are named by UUIDs, begin with a plain text, and may call others: `his
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Source
 from recollect.sources.formats.vscode import extension_storage
 from recollect.sources.tasks.folder import task_format
 

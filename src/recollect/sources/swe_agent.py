@@ -14,12 +14,13 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_each, decode_or_none, json_document
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.formats.values import arguments_of, as_count, as_text
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import arguments_of, as_text
 
 SHELL = "bash"  # what an action is given to, where no tool is named
 
@@ -165,10 +166,7 @@ def _stop(status: str) -> Stop:
     return Stop.CRASH if "error" in status or "api" in status else Stop.OTHER
 
 
-def _usage(stats: Any) -> Usage | None:
-    if not isinstance(stats, dict):
-        return None
-    return Usage(input=as_count(stats.get("tokens_sent")), output=as_count(stats.get("tokens_received")))
+_usage = tokens(input="tokens_sent", output="tokens_received")
 
 
 SOURCE = Source(

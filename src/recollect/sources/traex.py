@@ -13,7 +13,8 @@ from recollect.sources import codex
 from recollect.sources.codex.shapes import Envelope
 from recollect.sources.codex.state import CodexState
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Lines, Source
 
 HOME = ".trae"
 INSTRUCTED = "You are TRAE"

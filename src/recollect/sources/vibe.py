@@ -8,7 +8,7 @@ compaction or a rewind begins a new session that names the old one. Tokens are c
 told here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from msgspec import Struct
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.json import read_sidecar
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, read_prompt, text_of
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
 MESSAGES, META = "messages.jsonl", "meta.json"
@@ -40,11 +41,6 @@ class Meta(Struct):
     title: str | None = None
     title_source: str | None = None
     config: Any = None
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["VIBE_HOME"]).expanduser() if env.get("VIBE_HOME") else user_home(env) / ".vibe"
-    return [root / "logs/session"]
 
 
 def recognises(head: Head) -> bool:
@@ -138,7 +134,7 @@ SOURCE = Source(
     title="Mistral Vibe",
     formats=(
         Document(
-            homes=homes,
+            homes=home("VIBE_HOME", ".vibe", "logs/session"),
             endings=(MESSAGES,),
             recognises=recognises,
             load=json_lines(Any),

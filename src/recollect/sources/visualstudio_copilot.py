@@ -10,7 +10,8 @@ The captures hold no words of the person or the model: what such a request leave
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.otel.genai_sessions import read
 from recollect.sources.otel.otlp import Folder
 

@@ -9,7 +9,7 @@ that a prompt took, only the tokens of the last one are kept.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data_home, user_home
 from recollect.sources.formats.json import decode_each, decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Database, Source, data_home, user_home
-from recollect.sources.formats.sqlite import select_one
-from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
+from recollect.sources.formats.source import Database, Source
+from recollect.sources.formats.sqlite import query, select_one
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import arguments_of, as_text, parse_time
 
 UNTITLED = {"New Thread", "New Conversation", "New Agent Thread"}
 CANCELED = "Tool canceled by user"
@@ -78,10 +80,6 @@ class OldMessage(Struct):
     tool_results: list[dict[str, Any]] = []
     context: str = ""
     is_hidden: bool = False
-
-
-def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    return db.execute("SELECT id, updated_at, summary, length(data) FROM threads")
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
@@ -260,14 +258,15 @@ def _usage(usages: Any, key: str | int | None) -> Usage | None:
             usage = usages[key] if key < len(usages) else None
         case _:
             usage = None
-    if not isinstance(usage, dict):
-        return None
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cache_read=as_count(usage.get("cache_read_input_tokens")),
-        cache_write=as_count(usage.get("cache_creation_input_tokens")),
-    )
+    return _counted(usage)
+
+
+_counted = tokens(
+    input="input_tokens",
+    output="output_tokens",
+    cache_read="cache_read_input_tokens",
+    cache_write="cache_creation_input_tokens",
+)
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -285,5 +284,13 @@ def recognises(head: Head) -> bool:
 SOURCE = Source(
     name="zed",
     title="Zed",
-    formats=(Database(homes=homes, endings=("threads.db",), recognises=recognises, sessions=sessions, read=read),),
+    formats=(
+        Database(
+            homes=homes,
+            endings=("threads.db",),
+            recognises=recognises,
+            sessions=query("SELECT id, updated_at, summary, length(data) FROM threads"),
+            read=read,
+        ),
+    ),
 )

@@ -30,9 +30,10 @@ from recollect.sources.claude_code.text import (
 )
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decode_or_none
-from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.source import Lines, Source
 from recollect.sources.formats.values import UUID, bounded, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)

@@ -8,7 +8,7 @@ prompt between them steers. A forked session begins with its parent's whole hist
 Token counts are running totals, which a fork takes over from its parent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from recollect.sources.codex.shapes import Envelope
 from recollect.sources.codex.state import LOG, CodexState, at, runtime, shaped, unknown
 from recollect.sources.codex.titles import Naming
 from recollect.sources.codex.titles import read as read_titles
-from recollect.sources.codex.titles import recognises as names_threads
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.jsonl import json_lines
-from recollect.sources.formats.source import Document, Lines, Source, user_home
+from recollect.sources.formats.recognition import marked
+from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import UUID, parse_iso_time
 
 COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
@@ -51,14 +52,6 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 
 # ---- where the logs lie, whose they are
-
-
-def root(env: Mapping[str, str]) -> Path:
-    return Path(env["CODEX_HOME"]).expanduser() if env.get("CODEX_HOME") else user_home(env) / ".codex"
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [root(env) / "sessions", root(env) / "archived_sessions"]
 
 
 def begin(path: Path, first: list[Any]) -> CodexState:
@@ -341,7 +334,7 @@ SOURCE = Source(
     title="Codex",
     formats=(
         Lines(
-            homes=homes,
+            homes=home("CODEX_HOME", ".codex", "sessions", "archived_sessions"),
             endings=(".jsonl", ".jsonl.zst"),
             shape=Envelope,
             state=CodexState,
@@ -350,12 +343,12 @@ SOURCE = Source(
             recognises=recognises,
         ),
         Document(
-            homes=lambda env: [root(env)],
+            homes=home("CODEX_HOME", ".codex"),
             endings=("session_index.jsonl",),
             recursive=False,
             load=json_lines(Naming),
             read=read_titles,
-            recognises=names_threads,
+            recognises=marked("id", "thread_name"),
         ),
     ),
     real_sessions=77,

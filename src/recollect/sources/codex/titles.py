@@ -7,16 +7,11 @@ from msgspec import Struct
 
 from recollect.model import Entry, Problem, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Line, WrongShape
-from recollect.sources.formats.head import Head
 
 
 class Naming(Struct):
     id: str
     thread_name: str
-
-
-def recognises(head: Head) -> bool:
-    return "thread_name" in head.first() and "id" in head.first()
 
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:

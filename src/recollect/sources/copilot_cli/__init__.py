@@ -22,9 +22,10 @@ from recollect.sources.copilot_cli.shapes import CopilotState, Row, ToolRequest
 from recollect.sources.copilot_cli.usage import answer_usage, shutdown_model, shutdown_usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import json_document, read_text
 from recollect.sources.formats.message import RecordBuilder, read_chat_message, text_of
-from recollect.sources.formats.source import Document, Lines, Source, user_home
+from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import UUID, arguments_of, parse_time, text_or_none
 
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
@@ -347,19 +348,9 @@ SOURCE = Source(
             begin=begin,
             read=read,
         ),
+        Document(homes=homes, endings=("workspace.yaml",), recognises=is_workspace, load=read_text, read=read_workspace),
         Document(
-            homes=homes,
-            endings=("workspace.yaml",),
-            recognises=is_workspace,
-            load=read_text,
-            read=read_workspace,
-        ),
-        Document(
-            homes=history_homes,
-            endings=(".json",),
-            recognises=is_history,
-            load=json_document(History),
-            read=read_history,
+            homes=history_homes, endings=(".json",), recognises=is_history, load=json_document(History), read=read_history
         ),
     ),
     real_sessions=4,

@@ -21,10 +21,12 @@ from recollect.sources.cursor import chats, ide
 from recollect.sources.cursor.text import said, without_withheld
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import in_home, user_home
 from recollect.sources.formats.json import json_document, read_text
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_each_line, read_user_message
-from recollect.sources.formats.source import Database, Document, Source, user_home
+from recollect.sources.formats.recognition import has_tables
+from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import user_folders
 
@@ -59,10 +61,6 @@ def transcript_homes(env: Mapping[str, str]) -> list[Path]:
     """Only the folders with transcripts: a project's folder holds terminals, assets and more."""
     projects = user_home(env) / ".cursor/projects"
     return sorted(projects.glob("*/agent-transcripts"))
-
-
-def chat_homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".cursor/chats"]
 
 
 def ide_homes(env: Mapping[str, str]) -> list[Path]:
@@ -168,14 +166,14 @@ SOURCE = Source(
             read=read_old_transcript,
         ),
         Database(
-            homes=chat_homes,
+            homes=in_home(".cursor/chats"),
             endings=("store.db",),
             recognises=chats.recognises,
             sessions=chats.sessions,
             read=chats.read,
         ),
         Document(
-            homes=chat_homes,
+            homes=in_home(".cursor/chats"),
             endings=("meta.json",),
             recognises=chats.is_sidecar,
             load=json_document(chats.Sidecar),
@@ -185,7 +183,7 @@ SOURCE = Source(
             homes=ide_homes,
             endings=("state.vscdb",),
             recursive=False,
-            recognises=ide.recognises,
+            recognises=has_tables("cursorDiskKV"),
             sessions=ide.sessions,
             read=ide.read,
         ),

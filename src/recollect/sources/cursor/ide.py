@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct, field
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
-from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
 from recollect.sources.formats.values import arguments_of, as_count, parse_time, text_or_none
@@ -74,10 +73,6 @@ class Bubble(Struct, rename="camel"):
     token_count: Any = None
     error_details: Any = None
     tool: Tool | None = field(default=None, name="toolFormerData")
-
-
-def recognises(head: Head) -> bool:
-    return "cursorDiskKV" in head.tables
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:

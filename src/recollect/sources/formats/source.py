@@ -18,11 +18,11 @@ from msgspec import Struct
 from recollect.model import Entry, Problem, Record, SessionMetadata
 from recollect.sources.formats.container import READ_ERRORS, Line, Unreadable, describe_error
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import Homes, no_homes, user_home
 from recollect.sources.formats.memory_limit import check_memory
 from recollect.sources.formats.sqlite import open_database, unreadable
 from recollect.sources.formats.walk import walk
 
-Homes = Callable[[Mapping[str, str]], list[Path]]
 IsKnown = Callable[[str, str], bool]
 CONTAINERS = {".jsonl": "JSONL", ".zst": "JSONL", ".md": "Markdown", ".txt": "text"}  # by the ending of a name
 UNNAMED = ""  # the session of entries that belong to none
@@ -46,11 +46,6 @@ class Stamp(Struct, frozen=True):
     size: int
     mtime_ns: int
     inode: int
-
-
-def no_homes(env: Mapping[str, str]) -> list[Path]:
-    """The home of what has none: exports and recordings, read when somebody names them."""
-    return []
 
 
 def any_file(path: Path) -> bool:
@@ -273,20 +268,3 @@ def _fingerprint(entries: list[Entry]) -> str:
     for entry in entries:
         digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike others, JSON has numbers of any size
     return digest.hexdigest()
-
-
-def user_home(env: Mapping[str, str]) -> Path:
-    return Path(env.get("HOME") or env.get("USERPROFILE") or "~").expanduser()
-
-
-def data_home(env: Mapping[str, str]) -> Path:
-    """Where programs keep their data by the XDG rules."""
-    return Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else user_home(env) / ".local/share"
-
-
-def config_homes(env: Mapping[str, str]) -> list[Path]:
-    """Where desktop programs keep their data on Linux, macOS and Windows."""
-    home = user_home(env)
-    linux = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
-    windows = [Path(env["APPDATA"])] if env.get("APPDATA") else []
-    return [linux, home / "Library/Application Support", *windows]

@@ -111,6 +111,11 @@ def _size(path: Path) -> int | None:
         return None
 
 
+def query(sql: str) -> Callable[[sqlite3.Connection], Iterable[tuple[Any, ...]]]:
+    """What runs this query on a database."""
+    return lambda db: db.execute(sql)
+
+
 def select(
     db: sqlite3.Connection, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:

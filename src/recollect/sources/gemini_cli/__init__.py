@@ -14,22 +14,24 @@ in `.project_root` two folders above.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
+from recollect.model import Entry, Ignored, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, TurnStart
 from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.injected import is_hook_tag, split_context
 from recollect.sources.formats.json import decode_each, decode_or_none, json_document
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Source, user_home
-from recollect.sources.formats.values import as_count, as_text, parse_time
-from recollect.sources.gemini_cli.shapes import Header, Message, Patch, Tokens, ToolCall
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import as_text, parse_time
+from recollect.sources.gemini_cli.shapes import Header, Message, Patch, ToolCall
 
 CONTEXT_TAG = "session_context"
 INJECTED = (  # how a text begins that was added as a whole
@@ -59,11 +61,6 @@ class Told(Struct):
     calls: set[str] = set()
     answered: set[str] = set()
     ended: bool = False  # whether the turn has its answer
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["GEMINI_CLI_HOME"]) if env.get("GEMINI_CLI_HOME") else user_home(env)
-    return [root / ".gemini/tmp"]
 
 
 def is_log(path: Path) -> bool:
@@ -340,16 +337,14 @@ def _response(item: Any) -> dict[str, Any] | None:
     return response if isinstance(response, dict) else None
 
 
-def _usage(tokens: Tokens | None) -> Usage | None:
-    if tokens is None:
-        return None
-    cached, thoughts = as_count(tokens.cached), as_count(tokens.thoughts)
-    return Usage(
-        input=max(as_count(tokens.input) - cached, 0),
-        output=as_count(tokens.output) + thoughts,
-        cache_read=cached,
-        reasoning=thoughts,
-    )
+_usage = tokens(
+    input="input",
+    output="output",
+    cache_read="cached",
+    reasoning="thoughts",
+    cached_in_input=True,
+    reasoning_in_output=False,
+)
 
 
 SOURCE = Source(
@@ -357,7 +352,7 @@ SOURCE = Source(
     title="Gemini CLI",
     formats=(
         Document(
-            homes=homes,
+            homes=home("GEMINI_CLI_HOME", "", ".gemini/tmp"),
             endings=(".json",),
             is_log=is_log,
             recognises=lambda head: recognises(head) and "messages" in head.first(),
@@ -366,7 +361,7 @@ SOURCE = Source(
             sidecars=project_root,
         ),
         Document(
-            homes=homes,
+            homes=home("GEMINI_CLI_HOME", "", ".gemini/tmp"),
             endings=(".jsonl",),
             is_log=is_log,
             recognises=recognises,

@@ -8,13 +8,6 @@ from msgspec import Raw, Struct, field
 SERVER = re.compile(r".+ \((.+) MCP Server\)", re.DOTALL)  # in the name that people see, of a tool of an MCP server
 
 
-class Tokens(Struct):
-    input: Any = 0
-    output: Any = 0
-    cached: Any = 0
-    thoughts: Any = 0
-
-
 class ToolCall(Struct):
     id: str | None = None
     name: str | None = None
@@ -46,7 +39,7 @@ class Message(Struct, rename="camel"):
     content: Any = None
     display_content: Any = None
     thoughts: list[Thought] | None = None
-    tokens: Tokens | None = None
+    tokens: dict[str, Any] | None = None
     model: str | None = None
     tool_calls: list[ToolCall] | None = None
 

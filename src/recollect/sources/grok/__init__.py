@@ -9,7 +9,7 @@ the copy of the last prompt that a compaction leaves. What a fork inherited has 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import home
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import json_document, read_sidecar
 from recollect.sources.formats.jsonl import json_lines
@@ -28,7 +29,8 @@ from recollect.sources.formats.message import (
     read_prompt_or_command,
     text_of,
 )
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.recognition import either, marked
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.grok.updates import Turns
 
@@ -66,11 +68,6 @@ class Summary(Struct):
     child_session_id: str | None = None
 
 
-def homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["GROK_HOME"]) if env.get("GROK_HOME") else user_home(env) / ".grok"
-    return [root / "sessions"]
-
-
 def recognises(head: Head) -> bool:
     return head.path.name == HISTORY or any(
         row.get("type") == "backend_tool_call"
@@ -78,11 +75,6 @@ def recognises(head: Head) -> bool:
         or ("model_id" in row and "assistant" in {row.get("type"), row.get("role")})
         for row in head.objects()
     )
-
-
-def recognises_summary(head: Head) -> bool:
-    first = head.first()
-    return {"info", "num_chat_messages"} <= first.keys() or {"parent_session_id", "child_session_id"} <= first.keys()
 
 
 def told_beside(path: Path) -> list[Path]:
@@ -218,7 +210,7 @@ SOURCE = Source(
     title="Grok",
     formats=(
         Document(
-            homes=homes,
+            homes=home("GROK_HOME", ".grok", "sessions"),
             endings=(HISTORY,),
             recognises=recognises,
             load=json_lines(dict[str, Any]),
@@ -226,9 +218,9 @@ SOURCE = Source(
             sidecars=told_beside,
         ),
         Document(
-            homes=homes,
+            homes=home("GROK_HOME", ".grok", "sessions"),
             endings=(SUMMARY, "meta.json"),
-            recognises=recognises_summary,
+            recognises=either(marked("info", "num_chat_messages"), marked("parent_session_id", "child_session_id")),
             load=json_document(Summary),
             read=read_summary,
         ),

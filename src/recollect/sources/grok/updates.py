@@ -12,7 +12,8 @@ from msgspec import Struct
 from recollect.model import Stop, Usage
 from recollect.sources.formats.container import Line, Unreadable
 from recollect.sources.formats.jsonl import json_lines
-from recollect.sources.formats.values import as_count, as_text, parse_time
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import as_text, parse_time
 
 STOPS = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH, "interrupted": Stop.EXIT}
 
@@ -97,18 +98,20 @@ class Turns:
 
 
 def _usage(told: Any) -> Usage | None:
-    models = [_object(one) for one in _object(_object(told).get("modelUsage")).values()] or [_object(told)]
-    usage = Usage()
-    for one in models:
-        cached, written = as_count(one.get("cachedReadTokens")), as_count(one.get("cacheCreationTokens"))
-        usage += Usage(
-            input=max(as_count(one.get("inputTokens")) - cached - written, 0),
-            output=as_count(one.get("outputTokens")),
-            cache_read=cached,
-            cache_write=written,
-            reasoning=as_count(one.get("reasoningTokens")),
-        )
+    """The tokens of a turn: the sum over its models, or else the turn's own counts."""
+    models = list(_object(_object(told).get("modelUsage")).values()) or [told]
+    usage = sum((_model_usage(one) or Usage() for one in models), Usage())
     return usage if usage != Usage() else None
+
+
+_model_usage = tokens(
+    input="inputTokens",
+    output="outputTokens",
+    cache_read="cachedReadTokens",
+    cache_write="cacheCreationTokens",
+    reasoning="reasoningTokens",
+    cached_in_input=True,
+)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ the wires 1.4 to 1.9. Three formats: the context and the wire of kimi-cli (`cli`
 ids of tool calls (`Bash_0`) are unique in their session only.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from msgspec import Struct, field
 
 from recollect.model import Entry, SessionMetadata, TitleRank
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import all_of, home
 from recollect.sources.formats.json import json_document
 from recollect.sources.formats.jsonl import json_lines
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.recognition import either, marked
+from recollect.sources.formats.source import Document, Source
 from recollect.sources.kimi import cli, code
 
 
@@ -31,18 +33,8 @@ class State(Struct, rename="camel"):
     title_generated: bool = field(default=False, name="title_generated")
 
 
-def cli_homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["KIMI_SHARE_DIR"]) if env.get("KIMI_SHARE_DIR") else user_home(env) / ".kimi"
-    return [root / "sessions"]
-
-
-def code_homes(env: Mapping[str, str]) -> list[Path]:
-    root = Path(env["KIMI_CODE_HOME"]) if env.get("KIMI_CODE_HOME") else user_home(env) / ".kimi-code"
-    return [root / "sessions"]
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return cli_homes(env) + code_homes(env)
+CLI_HOME = home("KIMI_SHARE_DIR", ".kimi", "sessions")
+CODE_HOME = home("KIMI_CODE_HOME", ".kimi-code", "sessions")
 
 
 def is_context(path: Path) -> bool:
@@ -69,11 +61,6 @@ def recognises_code(head: Head) -> bool:
     )
 
 
-def recognises_state(head: Head) -> bool:
-    first = head.first()
-    return {"isCustomTitle", "agents"} <= first.keys() or {"custom_title", "title_generated"} <= first.keys()
-
-
 def read_state(path: Path, state: State) -> Iterator[Entry]:
     session = path.parent.name
     title = state.custom_title or state.title
@@ -90,7 +77,7 @@ SOURCE = Source(
     title="Kimi",
     formats=(
         Document(
-            homes=cli_homes,
+            homes=CLI_HOME,
             endings=(".jsonl",),
             is_log=is_context,
             recognises=recognises_context,
@@ -98,14 +85,14 @@ SOURCE = Source(
             read=cli.read_context,
         ),
         Document(
-            homes=cli_homes,
+            homes=CLI_HOME,
             endings=(cli.WIRE,),
             recognises=recognises_wire,
             load=json_lines(cli.WireLine),
             read=cli.read_wire,
         ),
         Document(
-            homes=code_homes,
+            homes=CODE_HOME,
             endings=(cli.WIRE,),
             recognises=recognises_code,
             load=json_lines(code.Row),
@@ -114,9 +101,9 @@ SOURCE = Source(
             owner=code.wire_of,
         ),
         Document(
-            homes=homes,
+            homes=all_of(CLI_HOME, CODE_HOME),
             endings=(code.STATE,),
-            recognises=recognises_state,
+            recognises=either(marked("isCustomTitle", "agents"), marked("custom_title", "title_generated")),
             load=json_document(State),
             read=read_state,
         ),

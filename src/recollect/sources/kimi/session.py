@@ -2,14 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 from recollect.model import AGENT_KINDS, Entry, Kind, Record, Stop, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.message import RecordBuilder
-from recollect.sources.formats.values import as_count
+from recollect.sources.formats.usage import tokens
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or one that a compaction put aside
@@ -35,17 +34,13 @@ def exit_code_of(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def usage_of(tokens: Any) -> Usage | None:
-    """Token counts, which kimi-cli names like_this and kimi-code likeThis."""
-    if not isinstance(tokens, dict):
-        return None
-    counts = {name.replace("_", "").lower(): as_count(value) for name, value in tokens.items()}
-    return Usage(
-        input=counts.get("inputother", 0),
-        output=counts.get("output", 0),
-        cache_read=counts.get("inputcacheread", 0),
-        cache_write=counts.get("inputcachecreation", 0),
-    )
+# kimi-cli names its counts like_this, kimi-code likeThis
+usage_of = tokens(
+    input=("input_other", "inputOther"),
+    output="output",
+    cache_read=("input_cache_read", "inputCacheRead"),
+    cache_write=("input_cache_creation", "inputCacheCreation"),
+)
 
 
 class Wire(Struct, kw_only=True):

@@ -20,10 +20,12 @@ from msgspec import Struct
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import config, config_homes, data_home, in_home
 from recollect.sources.formats.json import json_document, read_sidecar
 from recollect.sources.formats.jsonl import json_lines
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Database, Document, Source, config_homes, data_home, user_home
+from recollect.sources.formats.source import Database, Document, Source
+from recollect.sources.formats.sqlite import query
 from recollect.sources.formats.values import as_count, parse_time, text_or_none
 from recollect.sources.kiro import conversation, ide
 
@@ -109,14 +111,6 @@ class Event(Struct):
 
 def cli_homes(env: Mapping[str, str]) -> list[Path]:
     return [data_home(env) / "kiro-cli", *(home / "kiro-cli" for home in config_homes(env)[1:])]
-
-
-def session_homes(env: Mapping[str, str]) -> list[Path]:
-    return [user_home(env) / ".kiro/sessions"]
-
-
-def ide_homes(env: Mapping[str, str]) -> list[Path]:
-    return [home / "Kiro/User/globalStorage/kiro.kiroagent" for home in config_homes(env)]
 
 
 def is_row(row: dict[str, Any]) -> bool:
@@ -305,7 +299,7 @@ SOURCE = Source(
     title="Kiro",
     formats=(
         Document(
-            homes=session_homes,
+            homes=in_home(".kiro/sessions"),
             endings=(".jsonl",),
             is_log=lambda path: path.name != MESSAGES,
             recognises=recognises_rows,
@@ -315,7 +309,7 @@ SOURCE = Source(
             owner=log_beside,
         ),
         Document(
-            homes=session_homes,
+            homes=in_home(".kiro/sessions"),
             endings=(MESSAGES,),
             recognises=recognises_events,
             load=json_lines(Event),
@@ -328,7 +322,7 @@ SOURCE = Source(
             endings=("data.sqlite3",),
             recursive=False,
             recognises=lambda head: "conversations_v2" in head.tables,
-            sessions=conversation.sessions,
+            sessions=query(conversation.SESSIONS),
             read=conversation.read_row,
         ),
         Document(
@@ -338,7 +332,7 @@ SOURCE = Source(
             read=conversation.read_file,
         ),
         Document(
-            homes=ide_homes,
+            homes=config((), "Kiro/User/globalStorage/kiro.kiroagent"),
             endings=(".json",),
             is_log=lambda path: "workspace-sessions" in path.parts and path.name != ide.LIST,
             recognises=lambda head: {"sessionId", "history", "workspaceDirectory"} <= head.first().keys(),
@@ -346,7 +340,7 @@ SOURCE = Source(
             read=ide.read_session,
         ),
         Document(
-            homes=ide_homes,
+            homes=config((), "Kiro/User/globalStorage/kiro.kiroagent"),
             endings=(".chat",),
             recognises=lambda head: {"executionId", "chat"} <= head.first().keys(),
             load=json_document(ide.Chat),

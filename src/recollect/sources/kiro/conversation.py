@@ -4,7 +4,7 @@ Rows are pairs of what the person (or a tool) said and what the agent answered. 
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,6 @@ class Exchange(Struct):
     user: User | None = None
     assistant: Any = None
     request_metadata: Any = None
-
-
-def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    return db.execute(SESSIONS)
 
 
 def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:

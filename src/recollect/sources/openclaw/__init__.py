@@ -20,8 +20,10 @@ from msgspec import Raw, Struct
 from recollect.model import Entry, Ignored, Problem, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import decode_or_none, json_document
-from recollect.sources.formats.source import Database, Document, Lines, Source, user_home
+from recollect.sources.formats.recognition import has_tables
+from recollect.sources.formats.source import Database, Document, Lines, Source
 from recollect.sources.formats.sqlite import select
 from recollect.sources.openclaw.text import without_envelope
 from recollect.sources.pi.family import family
@@ -90,10 +92,6 @@ def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
 # ---- the database
 
 
-def recognises_database(head: Head) -> bool:
-    return head.tables >= TABLES
-
-
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     """None in the database of a version that still kept its sessions in files."""
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -150,12 +148,6 @@ SOURCE = Source(
             load=json_document(dict[str, Raw]),
             read=read_store,
         ),
-        Database(
-            homes=homes,
-            endings=(DATABASE,),
-            recognises=recognises_database,
-            sessions=sessions,
-            read=read_database,
-        ),
+        Database(homes=homes, endings=(DATABASE,), recognises=has_tables(*TABLES), sessions=sessions, read=read_database),
     ),
 )

@@ -14,16 +14,16 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Raw, Struct, field
 
 from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import data_home
 from recollect.sources.formats.json import decode_or_none, json_document, read_content, read_sidecar
-from recollect.sources.formats.source import Database, Document, Source, data_home
-from recollect.sources.formats.sqlite import select, select_one
+from recollect.sources.formats.source import Database, Document, Source
+from recollect.sources.formats.sqlite import query, select, select_one
 from recollect.sources.formats.values import as_text
 from recollect.sources.opencode.messages import Told, told_by
 
@@ -119,10 +119,6 @@ def session_of_file(path: Path) -> Path | None:
     return next((path.parents[2] / "session").glob(f"*/{info.session}.json"), None)
 
 
-def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    return db.execute(SESSIONS)
-
-
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     parts: dict[str, list[tuple[str | None, str]]] = {}
     for row in select(db, "part", ("id", "message_id", "data"), "WHERE session_id = ? ORDER BY id", (session,)):
@@ -193,7 +189,7 @@ SOURCE = Source(
             is_log=lambda path: path.name.startswith("opencode"),
             recursive=False,
             recognises=lambda head: {"session", "message", "part"} <= head.tables,
-            sessions=sessions,
+            sessions=query(SESSIONS),
             read=read_database,
         ),
     ),

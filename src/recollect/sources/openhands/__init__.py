@@ -20,11 +20,12 @@ from msgspec import Raw, Struct
 from recollect.model import Entry, Ignored, Kind, Problem, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.container import Line, Unreadable, WrongShape
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.json import decode_or_none, json_document, read_content, read_sidecar, read_text
 from recollect.sources.formats.jsonl import json_lines
-from recollect.sources.formats.litellm import usage_of
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Source, user_home
+from recollect.sources.formats.source import Document, Source
+from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.openhands.actions import act_entries
 from recollect.sources.openhands.events import event_entries
@@ -253,7 +254,7 @@ def _usages(stats: Any) -> dict[str, Usage | None]:
         counted = metric.get("token_usages") if isinstance(metric, dict) else None
         for one in counted if isinstance(counted, list) else []:
             if isinstance(one, dict):
-                usages[as_text(one.get("response_id"))] = usage_of(one)
+                usages[as_text(one.get("response_id"))] = litellm_usage(one)
     return usages
 
 

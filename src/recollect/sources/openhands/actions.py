@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.json import decode_or_none
-from recollect.sources.formats.litellm import usage_of
 from recollect.sources.formats.message import RecordBuilder, text_of
+from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import as_text
 from recollect.sources.openhands.state import Talk
 
@@ -75,7 +75,7 @@ def _account(builder: RecordBuilder, response: Any, talk: Talk) -> None:
         return
     builder.model = text_of(response.get("model")) or builder.model
     if talk.is_new(response.get("id")):
-        builder.usage = usage_of(response.get("usage"))
+        builder.usage = litellm_usage(response.get("usage"))
 
 
 def _action(builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Entry]:

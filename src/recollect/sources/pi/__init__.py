@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.source import Lines, Source, user_home
+from recollect.sources.formats.homes import user_home
+from recollect.sources.formats.source import Lines, Source
 from recollect.sources.pi.family import family
 from recollect.sources.pi.session import PiState, begin, read
 from recollect.sources.pi.shapes import Row
@@ -30,15 +31,7 @@ SOURCE = Source(
     name="pi",
     title="Pi",
     formats=(
-        Lines(
-            homes=homes,
-            endings=(".jsonl",),
-            shape=Row,
-            state=PiState,
-            begin=begin,
-            read=read,
-            recognises=recognises,
-        ),
+        Lines(homes=homes, endings=(".jsonl",), shape=Row, state=PiState, begin=begin, read=read, recognises=recognises),
     ),
     real_sessions=2,
 )

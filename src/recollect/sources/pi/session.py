@@ -13,15 +13,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
+from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import ReaderState
+from recollect.sources.formats.usage import tokens
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.pi.results import YIELDS, is_final, result_in
-from recollect.sources.pi.shapes import ApiUsage, Message, Row
+from recollect.sources.pi.shapes import Message, Row
 
 NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)")  # a log's name: when the session began, and its id
 SKILL = re.compile(r'<skill name="([^"]+)".*?</skill>\s*', re.DOTALL)
@@ -233,16 +234,14 @@ def _answer(message: Message, builder: RecordBuilder, state: PiState) -> Iterato
     state.working = not answered and stop is None
 
 
-def _usage(usage: ApiUsage | None) -> Usage | None:
-    if usage is None:
-        return None
-    return Usage(
-        input=as_count(usage.input),
-        output=as_count(usage.output),
-        cache_read=as_count(usage.cache_read),
-        cache_write=as_count(usage.cache_write),
-        reasoning=as_count(usage.reasoning) or as_count(usage.reasoning_tokens),
-    )
+# `reasoningTokens` is the name of Oh My Pi
+_usage = tokens(
+    input="input",
+    output="output",
+    cache_read="cacheRead",
+    cache_write="cacheWrite",
+    reasoning=("reasoning", "reasoningTokens"),
+)
 
 
 def _result(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:

@@ -5,22 +5,13 @@ from typing import Any
 from msgspec import Struct
 
 
-class ApiUsage(Struct, rename="camel"):
-    input: Any = 0
-    output: Any = 0
-    cache_read: Any = 0
-    cache_write: Any = 0
-    reasoning: Any = 0
-    reasoning_tokens: Any = 0  # Oh My Pi's name for it
-
-
 class Message(Struct, rename="camel"):
     role: str = ""
     content: Any = None
     timestamp: Any = None
     provider: Any = None
     model: str | None = None
-    usage: ApiUsage | None = None
+    usage: dict[str, Any] | None = None
     stop_reason: Any = None
     error_message: Any = None
     tool_call_id: str | None = None
@@ -72,5 +63,5 @@ class Row(Struct, rename="camel"):
     data: Any = None
     details: Any = None
     system_prompt: Any = None
-    usage: ApiUsage | None = None
+    usage: dict[str, Any] | None = None
     purpose: Any = None

@@ -8,10 +8,11 @@ the environment. The agent speaks through tools as well: `attempt_completion` en
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.model import Entry, Ignored, Kind, Record, Stop, Usage
+from recollect.model import Entry, Ignored, Kind, Record, Stop
 from recollect.sources.formats.injected import is_hook_tag, split_context
 from recollect.sources.formats.message import RESULTS, THINKING, RecordBuilder, text_of
-from recollect.sources.formats.values import as_count, as_text, parse_time, text_or_none
+from recollect.sources.formats.usage import tokens
+from recollect.sources.formats.values import as_text, parse_time, text_or_none
 from recollect.sources.tasks.entries import Task
 from recollect.sources.tasks.history import SPOKEN, Exchange, Said, blocks_in, calls_in, headed, texts_in, without_calls
 from recollect.sources.tasks.tools import answered, of_its_server
@@ -46,7 +47,10 @@ def read_conversation(task: Task, history: list[Said], started_at: int | None) -
             case "user":
                 yield from _user_message(task, builder, said, calls, is_first=place == 0)
             case "assistant":
-                builder.model, builder.usage = _model(task, said), _usage(said.metrics)
+                builder.model, builder.usage = (
+                    _model(task, said),
+                    _usage(said.metrics.get("tokens") if isinstance(said.metrics, dict) else None),
+                )
                 answer = history[place + 1] if place + 1 < len(history) else None
                 calls = calls_in(said, answer)
                 yield from _agent_message(task, builder, said, calls, parse_time(answer.ts) if answer else None)
@@ -97,14 +101,7 @@ def _model(task: Task, said: Said) -> str | None:
     return as_text(info.get("modelId")) or task.model_at(parse_time(said.ts) or 0)
 
 
-def _usage(metrics: Any) -> Usage | None:
-    """Tokens from the cache are among those that went in."""
-    tokens = metrics.get("tokens") if isinstance(metrics, dict) else None
-    if not isinstance(tokens, dict):
-        return None
-    cached = as_count(tokens.get("cached"))
-    given = max(as_count(tokens.get("prompt")) - cached, 0)
-    return Usage(input=given, output=as_count(tokens.get("completion")), cache_read=cached)
+_usage = tokens(input="prompt", output="completion", cache_read="cached", cached_in_input=True)
 
 
 # ---- the person, and what was put around their words

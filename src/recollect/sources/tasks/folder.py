@@ -21,9 +21,10 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop, TitleRank, Usage
 from recollect.sources.formats.head import Head
+from recollect.sources.formats.homes import Homes
 from recollect.sources.formats.json import decode_each, json_document, read_sidecar
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.source import Document, Homes
+from recollect.sources.formats.source import Document
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.tasks.conversation import is_conversation, read_conversation
 from recollect.sources.tasks.entries import Message, Placed, Task, plain, reason

@@ -1,0 +1,84 @@
+"""Token counts, by the names under which an agent writes them down: `tokens(input="input_tokens", …)`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from recollect.model import AGENT_KINDS, Entry, Record, Usage
+from recollect.sources.formats.values import as_count
+
+Names = str | tuple[str, ...]
+"""A field's name, or the names of several of which the first one with a count is taken."""
+
+
+def tokens(
+    *,
+    input: Names,  # noqa: A002
+    output: Names,
+    cache_read: Names = (),
+    cache_write: Names = (),
+    reasoning: Names = (),
+    cached_in_input: bool = False,
+    reasoning_in_output: bool = True,
+) -> Callable[[Any], Usage | None]:
+    """What reads an agent's token counts: from an object to its `Usage`, from anything else to None.
+
+    `cached_in_input`: the agent counts cached tokens as input too, so they are subtracted.
+    `reasoning_in_output`: False if the agent counts reasoning apart from the output, so that it is added.
+    """
+
+    def usage_of(counts: Any) -> Usage | None:
+        if not isinstance(counts, Mapping):
+            return None
+        read, written, thought = (first_count(counts, names) for names in (cache_read, cache_write, reasoning))
+        given, made = first_count(counts, input), first_count(counts, output)
+        return Usage(
+            input=max(given - read - written, 0) if cached_in_input else given,
+            output=made if reasoning_in_output else made + thought,
+            cache_read=read,
+            cache_write=written,
+            reasoning=thought,
+        )
+
+    return usage_of
+
+
+def first_count(counts: Mapping[str, Any], names: Names) -> int:
+    """The count under the first of these names that has one; else 0."""
+    names = (names,) if isinstance(names, str) else names
+    return next((number for name in names if (number := as_count(counts.get(name)))), 0)
+
+
+def litellm_usage(counts: Any) -> Usage | None:
+    """The tokens of one model call as LiteLLM counts them, with OpenAI's or with Anthropic's names.
+
+    Several agents write these counts down as they come. Cached tokens are part of the input.
+    """
+    if not isinstance(counts, dict):
+        return None
+    given = _details(counts, "prompt_tokens_details", "input_tokens_details")
+    made = _details(counts, "completion_tokens_details", "output_tokens_details")
+    nested = {"cached": given.get("cached_tokens"), "thought": made.get("reasoning_tokens")}
+    return _litellm(counts | nested)
+
+
+_litellm = tokens(
+    input=("prompt_tokens", "input_tokens"),
+    output=("completion_tokens", "output_tokens"),
+    cache_read=("cached", "cache_read_input_tokens", "cache_read_tokens", "cached_tokens"),
+    cache_write=("cache_creation_input_tokens", "cache_write_tokens"),
+    reasoning=("thought", "reasoning_tokens"),
+    cached_in_input=True,
+)
+
+
+def _details(counts: dict[str, Any], *names: str) -> dict[str, Any]:
+    return next((details for name in names if isinstance(details := counts.get(name), dict)), {})
+
+
+def with_total(entries: Iterable[Entry], total: Usage) -> list[Entry]:
+    """A session's entries, where the agent counts tokens per session only: the agent's last act gets the total."""
+    listed = list(entries)
+    acts = [entry for entry in listed if isinstance(entry, Record) and entry.kind in AGENT_KINDS]
+    if acts and total != Usage():
+        acts[-1].usage = total
+    return listed
