@@ -51,10 +51,12 @@ sdk: setup  ## generate the blocking Python client and the types of the TypeScri
 	$(BIN)/python scripts/blocking_client.py --write
 	$(BIN)/python scripts/typescript_types.py --write
 
-# make new-source heron-cli
+# make new-source heron-cli TITLE="Heron CLI" KIND=document
 NAME ?= $(word 2,$(MAKECMDGOALS))
-new-source: setup  ## begin a source for one more agent: module, fixture, line
-	$(BIN)/python scripts/new_source.py $(NAME)
+TITLE ?=
+KIND ?= lines
+new-source: setup  ## start a source for one more agent (KIND: lines, document or database)
+	$(BIN)/python scripts/new_source.py $(NAME) $(if $(TITLE),--title "$(TITLE)") --kind $(KIND)
 ifeq (new-source,$(firstword $(MAKECMDGOALS)))
 $(eval $(or $(word 2,$(MAKECMDGOALS)),-):;@:)
 endif

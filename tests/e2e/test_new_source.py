@@ -1,4 +1,4 @@
-"""The recipe "add an agent format", followed to the letter: one module, one fixture, one line, and no test is edited."""
+"""`make new-source` starts a source that passes every contract: a module, a fixture and one line; no test is edited."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SIMPLE = 20  # lines: what a simple source may have
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def project(tmp_path: Path) -> Path:
     for folder in ("src", "scripts", "tests", "docs"):
         skipped = shutil.ignore_patterns("__pycache__", "node_modules", "fixtures")
         shutil.copytree(ROOT / folder, project / folder, ignore=skipped)
-    for file in ("pyproject.toml", "README.md"):
+    for file in ("pyproject.toml", "README.md", "Makefile"):
         shutil.copy(ROOT / file, project / file)
     shutil.copytree(ROOT / "tests/fixtures/crush", project / "tests/fixtures/crush")
     return project
@@ -29,27 +30,82 @@ def run(project: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, *command], cwd=project, env=env, capture_output=True, text=True)
 
 
-def test_a_new_source_is_begun_by_one_command_and_passes_every_contract(project: Path) -> None:
-    made = run(project, "scripts/new_source.py", "night-heron", "Night Heron")
-    assert made.returncode == 0, made.stderr
-    assert "src/recollect/sources/night_heron.py" in made.stdout
-    tested = run(project, "-m", "pytest", "tests/contract/test_sources.py", "-k", "night-heron")
+def make(project: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run make with this interpreter instead of the project's own."""
+    binaries = project / ".venv/bin"
+    binaries.mkdir(parents=True)
+    (binaries / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (binaries / "python").chmod(0o755)
+    (project / ".venv/.made").touch()
+    env = {**os.environ, "PYTHONPATH": str(project / "src")}
+    command = ["make", "--silent", "--old-file=.venv/.made", "new-source", *words]
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(("kind", "container"), [("lines", "JSONL"), ("document", "JSON"), ("database", "SQLite")])
+def test_a_new_source_is_started_by_one_command_and_passes_every_contract(project: Path, kind: str, container: str) -> None:
+    started = run(project, "scripts/new_source.py", "night-heron", "--title", "Night Heron", "--kind", kind)
+    assert started.returncode == 0, started.stderr
+    assert "src/recollect/sources/night_heron.py" in started.stdout
+    tested = run(project, "-m", "pytest", "tests/contract", "-k", "sources and night-heron")
     assert tested.returncode == 0, tested.stdout
     assert " passed" in tested.stdout
     table = (project / "docs/sources.md").read_text("utf-8")
-    assert "| Night Heron | `night-heron` | `~/.night-heron/sessions` | JSONL |" in table
+    assert f"| Night Heron | `night-heron` | `~/.night-heron/sessions` | {container} |" in table
+    golden = (project / "tests/fixtures/night-heron/plain_turns/expected.jsonl").read_text("utf-8")
+    assert "Berth 4 is free." in golden
+    assert len((project / "src/recollect/sources/night_heron.py").read_text("utf-8").splitlines()) < SIMPLE
 
 
-@pytest.mark.parametrize("name", ["Night Heron", "heron/../../x", "", "-heron"])
+def test_a_new_source_is_listed_before_recollect(project: Path) -> None:
+    assert run(project, "scripts/new_source.py", "night-heron").returncode == 0
+    listed = run(project, "-c", "from recollect.sources import BUILT_IN; print(*(s.name for s in BUILT_IN[-2:]))")
+    assert listed.stdout.split() == ["night-heron", "recollect"]
+
+
+def test_make_takes_the_title_and_the_kind_as_variables(project: Path) -> None:
+    started = make(project, "night-heron", "TITLE=Night Heron", "KIND=database")
+    assert started.returncode == 0, started.stderr
+    module = (project / "src/recollect/sources/night_heron.py").read_text("utf-8")
+    assert 'title="Night Heron"' in module
+    assert "chat_database" in module
+
+
+def test_make_without_a_name_says_how_to_give_one(project: Path) -> None:
+    started = make(project)
+    assert started.returncode != 0
+    assert "A new source needs a name" in started.stderr
+    assert "make new-source heron-cli" in started.stderr
+
+
+@pytest.mark.parametrize("name", ["Night Heron", "heron/../../x", "-heron"])
 def test_a_name_that_is_none_is_refused_in_a_sentence(project: Path, name: str) -> None:
     done = run(project, "scripts/new_source.py", "--", name)
     assert done.returncode == 1
-    assert "is no name for a source" in done.stderr
+    assert "is not a name for a source" in done.stderr
+    assert "make new-source" in done.stderr
 
 
-def test_a_source_that_exists_is_not_overwritten(project: Path) -> None:
-    before = (project / "src/recollect/sources/crush.py").read_bytes()
-    done = run(project, "scripts/new_source.py", "crush")
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (["heron", "--kind", "tape"], "'tape' is not a kind of log"),
+        (["heron", "--title", '"quoted"'], "is not a title"),
+        (["heron", "--colour", "grey"], "Cannot start a source"),
+    ],
+)
+def test_an_option_that_is_wrong_is_refused_in_a_sentence(project: Path, wrong: list[str], reason: str) -> None:
+    done = run(project, "scripts/new_source.py", *wrong)
     assert done.returncode == 1
-    assert "There is a source 'crush' already" in done.stderr
-    assert (project / "src/recollect/sources/crush.py").read_bytes() == before
+    assert reason in done.stderr
+    assert "make new-source" in done.stderr
+
+
+@pytest.mark.parametrize("taken", ["crush", "codex"])
+def test_a_source_that_exists_is_not_overwritten(project: Path, taken: str) -> None:
+    before = (project / "src/recollect/sources/__init__.py").read_bytes()
+    done = run(project, "scripts/new_source.py", taken)
+    assert done.returncode == 1
+    assert f"There is a source {taken!r} already" in done.stderr
+    assert "make new-source" in done.stderr
+    assert (project / "src/recollect/sources/__init__.py").read_bytes() == before

@@ -16,7 +16,7 @@ from recollect.sources.formats.json import decode_or_none, json_document
 from recollect.sources.formats.message import RecordBuilder, read_chat_message
 from recollect.sources.formats.recognition import Recognises
 from recollect.sources.formats.source import Database, Document, Lines, ReaderState
-from recollect.sources.formats.sqlite import select
+from recollect.sources.formats.sqlite import query, select
 from recollect.sources.formats.values import parse_time, text_or_none
 
 UsageOf = Callable[[Any], Usage | None]
@@ -71,7 +71,7 @@ def chat_database(
     homes: Homes = no_homes,
     recognises: Recognises,
     endings: tuple[str, ...] = (".db",),
-    sessions: str = "SELECT id, updated_at FROM sessions",
+    sessions: str = "sessions",
     messages: str = "messages",
     session: str = "session_id",
     at: str = "created_at",
@@ -79,9 +79,11 @@ def chat_database(
 ) -> Database:
     """A database with one chat message per row of the table `messages`, in which the column `session` names its session.
 
-    `content`, `tool_calls` and `usage` may hold JSON. `sessions` selects a session's id and what changes with the session.
+    The table `sessions` has each session's `id` and `updated_at`. `content`, `tool_calls` and `usage` may hold JSON.
     """
-
+    changes = (
+        f'SELECT id, updated_at, (SELECT count(*) FROM "{messages}" WHERE "{session}" = one.id) FROM "{sessions}" AS one'
+    )
     columns = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "usage", at)
 
     def read(path: Path, db: sqlite3.Connection, name: str) -> Iterator[Entry]:
@@ -94,7 +96,7 @@ def chat_database(
         homes=homes,
         endings=endings,
         recognises=recognises,
-        sessions=lambda db: db.execute(sessions),
+        sessions=query(changes),
         read=read,
     )
 
