@@ -7,8 +7,7 @@ Hooks import this module while an agent waits, so it uses `os.path` only. Import
 import os
 from _collections_abc import Mapping  # the public module imports all of `collections`: 1 ms
 
-from recollect.folders import existing_folders
-from recollect.state_folder import SETTINGS_FILE
+from recollect.folders import SETTINGS_FILE, existing_folders
 
 MARKER = ".no-recollect"  # a file of this name excludes its folder and everything below
 

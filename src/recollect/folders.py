@@ -1,8 +1,11 @@
-"""Folders that a path names, as far as they exist on this machine. Uses `os.path` only: hooks import it."""
-# ruff: noqa: PTH112, PTH117, PTH118, PTH206
+"""The state folder, and the folders that a path names. Uses `os.path` only: hooks import it at every tool call."""
+# ruff: noqa: PTH111, PTH112, PTH117, PTH118, PTH206
 
 import os
+import sys
+from _collections_abc import Mapping  # the public module imports all of `collections`: 1 ms
 
+SETTINGS_FILE = "settings.toml"  # in the state folder
 LONGEST_PATH = 4_096  # bytes: the kernel refuses longer paths, so no folder has one
 
 
@@ -20,3 +23,15 @@ def existing_folders(path: str) -> list[str]:
             break
         found.append(deeper)
     return found[::-1]
+
+
+def state_folder_of(env: Mapping[str, str]) -> str:
+    """`RECOLLECT_HOME`, else the platform's folder for data."""
+    if home := env.get("RECOLLECT_HOME"):
+        return os.path.expanduser(home)
+    if sys.platform != "linux":
+        import platformdirs  # 24 ms, and only needed where the rule is not one line
+
+        return platformdirs.user_data_dir("recollect")
+    data = env.get("XDG_DATA_HOME", "").strip()
+    return os.path.join(data if os.path.isabs(data) else os.path.expanduser("~/.local/share"), "recollect")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from recollect.errors import BadSettings
-from recollect.state_folder import SETTINGS_FILE, state_folder_of
+from recollect.folders import SETTINGS_FILE, state_folder_of
 
 LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
 ON, OFF = {"1", "true", "on", "yes"}, {"0", "false", "off", "no"}

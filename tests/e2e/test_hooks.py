@@ -17,11 +17,11 @@ import pytest
 
 from recollect import session_context as context
 from recollect.exclusion import MARKER
+from recollect.folders import state_folder_of
 from recollect.light_json import parse, quote
 from recollect.model import Observation
 from recollect.operations import OPERATIONS
 from recollect.settings import read_settings
-from recollect.state_folder import state_folder_of
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, Place, Words, memory_of

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.errors import BadSettings
 from recollect.exclusion import forget_markers
+from recollect.folders import SETTINGS_FILE
 from recollect.index.faults import is_full
 from recollect.ingest.commit import Grouped
 from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, is_session_excluded, named
@@ -28,7 +29,6 @@ from recollect.ingest.snapshots import SnapshotReader
 from recollect.model import Problem, path_text
 from recollect.settings import Settings
 from recollect.sources import READ_ERRORS, Lines, Snapshots, Source, Stamp
-from recollect.state_folder import SETTINGS_FILE
 from recollect.store import Writer, archive_of, file_at
 from recollect.store.live import Live, live_of
 from recollect.store.lock import exclusive

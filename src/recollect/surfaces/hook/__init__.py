@@ -15,8 +15,8 @@ import sys
 
 from recollect import OURS
 from recollect.exclusion import excluded_by_settings, has_marker, is_excluded, matches
+from recollect.folders import state_folder_of
 from recollect.light_json import parse, quote
-from recollect.state_folder import state_folder_of
 from recollect.surfaces.hook import queue
 
 SILENCE_S = 2.0  # a host that sends nothing for so long forgot to close the pipe

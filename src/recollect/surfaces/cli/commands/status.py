@@ -7,9 +7,9 @@ from typing import Any
 import click
 import msgspec
 
+from recollect.folders import SETTINGS_FILE
 from recollect.live import LiveRealm
 from recollect.shown_time import FIELD, estimate_field
-from recollect.state_folder import SETTINGS_FILE
 from recollect.store.lock import is_held
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, size, time_of
