@@ -156,7 +156,7 @@ def ask(where: LiveRealm, question: str, mode: Mode, ranking: Ranking) -> list[s
     with where.open_archive() as reader:
         index = where.text_index(reader)
         assert index is not None
-        asked, meaning, scope = parse(question), where.vector_search("events"), Scope(DEFAULT_KIND_CODES)
+        asked, meaning, scope = parse(question), where.semantic.vector_search("events"), Scope(DEFAULT_KIND_CODES)
         found, _ = search(reader, index, meaning, asked, scope, DEPTH, lambda: None, mode, ranking)
     return [f"event:{hit.event.id.hex()}" for hit in found]
 

@@ -162,7 +162,10 @@ def test_a_memory_that_lags_behind_says_so_and_catches_up_by_itself(tmp_path: Pa
     person.sync()
     with opened(person) as client:
         text = client.text("search", query="JWT access tokens")
-        assert text == "No observations found\n\nNote: The memory is still being made of what was read last."
+        assert (
+            text
+            == "No observations found\n\nNote: Still processing the newest turns. Answers by meaning are incomplete until then."
+        )
         assert client.text("search", query=["jwt", "token"], mode="text").startswith("## Search Results (1 conversation)")
         until(lambda: "\nNote: " not in client.text("search", query="JWT access tokens"))
         assert client.text("search", query="JWT access tokens").startswith("## Search Results (")

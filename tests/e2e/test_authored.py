@@ -18,7 +18,7 @@ from tests.rpc_server import RawRpc
 USER = "0b8ce2a5-5c1c-4c0c-9d0e-6a3f0d0c1a11"
 DECIDED = "We decided to use SQLite for the wombat register because it needs no server."
 MADE = re.compile(r"obs-[0-9a-f]+")
-BEHIND = "The memory is still being made of what was read last."
+BEHIND = "Still processing the newest turns. Answers by meaning are incomplete until then."
 
 
 @pytest.fixture

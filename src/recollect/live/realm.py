@@ -7,6 +7,7 @@ from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.realms.realm import Realm, built_once
 from recollect.store import OutOfDate
+from recollect.store.live import live_of
 
 log = logging.getLogger(__name__)
 
@@ -16,26 +17,28 @@ class LiveRealm(Realm):
 
     @built_once
     def live(self) -> LiveSessions:
-        """The sessions that are run here."""
+        """The sessions that run here."""
         redact = self.settings.redact
         return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publish_soon)
 
     def live_changes(self) -> int:
-        """How often live sessions were committed here. The database of a JSONL realm may have to be rebuilt first."""
-        if self.backend is Backend.JSONL:
+        """The change counter of live sessions. The database is opened for writing only if it must be rebuilt or migrated."""
+        if self.backend is Backend.JSONL:  # its files may say more than the database
             return self.live.changes()
         try:
             return super().live_changes()
         except OutOfDate:
+            if not live_of(self.folder).exists():  # deleted since: a reader must not create it again
+                return 0
             return self.live.changes()
 
     def take_lease(self, surface: str) -> None:
-        """Take a lease, so that no process takes the realm for unused. Without one the realm can still be read."""
+        """Take a lease, so that no process deletes the realm as unused. Without one the realm can still be read."""
         self.live.surface = surface
         try:
             self.live.lease()
         except StoreFault as fault:
-            log.warning("No session can be run in realm %s for now: %s", self.name, fault)
+            log.warning("No session can run in realm %s for now: %s", self.name, fault)
 
     def close(self) -> None:
         """End what this process runs in the realm, and publish what it committed."""

@@ -1,9 +1,9 @@
-"""Step 7, LIVE: realms. A realm is a store: one folder with its manifest, its config, its archive and its indexes.
+"""Step 7, STORES: realms. A realm is one folder with a manifest, a config, an archive and its indexes.
 
-Everything is read and written in one, and nothing crosses from one to another.
+Everything is read and written in one realm; realms share nothing.
 """
 
-from recollect.realms.index_condition import WARNINGS, IndexCondition
+from recollect.realms.index_state import WARNINGS, IndexCondition
 from recollect.realms.names import DEFAULT
 from recollect.realms.realm import Realm
 

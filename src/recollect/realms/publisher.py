@@ -1,7 +1,7 @@
-"""From live sessions to the archive: what is committed of them is read, folded, kept and indexed as any log is.
+"""Publishes live sessions: copies what was committed into the archive and indexes it, as ingest does with logs.
 
-A turn does not wait for that; whoever reads the archive does, for a moment. The writer of a realm may be any process: where
-another one has the right, that one does the work, because it looks for it (`watch`).
+A turn does not wait for this. A reader of the archive waits a moment for what was committed before it asked.
+Any process may write the archive: if another one holds the lock, that one publishes.
 """
 
 import logging
@@ -10,114 +10,119 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from recollect.distil import distil
 from recollect.errors import ReadOnlyFolder, StoreBusy
 from recollect.settings import Settings
 from recollect.store import archive_of, file_at, is_database
 from recollect.store.lock import is_held
 
-WITHIN_S = 1.0  # seconds that a reader waits for what was committed before it asked; another process may be busy for long
-OURS_S = 10.0  # the same where we do it ourselves: a moment, but for a machine that is very busy
-STEP_S = 0.01
-REST_S = 5.0  # seconds in which no reader waits again after one has waited in vain
-SHARE = 2  # times as long as publishing took, it rests: many turns are published together, and cost a third of a core
-CLOSING_S = 10.0  # seconds that a process gives to what it has committed, before it ends
+WAIT_S = 1.0  # seconds that a reader waits for another process to publish; that one may be busy for long
+LOCK_WAIT_S = 10.0  # seconds that it waits for a thread of this process; only an overloaded machine needs them
+POLL_S = 0.01
+NO_WAIT_S = 5.0  # seconds in which no reader waits again after one has waited in vain
+REST_FACTOR = 2  # sleep twice as long as the last run took: publishing uses at most a third of a core
+CLOSE_S = 10.0  # seconds that closing waits for the last commits to be published
 
 log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Of one realm, for all threads of a process."""
+    """Publishes one realm's live sessions, for all threads of a process."""
 
     def __init__(self, folder: Path, settings: Settings, changes: Callable[[], int]) -> None:
-        """`changes` grows with whatever is committed of live sessions, and is 0 where there never were any."""
+        """`changes` returns the change counter of live sessions; 0 if there never were any."""
         self._folder = folder
         self._settings = settings
         self._changes = changes
-        self._known: tuple[object, int] = (None, -1)  # an archive's file, and up to which change it is level
-        self._rest_until = 0.0
-        self._work = threading.Event()
-        self._pause = threading.Event()
-        self._closing = False
+        self._published: tuple[object, int] = (None, -1)  # an archive's file, and the last change it has
+        self._no_wait_until = 0.0
+        self._has_work = threading.Event()
+        self._stop_resting = threading.Event()
+        self._is_closing = False
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
-        self._publishing = threading.Lock()
+        self._start_lock = threading.Lock()
+        self._publish_lock = threading.Lock()
 
     def wake(self) -> None:
-        """Something was committed: publish it behind the caller's back."""
-        with self._starting:
+        """Publish and distil in the background: something was committed."""
+        with self._start_lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="publishing")
+                self._thread = threading.Thread(target=self._run, daemon=True, name="publisher")
                 self._thread.start()
-        self._work.set()
+        self._has_work.set()
 
-    def catch_up(self, within_s: float = WITHIN_S) -> bool:
-        """Wait until all that is committed now can be read in the archive; False where that took too long."""
+    def catch_up(self, wait_s: float = WAIT_S) -> bool:
+        """Wait until the archive has everything committed before this call; False if that takes too long."""
         try:
-            wanted = self._changes()
-            return wanted == 0 or self._catch_up(wanted, within_s)
-        except ReadOnlyFolder:  # what is in the archive is all that can be read
+            target = self._changes()
+            return target == 0 or self._wait_for(target, wait_s)
+        except ReadOnlyFolder:  # the archive can still be read as it is
             return False
-        except Exception as fault:  # noqa: BLE001 - what is in the archive can be read nevertheless
+        except Exception as fault:  # noqa: BLE001 - the archive can still be read as it is
             log.warning("Live sessions could not be published: %s", fault or type(fault).__name__)
             return False
 
-    def _catch_up(self, wanted: int, within_s: float) -> bool:
-        until = time.monotonic() + (within_s if time.monotonic() > self._rest_until else 0)
-        while not self._is_caught_up(wanted):
-            if self._publishing.acquire(timeout=OURS_S):  # one of our threads does it for all, and is about to be done
-                try:
-                    if not self._is_caught_up(wanted):
-                        self._publish(wanted)
-                finally:
-                    self._publishing.release()
-            if self._is_caught_up(wanted):
-                break
-            if time.monotonic() >= until:
-                self._rest_until = time.monotonic() + REST_S
+    def _wait_for(self, target: int, wait_s: float) -> bool:
+        now = time.monotonic()
+        deadline = now + (wait_s if now > self._no_wait_until else 0)
+        while not self._publish(target):
+            if time.monotonic() >= deadline:
+                self._no_wait_until = time.monotonic() + NO_WAIT_S
                 return False
-            time.sleep(STEP_S)
+            time.sleep(POLL_S)
         return True
 
-    def _is_caught_up(self, wanted: int) -> bool:
-        file, level = self._known
-        return level >= wanted and file == file_at(archive_of(self._folder))
+    def _publish(self, target: int) -> bool:
+        """Publish in one thread of this process at a time; True once the archive has this change."""
+        if self._is_published(target):
+            return True
+        if not self._publish_lock.acquire(timeout=LOCK_WAIT_S):
+            return False
+        try:
+            if not self._is_published(target):  # another thread may have done it while we waited
+                self._publish_unless_locked(target)
+        finally:
+            self._publish_lock.release()
+        return self._is_published(target)
 
-    def _publish(self, wanted: int) -> None:
-        """Publish, unless another process does; and learn up to which change the archive is level now."""
-        from recollect.ingest import publish  # heavy
-        from recollect.ingest.live import level_of  # heavy, and not needed before the first live session
+    def _is_published(self, target: int) -> bool:
+        file, published = self._published
+        return published >= target and file == file_at(archive_of(self._folder))
 
-        known = level_of(self._folder)
-        if not wanted <= known <= self._changes() and not is_held(self._folder):
+    def _publish_unless_locked(self, target: int) -> None:
+        """Publish, unless another process holds the lock; and note how far the archive is."""
+        from recollect.ingest import publish  # 150 ms to import; not needed without live sessions
+        from recollect.ingest.live import level_of
+
+        published = level_of(self._folder)
+        if not target <= published <= self._changes() and not is_held(self._folder):
             try:
-                known = publish(self._folder, self._settings)
+                published = publish(self._folder, self._settings)
             except StoreBusy:
-                known = level_of(self._folder)
+                published = level_of(self._folder)
         archive = archive_of(self._folder)
-        is_ours = known <= self._changes()  # more than there are were counted by another database
-        is_ours = is_ours and is_database(archive)  # which keeps it open: no other file can be taken for it
-        self._known = file_at(archive), known if is_ours else -1
+        is_ours = published <= self._changes()  # a higher number was counted by another live database
+        is_ours = is_ours and is_database(archive)  # also keeps the file open, so that its inode is not reused
+        self._published = file_at(archive), published if is_ours else -1
 
     def close(self) -> None:
         """Publish what is left, and stop."""
-        with self._starting:
-            thread, self._closing = self._thread, True
-        self._work.set()
-        self._pause.set()
+        with self._start_lock:
+            thread, self._is_closing = self._thread, True
+        self._has_work.set()
+        self._stop_resting.set()
         if thread is not None:
-            self.catch_up(CLOSING_S)
-            thread.join(CLOSING_S)
+            self.catch_up(CLOSE_S)
+            thread.join(CLOSE_S)
 
     def _run(self) -> None:
-        from recollect.distil import distil
-
-        while not self._closing:
-            self._work.wait()
-            self._work.clear()
+        while not self._is_closing:
+            self._has_work.wait()
+            self._has_work.clear()
             began = time.monotonic()
-            self.catch_up(CLOSING_S)
+            self.catch_up(CLOSE_S)
             try:
-                distil(self._folder, self._settings, {}, lambda: self._closing)
+                distil(self._folder, self._settings, {}, lambda: self._is_closing)
             except Exception as fault:  # noqa: BLE001 - the next turn is published nevertheless
-                log.warning("What was said could not be distilled: %s", fault)
-            self._pause.wait((time.monotonic() - began) * SHARE)
+                log.warning("New turns could not be distilled: %s", fault)
+            self._stop_resting.wait((time.monotonic() - began) * REST_FACTOR)

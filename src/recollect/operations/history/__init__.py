@@ -165,7 +165,7 @@ def _find(
         ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
         try:
             with engine_panics_as_errors():
-                found, more = realm.hybrid_search("events", mode if asked.meaning else "text", ask)
+                found, more = realm.semantic.hybrid_search("events", mode if asked.meaning else "text", ask)
                 return found, more, index.searcher().num_docs
         except IndexUnusable:
             realm.close_text_index()

@@ -166,7 +166,7 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
             possible = _possible(mode, meaning)
             return recall(memory, meaning, searcher, asked, filters, possible, limit, asking, turn_text)
 
-        found = realm.hybrid_search("observations", mode, found_by)
+        found = realm.semantic.hybrid_search("observations", mode, found_by)
         return [one for one in found if reader.session(one.observation.session) is not None]
 
 
@@ -195,7 +195,7 @@ def _conversations(
         scope = Scope(DEFAULT_KIND_CODES, without=session_keys(reader, filters.without))
         try:
             with engine_panics_as_errors():
-                found = realm.hybrid_search(
+                found = realm.semantic.hybrid_search(
                     "events",
                     mode,
                     lambda meaning: conversations(
@@ -211,7 +211,7 @@ def _conversations(
 def notes(realm: Realm) -> list[str]:
     """What the caller should know of the state of the memory."""
     with realm.open_archive() as reader:
-        return [*realm.warnings(reader), *realm.memory_warnings(reader)]
+        return realm.all_warnings(reader)
 
 
 # ---- get_observations
@@ -358,7 +358,7 @@ def _embed_at_once(realm: Realm) -> None:
     """Give what was recorded its vector, unless somebody is distilling and so will do it."""
     with (
         suppress(StoreBusy, StoreFault, EmbedderUnavailable),
-        Distiller(realm.folder, realm.settings, {}, realm.embedder()) as distiller,
+        Distiller(realm.folder, realm.settings, {}, realm.semantic.embedder()) as distiller,
     ):
         distiller.embed_observations()
 

@@ -92,7 +92,7 @@ def gather(realm: Realm, question: str, context: RequestContext, project: str | 
         scope = Scope(DEFAULT_KIND_CODES, project=project, without=session_keys(reader, left_out))
         events: list[SearchHit] = []
         if index is not None:
-            events, _ = realm.hybrid_search(
+            events, _ = realm.semantic.hybrid_search(
                 "events", mode, lambda meaning: search(reader, index, meaning, asked, scope, EVENTS, check, mode)
             )
         events = [found for found in events if not _is_same(found.event.text(), question)]  # who asks again wants an answer

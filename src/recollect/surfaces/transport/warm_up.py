@@ -72,4 +72,4 @@ class WarmUp(threading.Thread):
 
     def _meaning(self, of: str) -> None:
         if self._realm.settings.search.mode != "text":
-            self._realm.vector_search(of)
+            self._realm.semantic.vector_search(of)
