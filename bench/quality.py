@@ -25,7 +25,7 @@ from metrics import mean, score
 from msgspec import Struct
 
 from recollect.distil import Distiller
-from recollect.index.text import Scope
+from recollect.index.filters import Filters
 from recollect.ingest import sync
 from recollect.live import LiveRealm
 from recollect.model import DEFAULT_KIND_CODES, event_id
@@ -156,8 +156,8 @@ def ask(where: LiveRealm, question: str, mode: Mode, ranking: Ranking) -> list[s
     with where.open_archive() as reader:
         index = where.text_index(reader)
         assert index is not None
-        asked, meaning, scope = parse(question), where.semantic.vector_search("events"), Scope(DEFAULT_KIND_CODES)
-        found, _ = search(reader, index, meaning, asked, scope, DEPTH, lambda: None, mode, ranking)
+        query, meaning, filters = parse(question), where.semantic.vector_search("events"), Filters(kinds=DEFAULT_KIND_CODES)
+        found, _ = search(reader, index, meaning, query, filters, DEPTH, lambda: None, mode, ranking)
     return [f"event:{hit.event.id.hex()}" for hit in found]
 
 

@@ -18,9 +18,8 @@ from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
 from recollect.errors import StoreBusy, StoreFault
 from recollect.index import ngrams
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
-from recollect.index.kinds import OWN
-from recollect.index.words import prepared, words
-from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, Event, Kind, Observation
+from recollect.index.words import prepare, words
+from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CODE, Event, Kind, Observation
 from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
@@ -92,7 +91,7 @@ def _fingerprint(archive_state: str, memory: Memory, settings: Settings) -> str:
 
 def _needs_ngrams(realm: Path, reader: Reader) -> bool:
     """Whether the n-gram index is so far behind that it is worth updating."""
-    return reader.last_key() - ngrams.seen(realm, reader.meta("identity") or "") >= NGRAM_INDEX_LAG
+    return reader.last_key() - ngrams.read_indexed_up_to(realm, reader.meta("identity") or "") >= NGRAM_INDEX_LAG
 
 
 class Distiller:
@@ -154,7 +153,7 @@ class Distiller:
             index = ngrams.NgramIndex(self.realm, self.reader.meta("identity") or "") if emptied else None
         except IndexUnusable:
             return []
-        return [session for session in emptied if index is not None and index.holds(session)]
+        return [session for session in emptied if index is not None and index.contains_session(session)]
 
     def _index_ngrams(self, emptied: Sequence[int]) -> Iterator[Progress]:
         """Update the n-gram index. If this is stopped, the texts since its last commit are indexed again."""
@@ -162,7 +161,7 @@ class Distiller:
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
-            for rows in self.reader.entries_above(writer.seen, len(KINDS), NGRAM_TEXTS_PER_STEP):
+            for rows in self.reader.entries_above(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
                 yield Progress("pieces", rows[0][0].key, last)
                 writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
@@ -244,18 +243,25 @@ class Distiller:
         return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
 
     def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
-        from recollect.index.vectors import VectorRow  # 33 ms, as above
+        from recollect.index.place import Place
 
         writer = self._vector_writer(model, "events", self.reader.meta("identity") or "")
         if writer.head.rows:
             for session in changed.values():
-                writer.blot(session.key, self.reader.keys_of(session.key))
+                writer.delete_missing(session.key, self.reader.keys_of(session.key))
         last = self.reader.last_key()
-        for events in self.reader.events_above(writer.head.seen, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
-            yield Progress("vectors", writer.head.seen, last)
+        for events in self.reader.events_above(writer.head.indexed_up_to, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
+            yield Progress("vectors", writer.head.indexed_up_to, last)
             with_text = [event for event in events if event.body]
             rows = [
-                VectorRow(event.key, event.session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN * event.own)
+                Place(
+                    event.key,
+                    event.session,
+                    event.turn,
+                    event.seq,
+                    event.at,
+                    KIND_CODE[event.kind] + OWN_TRAFFIC_CODE * event.own,
+                )
                 for event in with_text
             ]
             writer.add(rows, model.embed([event_text(event) for event in with_text]), events[-1].key)
@@ -269,14 +275,14 @@ class Distiller:
                 pass
 
     def _embed_observations(self, model: Embedder) -> Iterator[Progress]:
-        from recollect.index.vectors import VectorRow  # 33 ms, as above
+        from recollect.index.place import Place
 
         writer = self._vector_writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
-            writer.keep_only(self.memory.all_keys())
-        while observations := self.memory.above(writer.head.seen, EVENTS_PER_STEP):
-            yield Progress("vectors", writer.head.seen, self.memory.last_key())
-            rows = [VectorRow(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
+            writer.delete_except(self.memory.all_keys())
+        while observations := self.memory.above(writer.head.indexed_up_to, EVENTS_PER_STEP):
+            yield Progress("vectors", writer.head.indexed_up_to, self.memory.last_key())
+            rows = [Place(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
             writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
 
 
@@ -340,8 +346,8 @@ def observation_text(row: ObservationRow) -> str:
     return "\n".join((row.title, row.subtitle, *row.facts, " ".join(row.concepts), row.narrative))
 
 
-def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramText:
-    return ngrams.NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramDocument:
+    return ngrams.NgramDocument(event.key, event.session, event.seq, event.code(), source, started, event.whole())
 
 
 def words_of_turn(events: Sequence[Event]) -> str:
@@ -363,7 +369,7 @@ def observation_words(observation: Observation, context: str) -> Words:
 
 def index_words(text: str) -> str:
     """The words of a text as the text index tokenizes it, separated by spaces, for the memory's own word index."""
-    return " ".join(words(prepared(text)))
+    return " ".join(words(prepare(text)))
 
 
 # ---- one pass

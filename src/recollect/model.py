@@ -30,6 +30,8 @@ class Kind(StrEnum):
 
 KINDS = tuple(Kind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
+OWN_TRAFFIC_CODE = 16  # added to the kind's code, in indexes, for traffic of our own tools
+TOKEN_USAGE_CODE = 32  # added to the code of `runtime`, in the n-gram index, for a count of tokens
 SEARCHABLE = KINDS[:-1]
 DEFAULT_KINDS = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # what is searched unless asked otherwise
 DEFAULT_KIND_CODES = tuple(KIND_CODE[kind] for kind in DEFAULT_KINDS)

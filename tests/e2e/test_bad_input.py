@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from recollect.errors import StoreFault
-from recollect.index.engine import OF_ARCHIVE
+from recollect.index.engine import ARCHIVE_ID
 from recollect.index.text import TEXT, TextWriter
 from recollect.ingest import Report, sync
 from recollect.sources import all_sources
@@ -428,7 +428,7 @@ def test_an_index_is_not_thrown_away_because_the_disk_is_full(small_disk: Person
     (TEXT.folder(small_disk.realm) / "nobody.knows.del").touch()  # which no writer can make sense of
     (small_disk.state / "large").write_bytes(bytes(shutil.disk_usage(small_disk.state).free - 16_384))
     with pytest.raises(StoreFault, match="disk is full"):
-        TextWriter(small_disk.realm, (TEXT.folder(small_disk.realm) / OF_ARCHIVE).read_text())
+        TextWriter(small_disk.realm, (TEXT.folder(small_disk.realm) / ARCHIVE_ID).read_text())
     (small_disk.state / "large").unlink()
     assert finds_everything(small_disk)
 

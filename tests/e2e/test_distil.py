@@ -16,7 +16,7 @@ from recollect.distil import Distiller, distil, is_up_to_date
 from recollect.index.vectors import VectorIndex
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import Filters, Memory, ObservationRow
+from recollect.store.memory import Memory, ObservationFilters, ObservationRow
 from tests.conftest import Person
 from tests.e2e.archives import events, found
 from tests.e2e.processes import until, watching
@@ -55,7 +55,7 @@ def memory(person: Person) -> Iterator[Memory]:
 
 def remembered(person: Person) -> list[ObservationRow]:
     with memory(person) as opened:
-        return sorted(opened.newest(Filters(), 1_000), key=lambda row: row.key)
+        return sorted(opened.newest(ObservationFilters(), 1_000), key=lambda row: row.key)
 
 
 def told(person: Person) -> list[tuple[Any, ...]]:

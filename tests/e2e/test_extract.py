@@ -13,10 +13,10 @@ import pytest
 
 from recollect.distil import Distiller
 from recollect.extract.prompt import OPENING
-from recollect.index.words import prepared, words
+from recollect.index.words import prepare, words
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import exclusive
-from recollect.store.memory import Filters, Memory, ObservationRow
+from recollect.store.memory import Memory, ObservationFilters, ObservationRow
 from tests.chat import Answer, Chat, chatting, refuses, says
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions
@@ -65,7 +65,7 @@ def use(person: Person, chat: Chat, **more: Any) -> None:
 
 def remembered(person: Person) -> list[ObservationRow]:
     with closing(Memory(person.realm)) as memory:
-        return memory.newest(Filters(), 1_000)
+        return memory.newest(ObservationFilters(), 1_000)
 
 
 def asked_for(chat: Chat) -> list[str]:
@@ -313,7 +313,7 @@ def test_an_observation_is_found_by_its_words_and_those_around_it(person: Person
         person.run("extract", "--limit", "1")
     with closing(Memory(person.realm)) as memory:
         for word in ("cache", "locales", "page"):  # of the title, the narrative, the prompt
-            assert len(memory.matching(" ".join(words(prepared(word))), Filters(), 10)) == 1, word
+            assert len(memory.matching(" ".join(words(prepare(word))), ObservationFilters(), 10)) == 1, word
 
 
 def test_the_files_are_those_that_the_rules_saw(person: Person) -> None:

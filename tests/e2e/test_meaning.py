@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from recollect.search.ranking import score_of
+from recollect.search.ranking import to_score
 from tests.conftest import Person
 from tests.logs import Claude, write
 
@@ -72,7 +72,7 @@ def test_a_compound_that_somebody_wrote_finds_what_means_the_same(person: Person
 
 def test_the_parts_of_a_score_add_up_to_it(person: Person) -> None:
     for hit in hits(person, "automobile motor repair", "--why"):
-        assert hit["score"] == pytest.approx(score_of(sum(hit["why"].values())), abs=0.001)
+        assert hit["score"] == pytest.approx(to_score(sum(hit["why"].values())), abs=0.001)
         assert {"words", "meaning", "said"} <= hit["why"].keys() or hit["event"]["type"] != "user_input"
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from recollect.distil import PIECE_INDEX_LAG, Distiller, distil, is_up_to_date
-from recollect.index.engine import Layout
-from recollect.index.ngrams import NGRAMS, seen
+from recollect.index.engine import IndexLayout
+from recollect.index.ngrams import NGRAMS, read_indexed_up_to
 from recollect.index.text import TEXT
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
@@ -47,7 +47,7 @@ def all_done(person: Person) -> None:
 def mark(person: Person) -> int:
     reader = Reader(archive_of(person.realm))
     try:
-        return seen(person.realm, reader.meta("identity") or "")
+        return read_indexed_up_to(person.realm, reader.meta("identity") or "")
     finally:
         reader.close()
 
@@ -120,7 +120,7 @@ def test_a_damaged_index_is_made_anew(large: Person, name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", [TEXT, NGRAMS], ids=["text", "pieces"])
-def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large: Person, layout: Layout) -> None:
+def test_an_index_that_is_overwritten_under_a_server_keeps_nobody_waiting(large: Person, layout: IndexLayout) -> None:
     """The engine panics over such files, which is no error that Python knows as one."""
     all_done(large)
     with large.mcp() as client:

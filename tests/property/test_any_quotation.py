@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recollect import session_context as context
 from recollect.display import escape_json, neutralise, quote
 from recollect.operations.memory import views
-from recollect.search.recall import ObservationHit
+from recollect.search.observations import ObservationHit
 from recollect.store.memory import ObservationRow
 
 SEPARATORS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]

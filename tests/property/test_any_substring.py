@@ -8,10 +8,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.index.ngrams import Narrow, NgramIndex, NgramText, NgramWriter, folded
+from recollect.index.filters import Filters
+from recollect.index.ngrams import NgramDocument, NgramIndex, NgramWriter, fold_case
 from recollect.ingest import sync
 from recollect.model import KINDS
-from recollect.search.substring import Known, Place, find
+from recollect.search.substring import MatchPosition, NgramCoverage, find_substring
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from recollect.store import Reader, archive_of
@@ -47,51 +48,51 @@ def archive(told: list[list[tuple[str, str, str, str]]]) -> Iterator[tuple[Path,
         reader.close()
 
 
-def held(reader: Reader, string: str, narrow: Narrow) -> list[Place]:
+def held(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
     """Where a string is, by looking at every text and every argument."""
     rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
     places = [
         (started, event.session, event.seq)
         for event, source, _, started in rows
-        if folded(string) in folded(event.whole())
-        and narrow.session in (None, event.session)
-        and (not narrow.kinds or event.code() in narrow.kinds)
+        if fold_case(string) in fold_case(event.whole())
+        and filters.session in (None, event.session)
+        and (not filters.kinds or event.code() in filters.kinds)
     ]
     return sorted(places, key=lambda place: (-place[0], place[1], place[2]))
 
 
-def known(realm: Path, reader: Reader, share: float) -> Known:
+def known(realm: Path, reader: Reader, share: float) -> NgramCoverage:
     """An index that knows a share of the events."""
     rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
     seen = rows[int(share * (len(rows) - 1))][0].key if share else 0
     if not seen:
-        return Known(None, 0)
+        return NgramCoverage(None, 0)
     writer = NgramWriter(realm, reader.meta("identity") or "")
     writer.add(
-        NgramText(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+        NgramDocument(event.key, event.session, event.seq, event.code(), source, started, event.whole())
         for event, source, _, started in rows
         if event.key <= seen
     )
     writer.commit_up_to(seen)
     writer.close()
-    return Known(NgramIndex(realm, reader.meta("identity") or ""), seen)
+    return NgramCoverage(NgramIndex(realm, reader.meta("identity") or ""), seen)
 
 
 @few
 @given(sessions, st.lists(sought, min_size=1, max_size=4), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_every_event_that_holds_a_string_is_found_page_by_page(
-    told: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, narrowed: bool
+    told: list[list[tuple[str, str, str, str]]], strings: list[str], share: float, is_filtered: bool
 ) -> None:
     with archive(told) as (realm, reader):
         index = known(realm, reader, share)
-        narrow = Narrow(kinds=(3, 4), session=reader.all_sessions()[0].key) if narrowed else Narrow()
+        filters = Filters(kinds=(3, 4), session=reader.all_sessions()[0].key) if is_filtered else Filters()
         for string in strings:
-            wanted = held(reader, string, narrow)
-            found: list[Place] = []
+            wanted = held(reader, string, filters)
+            found: list[MatchPosition] = []
             while True:
                 after = found[-1] if found else None
-                page = find(reader, index, string, narrow, after, 3, lambda: None)
-                found += [match.place for match in page]
+                page = find_substring(reader, index, string, filters, after, 3, lambda: None)
+                found += [match.position for match in page]
                 if len(page) < 3:
                     break
             assert found == wanted

@@ -11,7 +11,7 @@ from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
 from recollect.store.journeys import Document, JourneyRow, Journeys, SessionSummaryRow, Window
-from recollect.store.memory import AGENT, RULES, Filters, Memory, Place, Words, memory_of
+from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, Place, Words, memory_of
 from recollect.store.memory_journal import begin, lines_of
 
 JOURNEY, SESSION = b"j" * 16, b"s" * 16
@@ -66,9 +66,9 @@ def test_every_row_comes_back_as_it_was_with_what_finds_it(realm: Path) -> None:
     write(realm, b"a")
     lose(realm)
     with Memory(realm, writable=True) as memory:
-        (row,) = memory.newest(Filters(concepts=("fauna",), files=("den.py",)), 9)
+        (row,) = memory.newest(ObservationFilters(concepts=("fauna",), files=("den.py",)), 9)
         assert (row.title, row.facts, row.evidence) == ("Quolls bite", ["at night"], [b"e" * 16, b"f" * 16])
-        assert [key for key, _ in memory.matching("around", Filters(), 9)] == [row.key]
+        assert [key for key, _ in memory.matching("around", ObservationFilters(), 9)] == [row.key]
         (member,), count = Journeys(memory).by_words(JOURNEY, "quoll", Window(), 9)
         assert (member.session, member.summary, count) == (SESSION, "Of quolls", 1)
         journey = Journeys(memory).of_user(b"u" * 16)
@@ -167,7 +167,7 @@ def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_s
         memory.put_turn(PLACE, 1, [(observation("Made"), WORDS)])
         memory.forget_session(SESSION, for_good=False)
     with Memory(realm) as memory:
-        assert [row.made_by for row in memory.newest(Filters(), 9)] == [AGENT]
+        assert [row.made_by for row in memory.newest(ObservationFilters(), 9)] == [AGENT]
         assert Journeys(memory).by_time(JOURNEY, Window(), 9)[0].summary == "Of quolls"
 
 
@@ -177,7 +177,7 @@ def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) 
         memory.forget_session(SESSION, for_good=True)
     lose(realm)
     with Memory(realm, writable=True) as memory:
-        assert memory.newest(Filters(), 9) == []
+        assert memory.newest(ObservationFilters(), 9) == []
         assert Journeys(memory).by_time(JOURNEY, Window(), 9) == []
     assert "quolls" not in lines_of(realm).read_text("utf-8")
 
@@ -194,7 +194,7 @@ def test_a_model_that_reads_a_turn_again_replaces_what_it_said(realm: Path) -> N
     assert RULES not in lines_of(realm).read_text("utf-8")
     lose(realm)
     with Memory(realm, writable=True) as memory:
-        assert [row.title for row in memory.newest(Filters(), 9)] == ["Second"]
+        assert [row.title for row in memory.newest(ObservationFilters(), 9)] == ["Second"]
         assert memory.extracted("m") == {(SESSION, 1): 5}
 
 

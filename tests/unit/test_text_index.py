@@ -3,20 +3,20 @@
 import shutil
 from pathlib import Path
 
-from recollect.index.text import TEXT, TextDocument, TextIndex, TextWriter, best, term
+from recollect.index.filters import Filters
+from recollect.index.place import Place
+from recollect.index.text import TEXT, TextClause, TextDocument, TextIndex, TextWriter
 
 ARCHIVE = "an archive"
 
 
 def entry(key: int, text: str) -> TextDocument:
-    return TextDocument(
-        key=key, session=1, turn=1, seq=key, kind=0, own=False, at=key, source="codex", project="", text=text
-    )
+    return TextDocument(Place(key=key, session=1, turn=1, seq=key, at=key, kind=0), source="codex", project="", text=text)
 
 
 def documents(realm: Path, word: str) -> list[int]:
-    searcher = TextIndex(realm, ARCHIVE).searcher()
-    return sorted(hit.key for hit in best(searcher, term(word), 50, lambda: None))
+    found = TextIndex(realm, ARCHIVE).snapshot().search([TextClause([word])], Filters(), 50, lambda: None)
+    return sorted(hit.key for hit in found)
 
 
 def test_an_event_that_is_removed_is_no_longer_in_the_index(tmp_path: Path) -> None:
@@ -30,11 +30,11 @@ def test_an_event_that_is_removed_is_no_longer_in_the_index(tmp_path: Path) -> N
     writer.commit()
     writer.close()
     assert documents(tmp_path, "anchor") == [1, 3]
-    assert TextIndex(tmp_path, ARCHIVE).searcher().num_docs == 2
+    assert TextIndex(tmp_path, ARCHIVE).snapshot().document_count() == 2
 
 
 def test_a_commit_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
-    """The engine has written which documents go, and was killed before it could say that they are gone."""
+    """The engine wrote the list of deleted documents, and was killed before it could commit."""
     writer = TextWriter(tmp_path, ARCHIVE)
     writer.add([entry(key, "anchor") for key in range(1, 6)])
     writer.commit()
@@ -52,7 +52,7 @@ def test_a_commit_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
 
 
 def rewrite_above(realm: Path, key: int) -> None:
-    """What catching up with an archive does. An index that had to be made anew would have no anchor."""
+    """Do what catching up with an archive does. A rebuilt index would have no `anchor`."""
     writer = TextWriter(realm, ARCHIVE)
     writer.remove_above(key)
     writer.add([entry(number, "again") for number in range(key + 1, 6)])

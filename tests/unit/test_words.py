@@ -2,19 +2,19 @@
 
 import pytest
 
-from recollect.index.words import LONGEST, camel_parts, is_unspaced, prepared, words
+from recollect.index.words import LONGEST, camel_parts, is_unspaced, prepare, words
 from recollect.search import parse
 
 
 def indexed(text: str) -> list[str]:
     """The words under which a text can be found."""
-    return words(prepared(text))
+    return words(prepare(text))
 
 
 def finds(query: str, text: str) -> bool:
     """Whether all words of a question, or one of its runs of words, occur in a text."""
     asked, known = parse(query), indexed(text)
-    runs = [*asked.wholes, *asked.phrases]
+    runs = [*asked.optional_phrases, *asked.required_phrases]
     whole = any(known[place : place + len(run)] == list(run) for run in runs for place in range(len(known)))
     return whole or (bool(asked.terms) and set(asked.terms) <= set(known))
 
@@ -75,7 +75,7 @@ def test_a_run_of_encoded_data_is_no_name() -> None:
 
 
 def test_plain_text_has_no_parts_to_add() -> None:
-    assert prepared("Nothing to take apart HERE, 42 times.") == "Nothing to take apart HERE, 42 times."
+    assert prepare("Nothing to take apart HERE, 42 times.") == "Nothing to take apart HERE, 42 times."
 
 
 # ---- words
@@ -174,7 +174,7 @@ def test_a_question_of_punctuation_asks_nothing() -> None:
 
 def test_what_is_quoted_is_a_phrase() -> None:
     asked = parse('oven "route is open" today')
-    assert asked.phrases == (tuple(words("route is open")),)
+    assert asked.required_phrases == (tuple(words("route is open")),)
     assert asked.terms == tuple(words("oven today"))
 
 

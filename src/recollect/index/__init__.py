@@ -1,1 +1,1 @@
-"""Step 4, INDEX: derived from the archive, never the truth. Delete it, and it comes back."""
+"""Step 4, INDEX: text, n-grams and vectors. All are derived from the archive, and are rebuilt from it when deleted."""

@@ -1,7 +1,7 @@
-"""numpy, without the threads that its linear algebra library would start.
+"""numpy without the threads that its linear algebra library starts.
 
-They reserve 90 MB of address space for each processor, in every process that searches. Nothing here multiplies matrices
-large enough to need them. The variable is not left behind: programs that we start are not ours to limit.
+Those threads reserve 90 MB of address space for each core, in every process that searches. No matrix here is large enough
+to need them. The environment variable is removed again, so that programs started by us do not inherit the limit.
 """
 
 import os

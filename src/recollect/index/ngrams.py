@@ -1,11 +1,11 @@
-"""Step 4, INDEX: which events may hold a string, wherever inside a word it begins or ends.
+"""The n-gram index of a realm (tantivy): finds the events that may contain a string, also inside words.
 
-A text is indexed by its pieces, every four characters that follow one another in it. It can hold a string only where it
-holds all pieces of that string; whether it does, only the text can tell, so what is found here is to be confirmed. A long
-text is several documents that overlap: the shorter a document is, the less it has all pieces of a string by chance.
+A text is indexed by its n-grams: every four consecutive characters. It can contain a string only if it has all n-grams of
+that string. The search must confirm each candidate in its text. A long text becomes several overlapping documents: the
+shorter a document, the less often it has all n-grams by chance.
 
-Made behind everything else, because it takes as long as reading the logs did. `seen` says up to which event; whoever
-searches looks at the few that came later one by one, so that nothing waits for this index and nothing is missed by it.
+This index is built after the others, because building takes as long as reading the logs. A file stores the key of the last
+indexed event. Substring search scans the events after it one by one, so it never misses any.
 """
 
 import re
@@ -17,22 +17,24 @@ import tantivy
 from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from recollect.index.engine import OF_ARCHIVE, EngineReader, EngineWriter, Layout
+from recollect.index.engine import ARCHIVE_ID, EngineReader, EngineWriter, IndexLayout
+from recollect.index.filters import Filters
 
-VERSION = 1  # of the fields and of what a piece is; another one means another index
-HEAP = 64 << 20  # bytes
-PIECE = 4  # characters: with three, a million events have ten times as many by chance, and take half a second
-PART = 8_192  # characters of a document
-OVERLAP = 256  # characters that two documents of one text share: a string up to this long lies in one of them whole
-MOST_PIECES = 64  # of a string that are asked for: more hardly ever rule anything out
-END = "\0" * (PIECE - 1)  # behind every text, so that its last characters begin a piece too
-SEEN = "seen"  # a file in the index's folder
-ERA = 1 << 62  # added to times, because the engine orders by numbers that are not negative
-FIRST_ASKED = 1_024  # documents in the first round of a search
+VERSION = 1  # of the fields and of the tokenizer; another version means another index
+HEAP = 64 << 20  # bytes that a writer fills before it writes a segment
+NGRAM = 4  # characters: with three, a million events give ten times as many false candidates and take half a second
+DOCUMENT = 8_192  # characters of a document
+OVERLAP = 256  # characters that two documents of one text share: a string up to this length is complete in one of them
+MOST_NGRAMS = 64  # of a string that a query has: more seldom rule anything out
+PADDING = "\0" * (NGRAM - 1)  # after every text, so that its last characters begin an n-gram too
+INDEXED_UP_TO = "seen"  # a file in the index's folder: the key of the last indexed event
+NAME = "pieces"  # of the folder and of the field, from before this index had its present name
+OFFSET = 1 << 62  # added to times: tantivy orders by unsigned numbers only
+FIRST_BATCH = 1_024  # documents in the first round of a search
 
 
-class NgramText(Struct):
-    """An event as this index sees it; `started` is when its session began."""
+class NgramDocument(Struct):
+    """An event to index; `started` is when its session began."""
 
     key: int
     session: int
@@ -44,7 +46,7 @@ class NgramText(Struct):
 
 
 class NgramCandidate(Struct, frozen=True):
-    """An event that may hold the string."""
+    """An event that may contain the string."""
 
     key: int
     session: int
@@ -52,24 +54,14 @@ class NgramCandidate(Struct, frozen=True):
     started: int
 
 
-class Narrow(Struct, frozen=True):
-    """Where to look. No kinds means any; `started` is the latest beginning of a session that counts."""
-
-    kinds: tuple[int, ...] = ()
-    session: int | None = None
-    source: str | None = None
-    started: int | None = None
-    without: tuple[int, ...] = ()  # sessions
-
-
-def folded(text: str) -> str:
-    """A text as it is compared: upper and lower case are the same."""
+def fold_case(text: str) -> str:
+    """A text as it is compared: without the difference of upper and lower case."""
     return text.casefold()
 
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("pieces", tokenizer_name="pieces", index_option="basic")
+    builder.add_text_field(NAME, tokenizer_name=NAME, index_option="basic")
     builder.add_unsigned_field("key", indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
     builder.add_unsigned_field("seq", fast=True)
@@ -81,19 +73,19 @@ def _schema() -> tantivy.Schema:
 
 @cache
 def _analyzer() -> TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.ngram(PIECE, PIECE, False)).build()
+    return TextAnalyzerBuilder(Tokenizer.ngram(NGRAM, NGRAM, False)).build()
 
 
 SCHEMA = _schema()
-NGRAMS = Layout("pieces", VERSION, SCHEMA, "pieces", _analyzer, HEAP)
+NGRAMS = IndexLayout(NAME, VERSION, SCHEMA, NAME, _analyzer, HEAP)
 
 
-def seen(realm: Path, archive: str) -> int:
-    """Up to which event of this archive the index knows all; 0 where there is no index of it."""
+def read_indexed_up_to(realm: Path, archive: str) -> int:
+    """The key of the last event of this archive that is indexed; 0 if there is no index of it."""
     folder = NGRAMS.folder(realm)
     try:
-        of_archive = (folder / OF_ARCHIVE).read_text() == archive
-        return int((folder / SEEN).read_text()) if of_archive else 0
+        is_current = (folder / ARCHIVE_ID).read_text() == archive
+        return int((folder / INDEXED_UP_TO).read_text()) if is_current else 0
     except (OSError, ValueError):
         return 0
 
@@ -103,118 +95,123 @@ class NgramWriter(EngineWriter):
 
     def __init__(self, realm: Path, archive: str) -> None:
         super().__init__(NGRAMS, realm, archive)
-        self.seen = seen(realm, archive)
-        if not self.fresh:
-            self.remove_above(self.seen)
+        self.indexed_up_to = read_indexed_up_to(realm, archive)
+        if not self.is_new:
+            self.remove_above(self.indexed_up_to)
 
-    def add(self, texts: Iterable[NgramText]) -> None:
+    def add(self, events: Iterable[NgramDocument]) -> None:
         try:
-            for text in texts:
-                for part in _parts(folded(text.text) + END):
-                    self.writer.add_document(_document(text, part))
+            for event in events:
+                for text in _split(fold_case(event.text) + PADDING):
+                    self.writer.add_document(_document(event, text))
         except ValueError as reason:
             raise self.fault(reason) from reason
 
     def commit_up_to(self, key: int) -> None:
-        """Make findable what was added, and only then say so."""
+        """Commit what was added, then store the key of the last indexed event."""
         self.commit()
-        new = self.folder / f"{SEEN}.new"
+        new = self.folder / f"{INDEXED_UP_TO}.new"
         try:
             new.write_text(str(key))
-            new.replace(self.folder / SEEN)
+            new.replace(self.folder / INDEXED_UP_TO)
         except OSError as reason:
             raise self.fault(reason) from reason
-        self.seen = key
+        self.indexed_up_to = key
 
 
-def _parts(text: str) -> Iterable[str]:
-    for start in range(0, max(1, len(text) - OVERLAP), PART - OVERLAP):
-        yield text[start : start + PART]
+def _split(text: str) -> Iterable[str]:
+    for start in range(0, max(1, len(text) - OVERLAP), DOCUMENT - OVERLAP):
+        yield text[start : start + DOCUMENT]
 
 
-def _document(text: NgramText, part: str) -> Document:
+def _document(event: NgramDocument, text: str) -> Document:
     document = Document()
-    document.add_text("pieces", part)
-    document.add_unsigned("key", text.key)
-    document.add_unsigned("session", text.session)
-    document.add_unsigned("seq", text.seq)
-    document.add_unsigned("kind", text.kind)
-    document.add_unsigned("started", text.started + ERA)
-    document.add_text("source", text.source)
+    document.add_text(NAME, text)
+    document.add_unsigned("key", event.key)
+    document.add_unsigned("session", event.session)
+    document.add_unsigned("seq", event.seq)
+    document.add_unsigned("kind", event.kind)
+    document.add_unsigned("started", event.started + OFFSET)
+    document.add_text("source", event.source)
     return document
 
 
 class NgramIndex(EngineReader):
-    """Names the events that may hold a string."""
+    """The readers' side of the index."""
 
     def __init__(self, realm: Path, archive: str) -> None:
         super().__init__(NGRAMS, realm, archive)
 
-    def holds(self, session: int) -> bool:
-        """Whether anything of a session is in here."""
+    def contains_session(self, session: int) -> bool:
+        """Whether any event of a session is indexed."""
         query = Query.term_query(SCHEMA, "session", session)
         return bool(self.searcher().search(query, limit=1, count=False).hits)
 
-    def candidates(self, string: str, narrow: Narrow, check: Callable[[], None]) -> Iterable[list[NgramCandidate]]:
-        """Every event that may hold a folded string, session by session, the one that began last first.
+    def candidates(
+        self, string: str, filters: Filters, latest_start: int | None, check: Callable[[], None]
+    ) -> Iterable[list[NgramCandidate]]:
+        """Every event that may contain a case-folded string, session by session, the latest session first.
 
-        The engine gives as many as it is asked for, in order of time but in no order within a session. So of the last
-        session of a round, which may have more, nothing is taken before the next round, which asks for more of all.
+        `latest_start` skips sessions that began later. The engine returns a limited number of hits, ordered by session
+        start but unordered within a session. The last session of a batch may be incomplete, so it waits for the next
+        batch, which is larger and starts from the beginning.
         """
-        query = _query(string, narrow)
+        query = _query(string, filters, latest_start)
         searcher = self.searcher()
-        asked, taken = FIRST_ASKED, ERA << 1
+        size, done_after = FIRST_BATCH, OFFSET << 1
         while True:
             check()
-            found = searcher.search(query, limit=asked, count=False, order_by_field="started").hits
-            is_all = len(found) < asked
-            whole = [hit for hit in found if hit[0] < taken and (is_all or hit[0] > found[-1][0])]
-            yield from _by_time(searcher, whole)
-            if is_all:
+            found = searcher.search(query, limit=size, count=False, order_by_field="started").hits
+            is_last = len(found) < size
+            complete = [hit for hit in found if hit[0] < done_after and (is_last or hit[0] > found[-1][0])]
+            yield from _by_session_start(searcher, complete)
+            if is_last:
                 return
-            taken = whole[-1][0] if whole else taken
-            asked *= 4
+            done_after = complete[-1][0] if complete else done_after
+            size *= 4
 
 
-def _by_time(searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddress]]) -> Iterable[list[NgramCandidate]]:
-    """Candidates of each moment at which sessions began; nearly always, of each session."""
+def _by_session_start(
+    searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddress]]
+) -> Iterable[list[NgramCandidate]]:
+    """Candidates grouped by the time their session began: nearly always one session in each group."""
     addresses = [address for _, address in hits]
     fields = (searcher.fast_field_values(name, addresses) for name in ("key", "session", "seq"))
-    begun: list[NgramCandidate] = []
+    group: list[NgramCandidate] = []
     known: set[int] = set()
     for (started, _), key, session, seq in zip(hits, *fields, strict=True):
-        if begun and begun[-1].started != started - ERA:
-            yield _in_order(begun)
-            begun = []
+        if group and group[-1].started != started - OFFSET:
+            yield _sorted(group)
+            group = []
         if key not in known:  # a long text is several documents
             known.add(key)
-            begun.append(NgramCandidate(int(key), int(session), int(seq), started - ERA))
-    if begun:
-        yield _in_order(begun)
+            group.append(NgramCandidate(int(key), int(session), int(seq), started - OFFSET))
+    if group:
+        yield _sorted(group)
 
 
-def _in_order(candidates: list[NgramCandidate]) -> list[NgramCandidate]:
-    return sorted(candidates, key=lambda one: (one.session, one.seq))
+def _sorted(candidates: list[NgramCandidate]) -> list[NgramCandidate]:
+    return sorted(candidates, key=lambda candidate: (candidate.session, candidate.seq))
 
 
-def _query(string: str, narrow: Narrow) -> Query:
-    filters = [Query.term_query(SCHEMA, "kind", kind) for kind in narrow.kinds]
-    parts = [*_holding(string[:OVERLAP])]
-    parts += [Query.boolean_query([(Occur.Should, one) for one in filters])] if filters else []
-    for field, value in (("session", narrow.session), ("source", narrow.source)):
+def _query(string: str, filters: Filters, latest_start: int | None) -> Query:
+    required = _ngram_queries(string[:OVERLAP])
+    if kinds := filters.kind_codes():
+        required.append(Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds]))
+    for field, value in (("session", filters.session), ("source", filters.source)):
         if value is not None:
-            parts.append(Query.term_query(SCHEMA, field, value))
-    if narrow.started is not None:
-        parts.append(Query.range_query(SCHEMA, "started", FieldType.Unsigned, upper_bound=narrow.started + ERA))
-    left_out = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in narrow.without]
-    return Query.boolean_query([*((Occur.Must, Query.const_score_query(part, 0.0)) for part in parts), *left_out])
+            required.append(Query.term_query(SCHEMA, field, value))
+    if latest_start is not None:
+        required.append(Query.range_query(SCHEMA, "started", FieldType.Unsigned, upper_bound=latest_start + OFFSET))
+    excluded = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in filters.excluded_sessions]
+    return Query.boolean_query([*((Occur.Must, Query.const_score_query(part, 0.0)) for part in required), *excluded])
 
 
-def _holding(string: str) -> list[Query]:
-    """What a document must have to hold a string: all of its pieces, or one that begins with it."""
-    if len(string) < PIECE:
-        rest = r"(.|\n)" * (PIECE - len(string))
-        return [Query.regex_query(SCHEMA, "pieces", re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", string) + rest)]
-    pieces = list(dict.fromkeys(string[at : at + PIECE] for at in range(len(string) - PIECE + 1)))
-    spread = -(-len(pieces) // MOST_PIECES)
-    return [Query.term_query(SCHEMA, "pieces", piece) for piece in pieces[::spread]]
+def _ngram_queries(string: str) -> list[Query]:
+    """What a document must match to contain a string: all n-grams of it, or one that begins with a short string."""
+    if len(string) < NGRAM:
+        rest = r"(.|\n)" * (NGRAM - len(string))
+        return [Query.regex_query(SCHEMA, NAME, re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", string) + rest)]
+    ngrams = list(dict.fromkeys(string[at : at + NGRAM] for at in range(len(string) - NGRAM + 1)))
+    step = -(-len(ngrams) // MOST_NGRAMS)
+    return [Query.term_query(SCHEMA, NAME, ngram) for ngram in ngrams[::step]]

@@ -1,11 +1,12 @@
-"""Step 4, INDEX: the text index of a realm (tantivy). Derived from the archive, and rebuilt from it whenever in doubt.
+"""The text index of a realm (tantivy): finds events by their words.
 
-One document per event that has text. It holds no text, only what finds and orders events; the archive has the rest.
-Every document carries its event's key, and the archive remembers the highest key that was committed here: after a
-crash, everything above that mark is thrown out and added again.
+One document per event that has text. A document stores no text, only what finds and orders the event. It carries the event's
+key, and the archive stores the highest key committed here. After a crash, documents above that key are removed and added
+again.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,57 +14,35 @@ import tantivy
 from msgspec import Struct
 from tantivy import Document, FieldType, Occur, Query
 
-from recollect.index.engine import EngineReader, EngineWriter, Layout
-from recollect.index.kinds import OWN
-from recollect.index.words import analyzer, indexed
+from recollect.index.engine import EngineReader, EngineWriter, IndexLayout
+from recollect.index.filters import Filters
+from recollect.index.place import Hit, Place
+from recollect.index.words import prepare_parts, text_analyzer
 from recollect.model import DEFAULT_KIND_CODES
 
-VERSION = 2  # of the fields and of what counts as a word; another one means another index
-HEAP = 96 << 20  # bytes that a writer may fill before it writes a segment
-ALL_TOLD = 64  # a second kind of all with one of TOLD_CODES: nearly every search is for them, and one term filters faster
-SPARE = 16  # hits asked for beyond those wanted, so that a tie for the last place seldom takes a second search
+VERSION = 2  # of the fields and of the tokenizer; another version means another index
+HEAP = 96 << 20  # bytes that a writer fills before it writes a segment
+DEFAULT_KINDS_CODE = 64  # a second kind of all events of the default kinds: most searches want them, and one term is faster
+SPARE = 16  # hits requested beyond the limit, so that a tie for the last place seldom takes a second search
 TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
 
 
 class TextDocument(Struct):
-    """An event as the index sees it."""
+    """An event to index."""
 
-    key: int
-    session: int
-    turn: int
-    seq: int
-    kind: int
-    own: bool
-    at: int
+    place: Place
     source: str
     project: str
     text: str
 
 
-class TextHit(Struct, frozen=True):
-    """An event that was found, and where it stands."""
+class TextClause(Struct, frozen=True):
+    """One condition of a text query: a word, or a phrase of words in order."""
 
-    score: float
-    key: int
-    session: int
-    turn: int
-    seq: int
-    at: int
-    kind: int
-
-
-class Scope(Struct, frozen=True):
-    """Where to look. Everything here is a filter inside the index, never a test on its answers."""
-
-    kinds: tuple[int, ...]
-    own: bool = False
-    session: int | None = None
-    turn: int | None = None
-    since: int | None = None
-    until: int | None = None
-    source: str | None = None
-    project: str | None = None
-    without: tuple[int, ...] = ()  # sessions
+    words: Sequence[str]
+    boost: float = 1.0  # factor of its BM25 score
+    presence: float = 0.0  # constant score for each document that has it
+    is_required: bool = False
 
 
 def _schema() -> tantivy.Schema:
@@ -81,114 +60,161 @@ def _schema() -> tantivy.Schema:
 
 
 SCHEMA = _schema()
-TEXT = Layout("text", VERSION, SCHEMA, "words", analyzer, HEAP)
+TEXT = IndexLayout("text", VERSION, SCHEMA, "words", text_analyzer, HEAP)
 
 
 class TextWriter(EngineWriter):
-    """Adds and removes events, under the realm's lock for writing."""
+    """Adds and removes events, under the realm's write lock."""
 
-    def __init__(self, realm: Path, archive: str, before_making: Callable[[], None] = lambda: None) -> None:
-        super().__init__(TEXT, realm, archive, before_making)
+    def __init__(self, realm: Path, archive: str, before_create: Callable[[], None] = lambda: None) -> None:
+        super().__init__(TEXT, realm, archive, before_create)
 
-    def add(self, entries: Iterable[TextDocument]) -> None:
+    def add(self, documents: Iterable[TextDocument]) -> None:
         try:
-            self._add(entries)
+            self._add(documents)
         except ValueError as reason:
             raise self.fault(reason) from reason
 
-    def _add(self, entries: Iterable[TextDocument]) -> None:
-        for entry in entries:
-            document = Document()
-            for text in indexed(entry.text):
+    def _add(self, events: Iterable[TextDocument]) -> None:
+        for event in events:
+            place, document = event.place, Document()
+            for text in prepare_parts(event.text):
                 document.add_text("text", text)
             del text
-            entry.text = ""  # the document has a copy of its own, and it may be large
-            document.add_unsigned("key", entry.key)
-            document.add_unsigned("kind", entry.kind + OWN * entry.own)
-            if entry.kind in DEFAULT_KIND_CODES and not entry.own:
-                document.add_unsigned("kind", ALL_TOLD)
-            document.add_unsigned("session", entry.session)
-            document.add_unsigned("turn", turn_number(entry.session, entry.turn))
-            document.add_unsigned("seq", entry.seq)
-            document.add_integer("at", entry.at)
-            document.add_text("source", entry.source)
-            document.add_text("project", entry.project)
+            event.text = ""  # the document has its own copy, and the text may be large
+            document.add_unsigned("key", place.key)
+            document.add_unsigned("kind", place.kind)
+            if place.kind in DEFAULT_KIND_CODES:
+                document.add_unsigned("kind", DEFAULT_KINDS_CODE)
+            document.add_unsigned("session", place.session)
+            document.add_unsigned("turn", _turn_number(place.session, place.turn))
+            document.add_unsigned("seq", place.seq)
+            document.add_integer("at", place.at)
+            document.add_text("source", event.source)
+            document.add_text("project", event.project)
             self.writer.add_document(document)
 
 
 class TextIndex(EngineReader):
-    """What can be found by its words."""
+    """The readers' side of the index."""
 
     def __init__(self, realm: Path, archive: str) -> None:
         super().__init__(TEXT, realm, archive)
 
+    def snapshot(self) -> "TextSnapshot":
+        """The index as of its last commit."""
+        return TextSnapshot(self.searcher())
+
     def _probe(self) -> Query:
-        return Query.term_query(SCHEMA, "kind", ALL_TOLD)
+        return Query.term_query(SCHEMA, "kind", DEFAULT_KINDS_CODE)
 
 
-def turn_number(session: int, ordinal: int) -> int:
+class TextSnapshot:
+    """The index as of one commit: later commits do not change its answers."""
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self._searcher = searcher
+
+    def document_count(self) -> int:
+        return self._searcher.num_docs
+
+    def idf(self, word: str) -> float:
+        """The inverse document frequency of a word: the fewer documents have it, the higher."""
+        count = self._searcher.doc_freq("text", word)
+        return math.log(1 + (self._searcher.num_docs - count + 0.5) / (count + 0.5))
+
+    def has_phrase(self, words: Sequence[str], filters: Filters) -> bool:
+        """Whether an event that passes the filters has these words in order."""
+        if not words or not all(self._searcher.doc_freq("text", word) for word in words):
+            return False
+        query = _filtered(_phrase(words), filters)
+        return bool(self._searcher.search(query, limit=1, count=False).hits)
+
+    def search(self, clauses: Iterable[TextClause], filters: Filters, limit: int, check: Callable[[], None]) -> list[Hit]:
+        """The best hits, best first.
+
+        Hits that tie for the last places are all returned, except those older than the oldest that would fit.
+        `check` raises when time is up.
+        """
+        searcher = self._searcher
+        found = self._best(_filtered(_query(clauses), filters), limit, check)
+        addresses = [address for _, address in found]
+        fields = (searcher.fast_field_values(name, addresses) for name in ("key", "turn", "seq", "at", "kind"))
+        return [
+            Hit(int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind), score)
+            for (score, _), key, turn, seq, at, kind in zip(found, *fields, strict=True)
+            if key is not None
+        ]
+
+    def _best(self, query: Query, limit: int, check: Callable[[], None]) -> list[Any]:
+        size = limit + SPARE
+        while True:
+            check()
+            found = self._searcher.search(query, limit=size, count=False).hits
+            if len(found) < size or found[-1][0] < found[limit - 1][0] or size >= self._searcher.num_docs:
+                break
+            size *= 4
+        return self._newest_of_tied(found, limit) if len(found) > limit else found
+
+    def _newest_of_tied(self, found: list[Any], limit: int) -> list[Any]:
+        last = found[limit - 1][0]
+        better = [hit for hit in found if hit[0] > last]
+        tied = [hit for hit in found if hit[0] == last]
+        times = self._searcher.fast_field_values("at", [address for _, address in tied])
+        oldest = sorted(times, reverse=True)[limit - len(better) - 1]  # type: ignore[type-var]
+        return better + [hit for hit, at in zip(tied, times, strict=True) if at >= oldest]  # type: ignore[operator]
+
+
+def _turn_number(session: int, ordinal: int) -> int:
     return (session << TURN_BITS) | ordinal
 
 
-def term(word: str) -> Query:
-    return Query.term_query(SCHEMA, "text", word)
+def _phrase(words: Sequence[str]) -> Query:
+    if len(words) == 1:
+        return Query.term_query(SCHEMA, "text", words[0])
+    return Query.phrase_query(SCHEMA, "text", list(words))
 
 
-def phrase(words: list[str]) -> Query:
-    return Query.phrase_query(SCHEMA, "text", list(words)) if len(words) > 1 else term(words[0])
+def _query(clauses: Iterable[TextClause]) -> Query:
+    parts = []
+    for clause in clauses:
+        phrase = _phrase(clause.words)
+        scored = phrase if clause.boost == 1 else Query.boost_query(phrase, clause.boost)
+        parts.append((Occur.Must if clause.is_required else Occur.Should, scored))
+        if clause.presence:
+            parts.append((Occur.Should, Query.const_score_query(phrase, clause.presence)))
+    return Query.boolean_query(parts)
 
 
-def in_sessions(query: Query, sessions: Iterable[int]) -> Query:
-    """The question, asked only of these sessions."""
-    any_of = Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "session", session)) for session in sessions])
-    return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(any_of, 0.0))])
-
-
-def within(query: Query, scope: Scope) -> Query:
-    """The question, asked only of the documents in scope. A filter must not touch the score, so each is worth 0."""
-    kinds = [*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)]
-    if frozenset(kinds) == frozenset(DEFAULT_KIND_CODES):
-        kinds = [ALL_TOLD]
-    filters = [Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, "kind", kind)) for kind in kinds])]
-    if scope.turn is not None and scope.session is not None:
-        filters.append(Query.term_query(SCHEMA, "turn", turn_number(scope.session, scope.turn)))
-    elif scope.session is not None:
-        filters.append(Query.term_query(SCHEMA, "session", scope.session))
-    if scope.since is not None or scope.until is not None:
-        last = None if scope.until is None else scope.until - 1
-        filters.append(Query.range_query(SCHEMA, "at", FieldType.Integer, scope.since, last))
-    for field, value in (("source", scope.source), ("project", scope.project)):
+def _filtered(query: Query, filters: Filters) -> Query:
+    """The query, limited to documents that pass the filters. A filter must not change the score, so each scores 0."""
+    passing = [*_kind_filters(filters), *_place_filters(filters)]
+    if filters.since is not None or filters.until is not None:
+        last = None if filters.until is None else filters.until - 1
+        passing.append(Query.range_query(SCHEMA, "at", FieldType.Integer, filters.since, last))
+    for field, value in (("source", filters.source), ("project", filters.project)):
         if value is not None:
-            filters.append(Query.term_query(SCHEMA, field, value))
-    worthless = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in filters]
-    left_out = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in scope.without]
-    return Query.boolean_query([(Occur.Must, query), *worthless, *left_out])
+            passing.append(Query.term_query(SCHEMA, field, value))
+    required = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in passing]
+    excluded = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in filters.excluded_sessions]
+    return Query.boolean_query([(Occur.Must, query), *required, *excluded])
 
 
-def best(searcher: tantivy.Searcher, query: Query, limit: int, check: Callable[[], None]) -> list[TextHit]:
-    """The best hits in order of score, and of those that tie for the last places every one that time does not rule out."""
-    asked = limit + SPARE
-    while True:
-        check()
-        found = searcher.search(query, limit=asked, count=False).hits
-        if len(found) < asked or found[-1][0] < found[limit - 1][0] or asked >= searcher.num_docs:
-            break
-        asked *= 4
-    if len(found) > limit:
-        found = _newest_of_tied(searcher, found, limit)
-    addresses = [address for _, address in found]
-    fields = (searcher.fast_field_values(name, addresses) for name in ("key", "turn", "seq", "at", "kind"))
-    return [
-        TextHit(score, int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind))
-        for (score, _), key, turn, seq, at, kind in zip(found, *fields, strict=True)
-        if key is not None
-    ]
+def _kind_filters(filters: Filters) -> list[Query]:
+    codes = filters.kind_codes()
+    if frozenset(codes) == frozenset(DEFAULT_KIND_CODES):
+        codes = (DEFAULT_KINDS_CODE,)
+    return [_any_of("kind", codes)] if codes else []
 
 
-def _newest_of_tied(searcher: tantivy.Searcher, found: list[Any], limit: int) -> list[Any]:
-    last = found[limit - 1][0]
-    sure = [hit for hit in found if hit[0] > last]
-    tied = [hit for hit in found if hit[0] == last]
-    times = searcher.fast_field_values("at", [address for _, address in tied])
-    cut = sorted(times, reverse=True)[limit - len(sure) - 1]  # type: ignore[type-var]
-    return sure + [hit for hit, at in zip(tied, times, strict=True) if at >= cut]  # type: ignore[operator]
+def _place_filters(filters: Filters) -> list[Query]:
+    found = [_any_of("session", filters.sessions)] if filters.sessions is not None else []
+    if filters.turn is not None and filters.session is not None:
+        found.append(Query.term_query(SCHEMA, "turn", _turn_number(filters.session, filters.turn)))
+    elif filters.session is not None:
+        found.append(Query.term_query(SCHEMA, "session", filters.session))
+    return found
+
+
+def _any_of(field: str, numbers: Iterable[int]) -> Query:
+    return Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, field, number)) for number in numbers])

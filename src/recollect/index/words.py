@@ -37,7 +37,7 @@ STOP = frozenset(
 
 
 @cache
-def analyzer() -> TextAnalyzer:
+def text_analyzer() -> TextAnalyzer:
     return (
         TextAnalyzerBuilder(Tokenizer.simple())
         .filter(Filter.remove_long(LONGEST))
@@ -48,20 +48,20 @@ def analyzer() -> TextAnalyzer:
     )
 
 
-def prepared(text: str) -> str:
+def prepare(text: str) -> str:
     """The text as it goes into the index, in one piece."""
-    return "\n".join(indexed(text))
+    return "\n".join(prepare_parts(text))
 
 
-def indexed(text: str) -> list[str]:
+def prepare_parts(text: str) -> list[str]:
     """The text as it goes into the index, and apart from it the parts of its words: a long text is not copied."""
     parts = camel_parts(text)
     if not text.isascii():
-        text = spaced(text)
+        text = space_out(text)
     return [text, parts] if parts else [text]
 
 
-def spaced(text: str) -> str:
+def space_out(text: str) -> str:
     """Letters with their accents in one piece, and characters of unspaced scripts apart."""
     return UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", text))
 
@@ -97,7 +97,7 @@ def _parts(word: bytes) -> bytes:
 
 def words(text: str) -> list[str]:
     """The words of a text as the index knows them, in order."""
-    return list(analyzer().analyze(text))
+    return list(text_analyzer().analyze(text))
 
 
 def is_unspaced(text: str) -> bool:

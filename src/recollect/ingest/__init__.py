@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.disk import is_disk_full
 from recollect.errors import BadSettings
 from recollect.exclusion import forget_markers
 from recollect.folders import SETTINGS_FILE
-from recollect.index.faults import is_full
 from recollect.ingest.commit import Grouped
 from recollect.ingest.discover import UNKNOWN, Log, among, discover, discover_in, is_session_excluded, named
 from recollect.ingest.indexing import Indexer
@@ -81,7 +81,7 @@ class Ingester:
             self._leave()
 
     def _leave(self) -> None:
-        if is_full(self.realm):
+        if is_disk_full(self.realm):
             give_back(self.realm)
         self._lock.__exit__(None, None, None)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from recollect.assemble import call_text
 from recollect.index.engine import COMMITTED
+from recollect.index.place import Place
 from recollect.index.text import TEXT, TextDocument, TextWriter
-from recollect.model import KIND_CODE, SEARCHABLE, Event, Kind
+from recollect.model import KIND_CODE, OWN_TRAFFIC_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_of
 
 COMMIT_EVERY = 250_000  # documents: a crash in a first sync costs at most this much indexing again
@@ -45,7 +46,7 @@ class Indexer:
         mark = self.archive.watermark()
         if mark == self.archive.last_key():
             return
-        if not writer.fresh:
+        if not writer.is_new:
             writer.remove_above(mark)
         reader = Reader(archive_of(self.realm))
         try:
@@ -138,13 +139,7 @@ def _stored(event: EventRow, source: str, project: str | None) -> TextDocument:
 
 def _entry(key: int, session: int, event: Event | EventRow, text: str, source: str, project: str | None) -> TextDocument:
     return TextDocument(
-        key=key,
-        session=session,
-        turn=event.turn,
-        seq=event.seq,
-        kind=KIND_CODE[event.kind],
-        own=event.own,
-        at=event.at,
+        place=Place(key, session, event.turn, event.seq, event.at, KIND_CODE[event.kind] + OWN_TRAFFIC_CODE * event.own),
         source=source,
         project=project or "",
         text=text,

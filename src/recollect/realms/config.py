@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from recollect.disk import folder_fault
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
-from recollect.index.faults import folder_fault
 from recollect.realms import runner_config as configured
 from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn

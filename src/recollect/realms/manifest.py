@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from recollect.disk import READ_ONLY, folder_fault
 from recollect.errors import BadSettings, StoreFault
-from recollect.index.faults import READ_ONLY, folder_fault
 from recollect.model import now_ms, timestamp
 
 FILE = "realm_manifest.json"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from recollect.errors import StoreFault
 from recollect.index.engine import IndexUnusable
-from recollect.index.ngrams import NGRAMS, NgramIndex, seen
+from recollect.index.ngrams import NGRAMS, NgramIndex, read_indexed_up_to
 from recollect.index.text import TextIndex
 from recollect.realms.background_jobs import BackgroundJobs
 from recollect.realms.config import read as read_config
@@ -23,7 +23,7 @@ from recollect.realms.publisher import Publisher
 from recollect.realms.semantic import SemanticSearch
 from recollect.realms.temporary_folder import create_temporary_folder
 from recollect.redact import redact_all
-from recollect.search.substring import Known
+from recollect.search.substring import NgramCoverage
 from recollect.settings import Settings
 from recollect.store import ArchiveState, Reader
 from recollect.store.lock import DISTILLING, WRITING, is_held
@@ -164,17 +164,17 @@ class Realm:
                     return None
             return self._text_index
 
-    def ngrams(self, reader: Reader) -> Known:
+    def ngrams(self, reader: Reader) -> NgramCoverage:
         """The n-gram index and the last event it has. That mark is read first, so it is never ahead of the index."""
         archive = reader.meta("identity") or ""
-        mark = seen(self.folder, archive)
+        mark = read_indexed_up_to(self.folder, archive)
         with self._index_lock:
             if self._ngram_index is None and mark:
                 try:
                     self._ngram_index = NgramIndex(self.folder, archive)
                 except IndexUnusable:
                     mark = 0
-            return Known(self._ngram_index, mark) if mark else Known(None, 0)
+            return NgramCoverage(self._ngram_index, mark) if mark else NgramCoverage(None, 0)
 
     def close_text_index(self) -> None:
         """Open the text index again on its next use: a search could not read it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.embed import Embedder, EmbedderUnavailable, open_embedder
-from recollect.search import Meaning, Mode
+from recollect.search import Mode, SemanticIndex
 from recollect.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SemanticSearch:
         """Why the embedding model cannot be used; None while it works or was not needed yet."""
         return self._fault
 
-    def hybrid_search(self, of: str, mode: Mode, search: Callable[[Meaning | None], Answer]) -> Answer:
+    def hybrid_search(self, of: str, mode: Mode, search: Callable[[SemanticIndex | None], Answer]) -> Answer:
         """Run `search` with vectors if the mode wants them; without, if the embedding model fails."""
         semantic = self.vector_search(of) if mode != "text" else None
         try:
@@ -45,7 +45,7 @@ class SemanticSearch:
             self._embedder, self._fault, self._retry_at = None, reason, time.monotonic() + RETRY_S
             return search(None)
 
-    def vector_search(self, of: str) -> Meaning | None:
+    def vector_search(self, of: str) -> SemanticIndex | None:
         """The vectors of "events" or "observations" with their embedding model; None while there are none to use."""
         if not any(self._folder.glob(f"vectors-{of}-*")):  # checked first: the model takes long to load
             return None
@@ -56,12 +56,12 @@ class SemanticSearch:
         try:
             with self._lock:
                 known = self._vectors.get(of)
-                index = known.followed() if known is not None else vectors.VectorIndex(self._folder, of)
+                index = known.reopened() if known is not None else vectors.VectorIndex(self._folder, of)
                 self._vectors[of] = index
         except vectors.VectorsUnusable:
             self._vectors.pop(of, None)
             return None
-        return Meaning(index, embedder) if index.head.model == embedder.name else None
+        return SemanticIndex(index, embedder) if index.head.model == embedder.name else None
 
     def embedder(self) -> Embedder | None:
         """The embedding model of the settings, opened once; None if it cannot be used."""

@@ -1,66 +1,53 @@
-"""Step 6, FIND: a question becomes ranked moments. Parse, ask both indexes, weigh, put in order, fetch.
+"""Step 6, FIND: a query becomes ranked events.
 
-The text index and the vectors each name candidates; `ranking` decides between them. A hit shares a word with the question,
-or is close to it in meaning beyond the model's floor; nothing else is ever shown. Words that look like identifiers match by
-text only, and what is quoted must occur.
+The text index and the vector index find candidates; `ranking` orders them. Every hit shares a word with the query, or is
+closer to it in meaning than the model's floor. Words that look like identifiers match by text only, and quoted phrases must
+occur.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import tantivy
 from msgspec import Struct
-from tantivy import Occur, Query
+from msgspec.structs import replace
 
 from recollect.assemble import call_text
 from recollect.errors import DeadlineExceeded
-from recollect.index.kinds import OWN
-from recollect.index.text import Scope, TextIndex, best, phrase, term, within
+from recollect.index.filters import Filters
+from recollect.index.place import Place
+from recollect.index.text import TextClause, TextIndex, TextSnapshot
 from recollect.index.words import words
 from recollect.model import KIND_CODE, Kind
-from recollect.search.question import ParsedQuery, parse
+from recollect.search.query import ParsedQuery, parse
 from recollect.search.ranking import (
     RANKING,
     Candidate,
     Ranking,
-    are_equal,
-    help_by_time,
-    help_by_title,
-    help_each_other,
-    help_what_was_said,
-    in_order,
+    boost_by_neighbours,
+    boost_by_time,
+    boost_by_title,
+    boost_conclusions,
+    is_tie,
+    sort_best_first,
 )
+from recollect.search.semantic import SemanticIndex, embed_query, is_written, known_words, understood_text
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
-if TYPE_CHECKING:
-    from recollect.embed import Embedder
-    from recollect.index.vectors import Only, VectorHit, VectorIndex, Vectors
+__all__ = ["Mode", "ParsedQuery", "SearchHit", "SemanticIndex", "deadline_check", "parse", "search", "shown_text"]
 
-__all__ = ["Meaning", "Mode", "ParsedQuery", "SearchHit", "deadline_check", "parse", "search", "shown_text"]
-
-PART = 3  # letters of the shorter word in a compound
-SEVERAL = 2  # words that the model knows, before it may add to what words have found
-SURER = 0.12  # closer than the floor must be what shares no word, where others do
-TITLED = 200  # candidates whose sessions' titles are looked up: a title moves nobody further than that
-MOST_TERMS = 32  # of one question, the rarest: the work of a search is bounded by what its words occur in
-WHOLE = 2.0  # how much more an identifier is worth whole than its parts one by one
-EVERY_KIND = tuple(KIND_CODE.values())
-SAID = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
+FEWEST_KNOWN = 2  # words that the model knows, before meaning may add to what words have found
+STRICTER = 0.12  # added to the floor for events that share no word, if others do
+TITLED = 200  # candidates whose session titles are looked up: a title moves no candidate further than that
+MOST_TERMS = 32  # of a query, the rarest: the work of a search is bounded by the documents of its words
+PHRASE_BOOST = 2.0  # of an identifier's words in order, over the same words apart
+CONCLUSIONS = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
 
 Mode = Literal["text", "vector", "both"]
 
 
-class Meaning(Struct):
-    """The vectors of a realm and the model that they are of."""
-
-    vectors: "VectorIndex"
-    model: "Embedder"
-
-
 class SearchHit(Struct, frozen=True):
-    """A hit with everything that an answer shows of it. `parts` say what its score is made of."""
+    """A hit with all that an answer shows. `parts` are the terms of its score, by name."""
 
     score: float
     event: EventRow
@@ -73,202 +60,147 @@ class SearchHit(Struct, frozen=True):
 def search(
     reader: Reader,
     index: TextIndex,
-    meaning: Meaning | None,
-    asked: ParsedQuery,
-    scope: Scope,
+    semantic: SemanticIndex | None,
+    query: ParsedQuery,
+    filters: Filters,
     limit: int,
     check: Callable[[], None],
     mode: Mode = "both",
     ranking: Ranking = RANKING,
 ) -> tuple[list[SearchHit], bool]:
-    """The best moments in exact order, and whether there are more. `check` raises when time is up."""
-    if asked.is_empty():
+    """The best events, best first, and whether there are more. `check` raises when time is up."""
+    if query.is_empty():
         return [], False
-    searcher = index.searcher()
-    candidates = _by_words(searcher, asked, scope, max(limit + 1, ranking.candidates), check, ranking)
-    if mode != "text" and meaning is not None:
+    text = index.snapshot()
+    candidates = _find_by_words(text, query, filters, max(limit + 1, ranking.candidates), check, ranking)
+    if mode != "text" and semantic is not None:
         check()
-        _by_meaning(reader, meaning, searcher, asked, scope, candidates, ranking)
-    if mode == "vector" and meaning is not None:
-        candidates = {key: candidate for key, candidate in candidates.items() if "meaning" in candidate.parts}
-        for candidate in candidates.values():
-            candidate.parts = {"meaning": candidate.parts["meaning"]}
+        _add_by_meaning(reader, semantic, text, query, filters, candidates, ranking)
+    if mode == "vector" and semantic is not None:
+        candidates = {
+            key: replace(candidate, parts={"meaning": candidate.parts["meaning"]})
+            for key, candidate in candidates.items()
+            if "meaning" in candidate.parts
+        }
     check()
-    return _ranked(reader, searcher, list(candidates.values()), asked, limit, ranking)
+    return _rank(reader, text, list(candidates.values()), query, limit, ranking)
 
 
 # ---- candidates
 
 
-def _by_words(
-    searcher: tantivy.Searcher, asked: ParsedQuery, scope: Scope, most: int, check: Callable[[], None], ranking: Ranking
+def _find_by_words(
+    text: TextSnapshot, query: ParsedQuery, filters: Filters, limit: int, check: Callable[[], None], ranking: Ranking
 ) -> dict[int, Candidate]:
-    query = within(_query(searcher, asked, ranking), scope)
-    return {
-        hit.key: Candidate(hit.key, hit.session, hit.turn, hit.seq, hit.at, hit.kind, {"words": hit.score})
-        for hit in best(searcher, query, most, check)
-    }
+    hits = text.search(_clauses(text, query, ranking), filters, limit, check)
+    return {hit.key: _candidate(hit, {"words": hit.score}) for hit in hits}
 
 
-def _query(searcher: tantivy.Searcher, asked: ParsedQuery, ranking: Ranking) -> Query:
-    """What is there counts, and once more how often: a long text that has a word ten times is not ten times better."""
-    counted = sorted(asked.terms, key=lambda word: searcher.doc_freq("text", word))[:MOST_TERMS]
-    parts = []
-    for word in counted:
-        worth = ranking.name if word in asked.names else 1.0
-        parts.append((Occur.Should, Query.boost_query(term(word), worth) if worth != 1 else term(word)))
-        if ranking.presence:
-            there = Query.const_score_query(term(word), ranking.presence * worth * rarity(searcher, word))
-            parts.append((Occur.Should, there))
-    parts += [(Occur.Should, Query.boost_query(phrase(list(whole)), WHOLE)) for whole in asked.wholes[:MOST_TERMS]]
-    parts += [(Occur.Must, phrase(list(quoted))) for quoted in asked.phrases[:MOST_TERMS]]
-    return Query.boolean_query(parts)
+def _candidate(place: Place, parts: dict[str, float]) -> Candidate:
+    return Candidate(place.key, place.session, place.turn, place.seq, place.at, place.kind, parts)
 
 
-def rarity(searcher: tantivy.Searcher, word: str) -> float:
-    """How much a word tells: the logarithm of how few texts have it."""
-    have = searcher.doc_freq("text", word)
-    return math.log(1 + (searcher.num_docs - have + 0.5) / (have + 0.5))
+def _clauses(text: TextSnapshot, query: ParsedQuery, ranking: Ranking) -> list[TextClause]:
+    """The query for the text index. A word's presence scores besides its frequency: ten times is not ten times better."""
+    weights = {term: text.idf(term) for term in query.terms}
+    clauses = []
+    for term in sorted(weights, key=lambda term: -weights[term])[:MOST_TERMS]:
+        boost = ranking.name if term in query.names else 1.0
+        clauses.append(TextClause((term,), boost, presence=ranking.presence * boost * weights[term]))
+    clauses += [TextClause(phrase, PHRASE_BOOST) for phrase in query.optional_phrases[:MOST_TERMS]]
+    clauses += [TextClause(phrase, is_required=True) for phrase in query.required_phrases[:MOST_TERMS]]
+    return clauses
 
 
-def _by_meaning(
+def _add_by_meaning(
     reader: Reader,
-    meaning: Meaning,
-    searcher: tantivy.Searcher,
-    asked: ParsedQuery,
-    scope: Scope,
+    semantic: SemanticIndex,
+    text: TextSnapshot,
+    query: ParsedQuery,
+    filters: Filters,
     candidates: dict[int, Candidate],
     ranking: Ranking,
 ) -> None:
-    """Say of every candidate how close it is to the question, and add those that share no word but are close enough."""
-    text = understood(meaning.model, asked, lambda word: is_written(searcher, word, scope.without))
-    question = vector_of(meaning.model, searcher, text)
-    if question is None:
+    """Score how similar every candidate is to the query, and add events that share no word but are similar enough."""
+    plain = understood_text(semantic.model, query, lambda word: is_written(text, word, filters.excluded_sessions))
+    vector = embed_query(semantic.model, text, plain)
+    if vector is None:
         return
-    known = known_words(meaning.model, text)
-    if len(known) >= SEVERAL or not candidates:
-        only, floor = _only(reader, scope), meaning.model.floor + (SURER if candidates else 0.0)
-        sure = question if " ".join(known) == text else vector_of(meaning.model, searcher, " ".join(known))
-        for near in nearest(meaning, sure, only, ranking.near, floor):
-            candidates.setdefault(near.key, Candidate(near.key, near.session, near.turn, near.seq, near.at, near.kind, {}))
-    for key, likeness in meaning.vectors.likeness_of(question, list(candidates)).items():
-        if likeness > 0:
-            candidates[key].parts["meaning"] = ranking.meaning * likeness
+    known = known_words(semantic.model, plain)
+    if len(known) >= FEWEST_KNOWN or not candidates:
+        floor = semantic.model.floor + (STRICTER if candidates else 0.0)
+        known_vector = vector if " ".join(known) == plain else embed_query(semantic.model, text, " ".join(known))
+        for hit in semantic.nearest(known_vector, _vector_filters(reader, filters), ranking.near, floor):
+            if hit.key not in candidates:
+                candidates[hit.key] = _candidate(hit, {})
+    for key, similarity in semantic.vectors.similarities(vector, list(candidates)).items():
+        if similarity > 0:
+            candidates[key].parts["meaning"] = ranking.meaning * similarity
 
 
-def nearest(meaning: Meaning, question: "Vectors | None", only: "Only", limit: int, floor: float) -> "list[VectorHit]":
-    """What is close to a question; nothing where it has no meaning to the model."""
-    return meaning.vectors.nearest(question, only, limit, floor) if question is not None else []
-
-
-def understood(model: "Embedder", asked: ParsedQuery, is_written: Callable[[str], bool]) -> str:
-    """The plain words of a question, without compounds that nobody here has written: their parts would match for them."""
-    return " ".join(word for word in asked.meaning.split() if not _is_made_up(word, model, is_written))
-
-
-def _is_made_up(word: str, model: "Embedder", is_written: Callable[[str], bool]) -> bool:
-    """Whether a word is an unwritten compound: of parts that the model knows, or of two words that are written."""
-    is_compound = model.is_compound(word)
-    if (model.knows(word) and not is_compound) or is_written(word):
-        return False
-    halves = ((word[:place], word[place:]) for place in range(PART, len(word) - PART + 1))
-    return is_compound or any(is_written(first) and is_written(second) for first, second in halves)
-
-
-def is_written(searcher: tantivy.Searcher | None, word: str, without: tuple[int, ...] = ()) -> bool:
-    """Whether a word stands in some event that is neither of our own traffic nor of the sessions that ask for it."""
-    parts = words(word)
-    if searcher is None or not parts or not all(searcher.doc_freq("text", part) for part in parts):
-        return False
-    query = within(phrase(parts), Scope(EVERY_KIND, without=without))
-    return bool(searcher.search(query, limit=1, count=False).hits)
-
-
-def known_words(model: "Embedder", text: str) -> list[str]:
-    """The words of a question that alone may find what shares none of them; all others match by text only."""
-    return [word for word in text.split() if model.knows(word)]
-
-
-def vector_of(model: "Embedder", searcher: tantivy.Searcher | None, text: str) -> "Vectors | None":
-    """What a question means, its rare words before its common ones; None where the model does not understand it."""
-
-    def weight(word: str) -> float:
-        known = words(word)
-        return rarity(searcher, known[0]) if known and searcher is not None else 1.0
-
-    return model.embed_question(text, weight) if text else None
-
-
-def _only(reader: Reader, scope: Scope) -> "Only":
-    from recollect.index.vectors import Only
-
-    narrowed = scope.source is not None or scope.project is not None
-    return Only(
-        kinds=(*scope.kinds, *(kind + OWN for kind in scope.kinds if scope.own)),
-        session=scope.session,
-        turn=scope.turn,
-        since=scope.since,
-        until=scope.until,
-        sessions=tuple(reader.session_keys(scope.source, scope.project)) if narrowed else None,
-        without=scope.without,
-    )
+def _vector_filters(reader: Reader, filters: Filters) -> Filters:
+    """The filters with source and project as sessions: the vector index stores neither."""
+    if filters.source is None and filters.project is None:
+        return filters
+    return replace(filters, sessions=tuple(reader.session_keys(filters.source, filters.project)))
 
 
 # ---- order
 
 
-def _ranked(
-    reader: Reader, searcher: tantivy.Searcher, candidates: list[Candidate], asked: ParsedQuery, limit: int, ranking: Ranking
+def _rank(
+    reader: Reader, text: TextSnapshot, candidates: list[Candidate], query: ParsedQuery, limit: int, ranking: Ranking
 ) -> tuple[list[SearchHit], bool]:
-    help_each_other(candidates, ranking)
-    help_what_was_said(candidates, SAID, ranking)
-    help_by_time(candidates, asked.windows, ranking)
+    boost_by_neighbours(candidates, ranking)
+    boost_conclusions(candidates, CONCLUSIONS, ranking)
+    boost_by_time(candidates, query.time_windows, ranking)
     if ranking.title:
-        best_so_far = in_order(candidates)[:TITLED]
-        help_by_title(best_so_far, _title_shares(reader, searcher, best_so_far, asked), ranking)
-    ranked = _there(reader, in_order(candidates), limit)
-    return _complete(reader, ranked[:limit]), len(ranked) > limit
+        best_so_far = sort_best_first(candidates)[:TITLED]
+        boost_by_title(best_so_far, _title_shares(reader, text, best_so_far, query), ranking)
+    ranked = _fetch_existing(reader, sort_best_first(candidates), limit)
+    return _search_hits(reader, ranked[:limit]), len(ranked) > limit
 
 
-def _there(reader: Reader, order: list[Candidate], limit: int) -> list[tuple[Candidate, EventRow]]:
-    """The first candidates with their events, one more than wanted where there are as many; equals by their ids.
+def _fetch_existing(reader: Reader, ranked: list[Candidate], limit: int) -> list[tuple[Candidate, EventRow]]:
+    """The first candidates with their events, one more than the limit if there are as many; ties ordered by id.
 
-    An index may still hold events that are gone from the archive. Of those that are equal in all but their ids, none is
-    left out before these have been asked.
+    An index may still have events that the archive has deleted. Ties are fetched together, because only the archive
+    knows their ids.
     """
     found: list[tuple[Candidate, EventRow]] = []
     start = 0
-    while start < len(order) and len(found) <= limit:
-        end = min(start + limit + 1, len(order))
-        while end < len(order) and are_equal(order[end - 1], order[end]):
+    while start < len(ranked) and len(found) <= limit:
+        end = min(start + limit + 1, len(ranked))
+        while end < len(ranked) and is_tie(ranked[end - 1], ranked[end]):
             end += 1
-        events = reader.events(candidate.key for candidate in order[start:end])
-        found += [(candidate, events[candidate.key]) for candidate in order[start:end] if candidate.key in events]
+        events = reader.events(candidate.key for candidate in ranked[start:end])
+        found += [(candidate, events[candidate.key]) for candidate in ranked[start:end] if candidate.key in events]
         start = end
     return sorted(found, key=lambda pair: (-pair[0].score(), -pair[0].at, pair[1].id))
 
 
 def _title_shares(
-    reader: Reader, searcher: tantivy.Searcher, candidates: Iterable[Candidate], asked: ParsedQuery
+    reader: Reader, text: TextSnapshot, candidates: Iterable[Candidate], query: ParsedQuery
 ) -> dict[int, float]:
-    """How much of the question the title and the project of each session have, by what its words tell."""
-    worth = {word: rarity(searcher, word) for word in asked.terms}
-    whole = sum(worth.values())
-    if not whole:
+    """The share of the query, weighted by idf, that the title and project of each session contain."""
+    weights = {term: text.idf(term) for term in query.terms}
+    total = sum(weights.values())
+    if not total:
         return {}
     titles = reader.titles({candidate.session for candidate in candidates})
     return {
-        session: sum(worth[word] for word in worth.keys() & _title_words(title)) / whole for session, title in titles.items()
+        session: sum(weights[term] for term in weights.keys() & _title_words(title)) / total
+        for session, title in titles.items()
     }
 
 
 @lru_cache(maxsize=16_384)
 def _title_words(title: str) -> frozenset[str]:
-    """The words of a title. Asked of the same few hundred titles by every question, hence remembered."""
+    """The words of a title. Cached, because every query needs the same few hundred titles."""
     return frozenset(words(title))
 
 
-def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[SearchHit]:
+def _search_hits(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[SearchHit]:
     sessions = reader.sessions({event.session for _, event in ranked})
     turns = reader.turns_of((event.session, event.turn) for _, event in ranked)
     return [
@@ -286,13 +218,15 @@ def _complete(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> list[
 
 
 def shown_text(event: EventRow) -> str:
-    """An event's whole text, a tool call as a person would write it."""
+    """An event's full text; of a tool call, a readable form of the call."""
     return call_text(event.tool, event.arguments()) if event.kind is Kind.TOOL_CALL else event.text()
 
 
-def deadline_check(late: Callable[[], bool]) -> Callable[[], None]:
+def deadline_check(is_late: Callable[[], bool]) -> Callable[[], None]:
+    """A function that raises `DeadlineExceeded` once it is late."""
+
     def check() -> None:
-        if late():
+        if is_late():
             raise DeadlineExceeded("the request took longer than its deadline")
 
     return check

@@ -1,9 +1,9 @@
-"""What makes one moment better than another. Pure: candidates in, scores and their parts out.
+"""What makes one event a better answer than another. Pure functions: candidates in, scores and their parts out.
 
-A candidate is worth its words, and how close it is in meaning. It is helped by what stands around it: a good match in the
-same turn, in the turns beside it, in the session, in the session's title; and by the time that the question speaks of.
-The parts add up, so that an answer can be explained; the sum becomes a score between 0 and 1 at the very end. Every part
-has been measured by taking it away (bench/quality): what did not pay is not here.
+A candidate scores for its words and for its similarity in meaning. Matches around it boost it: in its turn, in adjacent
+turns, in its session, in the session's title. So does a time that the query names. The parts add up, so that an answer can
+be explained. The sum becomes a score from 0 to 1 at the end. Each part was measured by leaving it out (bench/quality);
+parts that did not help are not here.
 """
 
 from collections import defaultdict
@@ -11,121 +11,118 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from recollect.search.times import Window
+from recollect.index.place import Place
+from recollect.search.time_windows import TimeWindow
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """How much each part counts."""
+    """The weight of each part."""
 
-    presence: float = 0.7  # a word being there at all, beside how often it is there
-    said: float = 16.0  # for being said by a person or an agent: what a tool put out is long, and seldom the answer
-    name: float = 1.3  # how much more a name counts than another word
-    meaning: float = 25.0  # times the likeness
+    presence: float = 0.7  # of a word's presence, beside its frequency
+    said: float = 16.0  # for prompts and answers: tool output is long, and seldom the answer
+    name: float = 1.3  # factor of a name over another word
+    meaning: float = 25.0  # times the similarity
     turn: float = 0.15  # of the best other match in the same turn
-    beside: tuple[float, ...] = (0.2, 0.1)  # of the best match in the turns one and two away
-    session: float = 0.15  # of the session's best matches together
-    title: float = 15.0  # times the share of the question that the session's title has
-    time: float = 20.0  # for lying in the time that the question speaks of
-    candidates: int = 600  # by words; the more, the more help is seen
+    beside: tuple[float, ...] = (0.2, 0.1)  # of the best match one and two turns away
+    session: float = 0.15  # of the sum of the session's best matches
+    title: float = 15.0  # times the share of the query that the session's title contains
+    time: float = 20.0  # for lying in a time that the query names
+    candidates: int = 600  # by words; more candidates make neighbours more visible
     near: int = 100  # by meaning
 
 
 RANKING = Ranking()
-BEST_OF_SESSION = 3  # matches that speak for a session
-NOTHING = (0.0, 0.0)
+BEST_OF_SESSION = 3  # matches that count for a session
+NO_MATCHES = (0.0, 0.0)
 SATURATION = 40.0  # the sum that becomes a score of 0.5
-DECIMALS = 6  # of a score that is shown; candidates are in the order of the score that is shown
+DECIMALS = 6  # of a shown score; candidates are ordered by the shown score
 
 
-class Candidate(Struct):
-    """A moment that may be an answer. `parts` say what it is worth, and why."""
+class Candidate(Place, frozen=True):
+    """An event that may be an answer. `parts` are the terms of its score, by name; boosts add to them."""
 
-    key: int
-    session: int
-    turn: int
-    seq: int
-    at: int
-    kind: int
     parts: dict[str, float]
 
     def total(self) -> float:
         return sum(self.parts.values())
 
     def score(self) -> float:
-        return score_of(self.total())
+        return to_score(self.total())
 
 
-def score_of(total: float) -> float:
-    """The score that is shown, from 0 to 1. Sorting by it keeps candidates of equal shown scores in tie order."""
+def to_score(total: float) -> float:
+    """The score to show, from 0 to 1. It is rounded, so that equal shown scores are ties."""
     return round(total / (total + SATURATION), DECIMALS)
 
 
-def help_each_other(candidates: Sequence[Candidate], ranking: Ranking) -> None:
-    """What stands around a match speaks for it: its turn, the turns beside it, its session.
+def boost_by_neighbours(candidates: Sequence[Candidate], ranking: Ranking) -> None:
+    """Boost a match by other matches in its turn, in adjacent turns and in its session.
 
-    Words speak louder than meaning here: a likeness is vague enough without being handed on.
+    A neighbour counts with its words score if it has one: similarity alone is too vague to pass on.
     """
-    worth = [candidate.parts.get("words") or candidate.total() for candidate in candidates]
+    weights = [candidate.parts.get("words") or candidate.total() for candidate in candidates]
     turns: dict[tuple[int, int], tuple[float, float]] = {}
     sessions: dict[int, list[float]] = defaultdict(list)
-    for candidate, own in zip(candidates, worth, strict=True):
+    for candidate, weight in zip(candidates, weights, strict=True):
         place = (candidate.session, candidate.turn)
-        turns[place] = _two_best(turns.get(place, NOTHING), own)
-        sessions[candidate.session].append(own)
-    together = {session: sum(sorted(scores)[-BEST_OF_SESSION:]) for session, scores in sessions.items()}
-    steps = [(step, part) for far, part in enumerate(ranking.beside, 1) for step in (-far, far)]
-    for candidate, own in zip(candidates, worth, strict=True):
+        turns[place] = _two_best(turns.get(place, NO_MATCHES), weight)
+        sessions[candidate.session].append(weight)
+    session_sums = {session: sum(sorted(values)[-BEST_OF_SESSION:]) for session, values in sessions.items()}
+    steps = [(step, share) for distance, share in enumerate(ranking.beside, 1) for step in (-distance, distance)]
+    for candidate, weight in zip(candidates, weights, strict=True):
         session, turn = candidate.session, candidate.turn
-        _add(candidate, "session", ranking.session * together[session])
+        _add(candidate, "session", ranking.session * session_sums[session])
         if len(sessions[session]) > 1:
-            _add(candidate, "turn", ranking.turn * _other(turns[session, turn], own))
+            _add(candidate, "turn", ranking.turn * _best_other(turns[session, turn], weight))
             beside = 0.0
-            for step, part in steps:
+            for step, share in steps:
                 if (best := turns.get((session, turn + step))) is not None:
-                    beside += part * _other(best, own)
+                    beside += share * _best_other(best, weight)
             _add(candidate, "beside", beside)
 
 
-def _two_best(best: tuple[float, float], score: float) -> tuple[float, float]:
-    """The two highest scores of a turn that are not the same."""
+def _two_best(best: tuple[float, float], weight: float) -> tuple[float, float]:
+    """The two highest distinct weights of a turn."""
     first, second = best
-    if score > first:
-        return score, first
-    return (first, score) if second < score < first else best
+    if weight > first:
+        return weight, first
+    return (first, weight) if second < weight < first else best
 
 
-def _other(best: tuple[float, float], own: float) -> float:
-    """What is worth exactly as much says, as good as always, exactly the same: nobody speaks for a twin."""
-    return best[0] if best[0] != own else best[1]
+def _best_other(best: tuple[float, float], weight: float) -> float:
+    """An equal weight almost always means identical text; identical texts do not boost each other."""
+    return best[0] if best[0] != weight else best[1]
 
 
-def help_what_was_said(candidates: Iterable[Candidate], kinds: Container[int], ranking: Ranking) -> None:
+def boost_conclusions(candidates: Iterable[Candidate], kinds: Container[int], ranking: Ranking) -> None:
+    """Boost events of these kinds: prompts and answers."""
     for candidate in candidates:
         if candidate.kind in kinds:
             _add(candidate, "said", ranking.said)
 
 
-def help_by_title(candidates: Iterable[Candidate], shares: Mapping[int, float], ranking: Ranking) -> None:
-    """`shares`: how much of the question the title of each session has, from 0 to 1."""
+def boost_by_title(candidates: Iterable[Candidate], shares: Mapping[int, float], ranking: Ranking) -> None:
+    """Boost by the share of the query, from 0 to 1, that each session's title contains."""
     for candidate in candidates:
         _add(candidate, "title", ranking.title * shares.get(candidate.session, 0.0))
 
 
-def help_by_time(candidates: Iterable[Candidate], windows: Sequence[Window], ranking: Ranking) -> None:
+def boost_by_time(candidates: Iterable[Candidate], windows: Sequence[TimeWindow], ranking: Ranking) -> None:
+    """Boost events in or near a time that the query names."""
     if windows:
         for candidate in candidates:
             _add(candidate, "time", ranking.time * max(window.fit(candidate.at) for window in windows))
 
 
-def _add(candidate: Candidate, part: str, worth: float) -> None:
-    if worth:
-        candidate.parts[part] = worth
+def _add(candidate: Candidate, part: str, weight: float) -> None:
+    if weight:
+        candidate.parts[part] = weight
 
 
-def are_equal(one: Candidate, other: Candidate) -> bool:
+def is_tie(one: Candidate, other: Candidate) -> bool:
     return (one.score(), one.at) == (other.score(), other.at)
 
 
-def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Best first, of equals the newest."""
-    return sorted(candidates, key=lambda one: (-one.score(), -one.at))
+def sort_best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first; of equal scores, the newest first."""
+    return sorted(candidates, key=lambda candidate: (-candidate.score(), -candidate.at))

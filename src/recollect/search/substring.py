@@ -1,7 +1,7 @@
-"""Finding a string wherever it stands, in any case, in every event: exact, the session that began last first.
+"""Substring search: every event that contains a string, in any case, the session that began last first.
 
-The index of pieces names the events that may hold the string, and their texts tell whether they do. What the index has not
-seen yet is looked through, so that an answer never depends on how far the index is.
+The n-gram index finds candidates, and their texts confirm them. Events that are not indexed yet are scanned, so the
+answer does not depend on how far indexing is.
 """
 
 import heapq
@@ -10,96 +10,102 @@ from itertools import islice
 
 from msgspec import Struct
 
-from recollect.index.ngrams import Narrow, NgramCandidate, NgramIndex, folded
+from recollect.index.filters import Filters
+from recollect.index.ngrams import NgramCandidate, NgramIndex, fold_case
 from recollect.store import EventRow, Reader, SessionRow
 
-FIRST_LOOK, LARGEST_LOOK = 32, 512  # candidates whose texts are fetched together: few at first, most answers need no more
-FEW = 50_000  # events that no index knows, of which it is quick to say whose they are
+FIRST_BATCH, LARGEST_BATCH = 32, 512  # candidates whose texts are fetched together: most answers need few
+FEW_UNINDEXED = 50_000  # events: finding the sessions of so few is faster than going through all sessions
 
-Place = tuple[int, int, int]  # when the session began (later comes first), its key, the event in it
+MatchPosition = tuple[int, int, int]  # when the session began (later comes first), its key, the event's seq
 
 
-class Known(Struct, frozen=True):
-    """The index of pieces, and the last event that it knows."""
+class NgramCoverage(Struct, frozen=True):
+    """The n-gram index, and the key of the last event that it contains."""
 
     index: NgramIndex | None
-    seen: int
+    last_key: int
 
 
-class Match(Struct, frozen=True):
-    """An event that holds the string; `place` is where it stands among all matches."""
+class SubstringMatch(Struct, frozen=True):
+    """An event that contains the string, and its position among all matches."""
 
-    place: Place
+    position: MatchPosition
     event: EventRow
 
 
-def find(
-    reader: Reader, known: Known, string: str, narrow: Narrow, after: Place | None, limit: int, check: Callable[[], None]
-) -> list[Match]:
-    """The first matches behind a place, as many as wanted."""
-    wanted = folded(string)
-    ways = [_look_through(reader, known.seen, wanted, narrow, check)]
-    if known.index is not None:
-        ways.append(_confirmed(reader, known.index, known.seen, wanted, narrow, check))
-    matches: Iterator[Match] = heapq.merge(*ways, key=lambda match: _order(match.place))
-    hidden = reader.duplicates() if narrow.session is None else ()
+def find_substring(
+    reader: Reader,
+    coverage: NgramCoverage,
+    string: str,
+    filters: Filters,
+    after: MatchPosition | None,
+    limit: int,
+    check: Callable[[], None],
+) -> list[SubstringMatch]:
+    """The first matches after a position. `check` raises when time is up."""
+    needle = fold_case(string)
+    latest_start = after[0] if after is not None else None
+    streams = [_scan_unindexed(reader, coverage.last_key, needle, filters, latest_start, check)]
+    if coverage.index is not None:
+        groups = coverage.index.candidates(needle, filters, latest_start, check)
+        indexed = (one for group in groups for one in group if one.key <= coverage.last_key)
+        streams.append(_confirm_in_batches(reader, indexed, needle, check))
+    matches: Iterator[SubstringMatch] = heapq.merge(*streams, key=lambda match: _sort_key(match.position))
+    hidden = reader.duplicates() if filters.session is None else ()
     matches = (match for match in matches if match.event.session not in hidden)
-    behind = (match for match in matches if after is None or _order(match.place) > _order(after))
-    return list(islice(behind, limit))
+    following = (match for match in matches if after is None or _sort_key(match.position) > _sort_key(after))
+    return list(islice(following, limit))
 
 
-def _order(place: Place) -> Place:
-    started, session, seq = place
+def _sort_key(position: MatchPosition) -> tuple[int, int, int]:
+    started, session, seq = position
     return -started, session, seq
 
 
-def _look_through(reader: Reader, seen: int, wanted: str, narrow: Narrow, check: Callable[[], None]) -> Iterator[Match]:
-    """Matches among the events that no index knows yet, in order: where the string is common, the first few suffice."""
-    for session in _unseen(reader, seen, narrow):
+def _scan_unindexed(
+    reader: Reader, last_key: int, needle: str, filters: Filters, latest_start: int | None, check: Callable[[], None]
+) -> Iterator[SubstringMatch]:
+    """Matches among the events that are not indexed yet, in order. Lazy: a common string needs only the first few."""
+    kinds = filters.kind_codes()
+    for session in _sessions_to_scan(reader, last_key, filters, latest_start):
         check()
-        if session.key in narrow.without:
+        if session.key in filters.excluded_sessions:
             continue
-        for event in reader.events_of_session(session.key, seen):
-            passes = event.body and (not narrow.kinds or event.code() in narrow.kinds)
-            if passes and wanted in folded(event.whole()):
-                yield Match((session.started_at, session.key, event.seq), event)
+        for event in reader.events_of_session(session.key, last_key):
+            passes = event.body and (not kinds or event.code() in kinds)
+            if passes and needle in fold_case(event.whole()):
+                yield SubstringMatch((session.started_at, session.key, event.seq), event)
 
 
-def _unseen(reader: Reader, seen: int, narrow: Narrow) -> Iterable[SessionRow]:
-    """The sessions that may have such events, the one that began last first."""
-    if narrow.session is None and reader.last_key() - seen > FEW:
-        return reader.newest_first(narrow.source, narrow.started)
-    keys = [narrow.session] if narrow.session is not None else reader.sessions_above(seen)
-    begun = [
+def _sessions_to_scan(reader: Reader, last_key: int, filters: Filters, latest_start: int | None) -> Iterable[SessionRow]:
+    """The sessions that may have unindexed events, the latest first."""
+    if filters.session is None and reader.last_key() - last_key > FEW_UNINDEXED:
+        return reader.newest_first(filters.source, latest_start)
+    keys = [filters.session] if filters.session is not None else reader.sessions_above(last_key)
+    sessions = [
         session
         for session in reader.sessions(keys).values()
-        if narrow.source in (None, session.source) and (narrow.started is None or session.started_at <= narrow.started)
+        if filters.source in (None, session.source) and (latest_start is None or session.started_at <= latest_start)
     ]
-    return sorted(begun, key=lambda session: _order((session.started_at, session.key, 0)))
+    return sorted(sessions, key=lambda session: _sort_key((session.started_at, session.key, 0)))
 
 
-def _confirmed(
-    reader: Reader, index: NgramIndex, seen: int, wanted: str, narrow: Narrow, check: Callable[[], None]
-) -> Iterator[Match]:
-    """Matches among the events that the index names, in order."""
-    candidates = (
-        candidate for group in index.candidates(wanted, narrow, check) for candidate in group if candidate.key <= seen
-    )
-    size = FIRST_LOOK
-    while some := list(islice(candidates, size)):
+def _confirm_in_batches(
+    reader: Reader, candidates: Iterator[NgramCandidate], needle: str, check: Callable[[], None]
+) -> Iterator[SubstringMatch]:
+    """The candidates that contain the string, in order."""
+    size = FIRST_BATCH
+    while batch := list(islice(candidates, size)):
         check()
-        yield from _holding(reader, some, wanted)
-        size = min(2 * size, LARGEST_LOOK)
+        yield from _confirm(reader, batch, needle)
+        size = min(2 * size, LARGEST_BATCH)
 
 
-def _holding(reader: Reader, candidates: Sequence[NgramCandidate], wanted: str) -> Iterator[Match]:
-    """Those of some candidates that hold the string. What is gone from the archive holds nothing."""
-    told = reader.wholes(candidate.key for candidate in candidates)
-    events = reader.events([key for key, text in told if wanted in folded(text)])
+def _confirm(reader: Reader, candidates: Sequence[NgramCandidate], needle: str) -> Iterator[SubstringMatch]:
+    texts = reader.wholes(candidate.key for candidate in candidates)
+    events = reader.events([key for key, text in texts if needle in fold_case(text)])
     for candidate in candidates:
-        if candidate.key in events:
-            yield Match(_place(candidate), events[candidate.key])
-
-
-def _place(candidate: NgramCandidate) -> Place:
-    return candidate.started, candidate.session, candidate.seq
+        if candidate.key in events:  # else the text differs, or the archive has deleted the event
+            position = candidate.started, candidate.session, candidate.seq
+            yield SubstringMatch(position, events[candidate.key])

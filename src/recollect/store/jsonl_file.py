@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from recollect.disk import folder_fault
 from recollect.errors import StoreFault
-from recollect.index.faults import folder_fault
 
 
 def size_of(path: Path) -> int | None:

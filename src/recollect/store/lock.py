@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from recollect.disk import folder_fault
 from recollect.errors import StoreBusy, StoreFault
-from recollect.index.faults import folder_fault
 
 WAIT_S = 0.05  # seconds between two attempts to take a lock that somebody holds for long
 ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer

@@ -70,7 +70,7 @@ class ObservationRow(Struct, kw_only=True):
     evidence: list[bytes]
 
 
-class Filters(Struct, frozen=True, kw_only=True):
+class ObservationFilters(Struct, frozen=True, kw_only=True):
     """Which observations are wanted: all of these at once, any one inside a list. Empty means any."""
 
     since: int | None = None
@@ -79,10 +79,10 @@ class Filters(Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    without: tuple[bytes, ...] = ()  # sessions
+    excluded_sessions: tuple[bytes, ...] = ()  # sessions
 
     def is_empty(self) -> bool:
-        return self == Filters()
+        return self == ObservationFilters()
 
 
 FIELDS = ObservationRow.__struct_fields__
@@ -302,12 +302,12 @@ class Memory(Database):
     def all_keys(self) -> list[int]:
         return [key for (key,) in self._rows("SELECT key FROM observation")]
 
-    def keys(self, filters: Filters) -> list[int]:
+    def keys(self, filters: ObservationFilters) -> list[int]:
         """Every observation that the filters let through."""
         where, values = _where(filters)
         return [key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where} ORDER BY key", values)]
 
-    def newest(self, filters: Filters, limit: int) -> list[ObservationRow]:
+    def newest(self, filters: ObservationFilters, limit: int) -> list[ObservationRow]:
         where, values = _where(filters)
         rows = self._rows(
             f"SELECT {COLUMNS} FROM observation WHERE {where} ORDER BY at DESC, key DESC LIMIT ?", [*values, limit]
@@ -330,7 +330,7 @@ class Memory(Database):
         """The observations of these types, of any of these sessions; no types means any."""
         return self._in("session", sessions, types)
 
-    def matching(self, match: str, filters: Filters, limit: int) -> list[tuple[int, float]]:
+    def matching(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
         """(key, score) of observations by their words, best first. `match` is in the engine's language."""
         where, values = _where(filters)
         rows = self._rows(
@@ -363,7 +363,7 @@ def _folded(path: str) -> tuple[str, str]:
     return whole.rpartition("/")[2], whole
 
 
-def _where(filters: Filters) -> tuple[str, list[Any]]:
+def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
     parts, values = ["1"], list[Any]()
     for test, value in (("at >= ?", filters.since), ("at < ?", filters.until)):
         if value is not None:
@@ -373,9 +373,9 @@ def _where(filters: Filters) -> tuple[str, list[Any]]:
         if allowed:
             parts.append(f"{column} COLLATE NOCASE IN ({','.join('?' * len(allowed))})")
             values += allowed
-    if filters.without:
-        parts.append(f"session NOT IN ({','.join('?' * len(filters.without))})")
-        values += filters.without
+    if filters.excluded_sessions:
+        parts.append(f"session NOT IN ({','.join('?' * len(filters.excluded_sessions))})")
+        values += filters.excluded_sessions
     if filters.concepts:
         marks = ",".join("?" * len(filters.concepts))
         parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'concept' AND name IN ({marks}))")

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from recollect.errors import BadEventType, BadRequest, NotFound
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
-from recollect.index.text import Scope, TextIndex
+from recollect.index.filters import Filters
+from recollect.index.text import TextIndex
 from recollect.model import DEFAULT_KINDS, KIND_CODE, SEARCHABLE, Kind, SessionMode, now_ms, timestamp
 from recollect.operations import cursors
 from recollect.operations.arguments import Arguments, check_names, integer, one_of, timestamp_us
@@ -20,8 +20,8 @@ from recollect.operations.history.envelope import Answer, enveloped
 from recollect.operations.ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
 from recollect.operations.operation import Family, Operation, Reply, RequestContext, open_reader
 from recollect.realms import Realm
-from recollect.search import Meaning, ParsedQuery, SearchHit, deadline_check, parse, search
 from recollect.search import Mode as SearchMode
+from recollect.search import ParsedQuery, SearchHit, SemanticIndex, deadline_check, parse, search
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 LONGEST_QUERY = 4_096  # characters, the contract's
@@ -93,24 +93,15 @@ def _turn(reader: Reader, session: SessionRow, identity: Id, text: str) -> TurnR
 # ---- search_sessions
 
 
-class Narrow(Struct, frozen=True):
-    """Filters that the command line offers beyond the tool's own."""
-
-    source: str | None = None
-    project: str | None = None
-    since: int | None = None
-    until: int | None = None
-
-
 def search_sessions(
     realm: Realm,
     arguments: Any,
     context: RequestContext,
-    narrow: Narrow = Narrow(),  # noqa: B008
+    filters: Filters = Filters(),  # noqa: B008
     *,
     why: bool = False,
 ) -> Reply:
-    """`why` adds to each hit what its score is made of."""
+    """`filters` are those that the command line offers beyond the tool's own; `why` explains the score of each hit."""
 
     def answer(given: Arguments) -> Answer:
         check_names(given, ("query", "within_id", "event_types", "n_hits"))
@@ -124,12 +115,13 @@ def search_sessions(
         check()
         with realm.open_archive() as reader:
             reader.stop_when(late)
-            scope = replace(_scope(reader, within, given, kinds), **asdict(narrow))
+            wanted = _within_filters(filters, reader, within, given, kinds)
             if within is None:
-                scope = replace(scope, without=tuple(one.key for one in calling_sessions(reader, context.caller)))
+                calling = tuple(session.key for session in calling_sessions(reader, context.caller))
+                wanted = replace(wanted, excluded_sessions=calling)
             asked = parse(query, now_ms())
             warnings = realm.warnings(reader)
-            found, more, visible = _find(realm, reader, asked, scope, limit, check)
+            found, more, visible = _find(realm, reader, asked, wanted, limit, check)
             if visible is None:
                 warnings = realm.warnings(reader)
             warnings = [*warnings, *realm.semantic_warnings()]
@@ -142,19 +134,22 @@ def search_sessions(
     return enveloped("search_sessions", arguments, context, lambda given: _target_of_refused_search(given), answer)
 
 
-def _scope(reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kind, ...]) -> Scope:
-    codes = tuple(KIND_CODE[kind] for kind in kinds)
+def _within_filters(
+    filters: Filters, reader: Reader, within: Id | None, given: Arguments, kinds: tuple[Kind, ...]
+) -> Filters:
+    filters = replace(filters, kinds=tuple(KIND_CODE[kind] for kind in kinds))
     if within is None:
-        return Scope(codes)
+        return filters
     session = _session(reader, within, given["within_id"])
     own = given.get("event_types") is not None  # named together with a scope, our own traffic is found too (rule 42)
+    filters = replace(filters, include_own_traffic=own, session=session.key)
     if within.noun is Noun.SESSION:
-        return Scope(codes, own, session.key)
-    return Scope(codes, own, session.key, _turn(reader, session, within, given["within_id"]).ordinal)
+        return filters
+    return replace(filters, turn=_turn(reader, session, within, given["within_id"]).ordinal)
 
 
 def _find(
-    realm: Realm, reader: Reader, asked: ParsedQuery, scope: Scope, limit: int, check: Callable[[], None]
+    realm: Realm, reader: Reader, asked: ParsedQuery, filters: Filters, limit: int, check: Callable[[], None]
 ) -> tuple[list[SearchHit], bool, int | None]:
     """What there is, whether there is more, and among how many documents; None for those where the index failed."""
     mode = realm.settings.search.mode
@@ -162,11 +157,11 @@ def _find(
         index = realm.text_index(reader)
         if index is None:
             break
-        ask = partial(_ask, reader, index, asked, scope, limit, check, mode)
+        ask = partial(_ask, reader, index, asked, filters, limit, check, mode)
         try:
             with engine_panics_as_errors():
-                found, more = realm.semantic.hybrid_search("events", mode if asked.meaning else "text", ask)
-                return found, more, index.searcher().num_docs
+                found, more = realm.semantic.hybrid_search("events", mode if asked.plain_words else "text", ask)
+                return found, more, index.snapshot().document_count()
         except IndexUnusable:
             realm.close_text_index()
     return [], False, None
@@ -176,13 +171,13 @@ def _ask(
     reader: Reader,
     index: TextIndex,
     asked: ParsedQuery,
-    scope: Scope,
+    filters: Filters,
     limit: int,
     check: Callable[[], None],
     mode: SearchMode,
-    meaning: Meaning | None,
+    meaning: SemanticIndex | None,
 ) -> tuple[list[SearchHit], bool]:
-    return search(reader, index, meaning, asked, scope, limit, check, mode)
+    return search(reader, index, meaning, asked, filters, limit, check, mode)
 
 
 def _search_target(within: Id | None, visible: int) -> int:

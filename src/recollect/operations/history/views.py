@@ -33,7 +33,7 @@ def hit(rank: int, found: SearchHit, asked: ParsedQuery) -> dict[str, Any]:
         "turn_id": turn_ref(session.id, turn.ordinal),
         "session_id": session_ref(session.id),
     }
-    text, truncated = snippet(found.text, asked.groups())
+    text, truncated = snippet(found.text, asked.word_groups())
     return {
         "rank": rank,
         "score": found.score,

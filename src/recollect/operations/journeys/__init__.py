@@ -21,7 +21,7 @@ from recollect.operations.journeys.members import diagnosed_among, settle, told_
 from recollect.operations.operation import DOCTOR, Family, Operation, Reply, RequestContext, reply_or_error
 from recollect.realms import Realm
 from recollect.search import ParsedQuery, deadline_check, parse
-from recollect.search.recall import match_of
+from recollect.search.observations import full_text_query
 from recollect.store.journeys import Document, JourneyRow, Journeys, Member, SessionSummaryRow, Window
 
 WITHIN_MS = 5_000  # the deadline
@@ -264,7 +264,7 @@ def _found(
         return journeys.by_time(journey, window, limit), journeys.count(journey, window)
     if asked.is_empty():
         return [], 0
-    return journeys.by_words(journey, match_of(asked, None), window, limit)
+    return journeys.by_words(journey, full_text_query(asked, None), window, limit)
 
 
 def journey_timeline(realm: Realm, given: Any, context: RequestContext) -> Answer:

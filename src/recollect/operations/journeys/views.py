@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from recollect.model import timestamp
 from recollect.operations.ids import uuid_text
-from recollect.search.recall import PRESENT, score_of
+from recollect.search.observations import PRESENT, to_score
 from recollect.shown_time import estimate_field
 from recollect.store.journeys import Document, DocumentHead, JourneyRow, Member
 
@@ -35,7 +35,7 @@ def session(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
 
 def _relevance(worth: float | None) -> float:
     """Never rounded: of words that most summaries have, the engine makes differences in the seventh digit."""
-    return 0.0 if worth is None else score_of(PRESENT + worth)
+    return 0.0 if worth is None else to_score(PRESENT + worth)
 
 
 def document_head(row: DocumentHead) -> dict[str, Any]:

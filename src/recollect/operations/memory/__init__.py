@@ -16,7 +16,7 @@ from recollect.distil import Distiller, event_for_rules, locate_turn, observatio
 from recollect.embed import EmbedderUnavailable
 from recollect.errors import BadId, BadRequest, NotFound, StoreBusy, StoreFault
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
-from recollect.index.text import Scope
+from recollect.index.filters import Filters
 from recollect.model import DEFAULT_KIND_CODES, Observation, now_ms, observation_type
 from recollect.operations.arguments import Arguments, check_names, integer, one_of, strings, text
 from recollect.operations.caller import calling_sessions
@@ -27,10 +27,11 @@ from recollect.operations.memory.transcript import transcript
 from recollect.operations.operation import DOCTOR, Family, Operation, Reply, RequestContext, open_reader, reply_or_error
 from recollect.operations.prompts import SEARCH_CONVERSATION
 from recollect.realms import Realm
-from recollect.search import Meaning, Mode, deadline_check, parse
-from recollect.search.recall import ObservationHit, conversations, recall
+from recollect.search import Mode, SemanticIndex, deadline_check, parse
+from recollect.search.conversations import search_conversations
+from recollect.search.observations import ObservationHit, ObservationSearch, search_observations
 from recollect.store import EventRow, Reader
-from recollect.store.memory import AGENT, Filters, ObservationRow
+from recollect.store.memory import AGENT, ObservationFilters, ObservationRow
 
 SHORTEST_QUERY, LONGEST_QUERY = 2, 4_096  # characters
 FEWEST_CONCEPTS, MOST_CONCEPTS = 2, 5
@@ -102,12 +103,12 @@ def _concept(value: str) -> str:
     return query
 
 
-def _filters(given: Arguments, realm: Realm, context: RequestContext) -> Filters:
+def _filters(given: Arguments, realm: Realm, context: RequestContext) -> ObservationFilters:
     types, projects, concepts, files = (
         strings(given.get(name), name) for name in ("types", "projects", "concepts", "files")
     )
     filters = search_filters(types, projects, concepts, files, _day(given.get("after")), _day(given.get("before")))
-    return replace(filters, without=asking_ids(realm, context))
+    return replace(filters, excluded_sessions=asking_ids(realm, context))
 
 
 def asking_ids(realm: Realm, context: RequestContext) -> tuple[bytes, ...]:
@@ -123,8 +124,8 @@ def search_filters(
     files: Sequence[str],
     since: int | None,
     until: int | None,
-) -> Filters:
-    return Filters(
+) -> ObservationFilters:
+    return ObservationFilters(
         since=since,
         until=until,
         projects=tuple(projects),
@@ -150,7 +151,7 @@ def session_keys(reader: Reader, ids: Sequence[bytes]) -> tuple[int, ...]:
     return tuple(session.key for one in ids if (session := reader.session(one)) is not None)
 
 
-def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int) -> list[ObservationHit]:
+def recalled(realm: Realm, query: str, filters: ObservationFilters, mode: Mode, limit: int) -> list[ObservationHit]:
     """Observations for a question, by whatever works: without its model, a realm is searched by words.
 
     What is left of a session that was excluded since is passed over: the memory forgets it with the next pass over it.
@@ -158,13 +159,14 @@ def recalled(realm: Realm, query: str, filters: Filters, mode: Mode, limit: int)
     asked = parse(query, now_ms())
     with realm.open_archive() as reader, realm.open_memory() as memory:
         index = realm.text_index(reader)
-        searcher = index.searcher() if index is not None else None
-        asking = session_keys(reader, filters.without)
+        text = index.snapshot() if index is not None else None
+        asking = session_keys(reader, filters.excluded_sessions)
         turn_text = partial(_turn_text, reader)
 
-        def found_by(meaning: Meaning | None) -> list[ObservationHit]:
+        def found_by(meaning: SemanticIndex | None) -> list[ObservationHit]:
             possible = _possible(mode, meaning)
-            return recall(memory, meaning, searcher, asked, filters, possible, limit, asking, turn_text)
+            where = ObservationSearch(memory, meaning, text, filters, possible, asking)
+            return search_observations(where, asked, limit, turn_text)
 
         found = realm.semantic.hybrid_search("observations", mode, found_by)
         return [one for one in found if reader.session(one.observation.session) is not None]
@@ -177,29 +179,33 @@ def _turn_text(reader: Reader, row: ObservationRow) -> str:
     return "\n".join(event.whole() for event in events)
 
 
-def _possible(mode: Mode, meaning: Meaning | None) -> Mode:
+def _possible(mode: Mode, meaning: SemanticIndex | None) -> Mode:
     """By words, where only meaning is asked for and there is none to ask."""
     return mode if meaning is not None else "text"
 
 
 def _conversations(
-    realm: Realm, concepts: list[str], filters: Filters, mode: Mode, limit: int, check: Callable[[], None]
+    realm: Realm, concepts: list[str], filters: ObservationFilters, mode: Mode, limit: int, check: Callable[[], None]
 ) -> list[dict[str, Any]]:
     with realm.open_archive() as reader, realm.open_memory() as memory:
         index = realm.text_index(reader)
         if index is None:
             return []
         allowed = None
-        if not replace(filters, without=()).is_empty():
-            allowed = reader.sessions_between(filters.since, filters.until, filters.projects)
-        scope = Scope(DEFAULT_KIND_CODES, without=session_keys(reader, filters.without))
+        if not replace(filters, excluded_sessions=()).is_empty():
+            allowed = tuple(reader.sessions_between(filters.since, filters.until, filters.projects))
+        events = Filters(
+            kinds=DEFAULT_KIND_CODES,
+            sessions=allowed,
+            excluded_sessions=session_keys(reader, filters.excluded_sessions),
+        )
         try:
             with engine_panics_as_errors():
                 found = realm.semantic.hybrid_search(
                     "events",
                     mode,
-                    lambda meaning: conversations(
-                        index, meaning, concepts, scope, allowed, _possible(mode, meaning), limit, check
+                    lambda meaning: search_conversations(
+                        index, meaning, concepts, events, _possible(mode, meaning), limit, check
                     ),
                 )
         except IndexUnusable:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from recollect.display import MARK, bold, code_span, in_parentheses, list_item, one_line
 from recollect.errors import BadRequest
-from recollect.index.text import Scope
+from recollect.index.filters import Filters
 from recollect.language_model import ModelDidNotAnswer, open_model
 from recollect.model import DEFAULT_KIND_CODES, now_ms
 from recollect.operations.ids import event_ref
@@ -19,10 +19,10 @@ from recollect.operations.memory.views import NO_PROJECT, QUOTED, observation_re
 from recollect.operations.operation import RequestContext
 from recollect.realms import Realm
 from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, search
-from recollect.search.recall import ObservationHit
+from recollect.search.observations import ObservationHit
 from recollect.shown_time import day, marked
 from recollect.snippet import snippet
-from recollect.store.memory import Filters
+from recollect.store.memory import ObservationFilters
 
 TOKEN = 4  # characters
 MOST_TOKENS = 2_000  # of an answer
@@ -85,15 +85,15 @@ def gather(realm: Realm, question: str, context: RequestContext, project: str | 
     check()
     asked = parse(question, now_ms())
     left_out = asking_ids(realm, context)
-    filters = Filters(projects=(project,) if project else (), without=left_out)
+    filters = ObservationFilters(projects=(project,) if project else (), excluded_sessions=left_out)
     observations = recalled(realm, question, filters, mode, OBSERVATIONS)
     with realm.open_archive() as reader:
         index = realm.text_index(reader)
-        scope = Scope(DEFAULT_KIND_CODES, project=project, without=session_keys(reader, left_out))
+        wanted = Filters(kinds=DEFAULT_KIND_CODES, project=project, excluded_sessions=session_keys(reader, left_out))
         events: list[SearchHit] = []
         if index is not None:
             events, _ = realm.semantic.hybrid_search(
-                "events", mode, lambda meaning: search(reader, index, meaning, asked, scope, EVENTS, check, mode)
+                "events", mode, lambda meaning: search(reader, index, meaning, asked, wanted, EVENTS, check, mode)
             )
         events = [found for found in events if not _is_same(found.event.text(), question)]  # who asks again wants an answer
         addresses = {found.session.key: reader.address(found.session) for found in events}
@@ -158,7 +158,7 @@ def _remembered(rank: int, found: ObservationHit) -> str:
 
 
 def _quote(found: SearchHit, material: Material) -> str:
-    return one_line(snippet(found.text, material.asked.groups())[0])
+    return one_line(snippet(found.text, material.asked.word_groups())[0])
 
 
 def _source_of_observation(found: ObservationHit) -> Source:

@@ -7,7 +7,8 @@ import msgspec
 
 from recollect.display import DATA, MARK, bold, code_span, escape_json, in_brackets, list_item, one_line, quote
 from recollect.search import parse, shown_text
-from recollect.search.recall import ConversationHit, ObservationHit
+from recollect.search.conversations import ConversationHit
+from recollect.search.observations import ObservationHit
 from recollect.shown_time import FIELD, day, estimate_field, marked, minute
 from recollect.snippet import snippet
 from recollect.store import Reader, SessionRow
@@ -113,7 +114,7 @@ def conversation_rows(
 ) -> list[dict[str, Any]]:
     sessions = reader.sessions(one.session for one in found)
     events = reader.events(one.event for one in found)
-    wanted = [group for concept in concepts for group in parse(concept).groups()]
+    wanted = [group for concept in concepts for group in parse(concept).word_groups()]
     return [
         {
             "path": reader.address(sessions[one.session]),

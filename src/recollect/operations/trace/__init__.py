@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from recollect.errors import AmbiguousId, BadCursor, BadDetailLevel, BadId, BadRequest, NotFound, OutOfRange
 from recollect.index.engine import IndexUnusable, engine_panics_as_errors
-from recollect.index.ngrams import Narrow
+from recollect.index.filters import Filters
 from recollect.operations import cursors
 from recollect.operations.arguments import Arguments, check_names, flag
 from recollect.operations.caller import calling_sessions
@@ -24,7 +24,7 @@ from recollect.operations.trace.envelope import Answer, Pagination, wrapped
 from recollect.operations.trace.session_details import Level, SessionTrace, details
 from recollect.realms import WARNINGS, IndexCondition, Realm
 from recollect.search import deadline_check
-from recollect.search.substring import Known, Match, Place, find
+from recollect.search.substring import MatchPosition, NgramCoverage, SubstringMatch, find_substring
 from recollect.store import EventRow, Reader, SessionRow
 
 LONGEST_QUERY = 4_096  # characters
@@ -38,7 +38,7 @@ SEARCH_LEVELS = ("preview", "compact", "full")
 OLD_NAMES = ("pattern", "include_full_payload")
 NEXT = "Use get_event_details(session_id, event_index) for full payload"
 DEEPER = "Use get_session_details with detail_level=turns, steps or full for more; get_event_details for one event"
-BEHIND = 100_000  # events that the index of pieces does not know, which are worth a warning
+BEHIND = 100_000  # events that the n-gram index does not know, which are worth a warning
 
 
 # ---- checking what came
@@ -196,23 +196,22 @@ def _search(
             "session": uuid_text(within.id) if within is not None else None,
         }
         after = _after(given.get("cursor"), tool, filters)
-        narrow = Narrow(
+        passing = Filters(
             kinds=views.EVENT_TYPES[kind] if kind else (),
             session=within.key if within is not None else None,
             source=provider,
-            started=after and after[0],
-            without=tuple(one.key for one in calling_sessions(reader, context.caller)) if within is None else (),
+            excluded_sessions=tuple(one.key for one in calling_sessions(reader, context.caller)) if within is None else (),
         )
-        found = _find(realm, reader, query, narrow, after, limit + 1, check, warnings)
+        found = _find(realm, reader, query, passing, after, limit + 1, check, warnings)
         sessions = reader.sessions({match.event.session for match in found})
     shown, more = found[:limit], len(found) > limit
     matches = [{**views.head(one.event, sessions[one.event.session]), **show(one.event, query)} for one in shown]
-    place = list(shown[-1].place) if more else None
+    place = list(shown[-1].position) if more else None
     page = Pagination(len(matches), cursors.encode(tool, filters, place) if place else None, more)
     return Answer({"matches": matches}, page, NEXT, warnings)
 
 
-def _after(cursor: Any, tool: str, filters: dict[str, Any]) -> Place | None:
+def _after(cursor: Any, tool: str, filters: dict[str, Any]) -> MatchPosition | None:
     if cursor is None:
         return None
     place = cursors.decode(cursor, tool, filters) if isinstance(cursor, str) else None
@@ -226,15 +225,15 @@ def _find(
     realm: Realm,
     reader: Reader,
     query: str,
-    narrow: Narrow,
-    after: Place | None,
+    filters: Filters,
+    after: MatchPosition | None,
     limit: int,
     check: Callable[[], None],
     warnings: list[str],
-) -> list[Match]:
-    """Matches by the index of pieces; where that cannot be read, by looking through everything."""
+) -> list[SubstringMatch]:
+    """Matches by the n-gram index; if it cannot be read, by scanning all events."""
     known = realm.ngrams(reader)
-    behind = reader.last_key() - known.seen
+    behind = reader.last_key() - known.last_key
     warnings += realm.sync_warnings()
     if reader.last_key() == 0:
         warnings.append(WARNINGS[IndexCondition.EMPTY])
@@ -242,10 +241,10 @@ def _find(
         warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
     try:
         with engine_panics_as_errors():
-            return find(reader, known, query, narrow, after, limit, check)
+            return find_substring(reader, known, query, filters, after, limit, check)
     except IndexUnusable:
         realm.discard_ngram_index()
-        return find(reader, Known(None, 0), query, narrow, after, limit, check)
+        return find_substring(reader, NgramCoverage(None, 0), query, filters, after, limit, check)
 
 
 # ---- details

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from recollect.index.kinds import USAGE
-from recollect.index.ngrams import folded
-from recollect.model import KIND_CODE, Kind, Usage, timestamp
+from recollect.index.ngrams import fold_case
+from recollect.model import KIND_CODE, TOKEN_USAGE_CODE, Kind, Usage, timestamp
 from recollect.operations.history.views import telling_of
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace.steps import Status, Step, ToolUse
@@ -28,7 +27,7 @@ EVENT_TYPES: dict[str, tuple[int, ...]] = {
     "reasoning": (KIND_CODE[Kind.REASONING],),
     "tool_call": (KIND_CODE[Kind.TOOL_CALL],),
     "tool_result": (KIND_CODE[Kind.TOOL_RESPONSE],),
-    "token_usage": (KIND_CODE[Kind.RUNTIME] + USAGE,),
+    "token_usage": (KIND_CODE[Kind.RUNTIME] + TOKEN_USAGE_CODE,),
     "notification": tuple(KIND_CODE[kind] for kind in (Kind.COMPACTION, Kind.SYSTEM, Kind.RUNTIME, Kind.UNKNOWN)),
 }
 TYPE_OF = {code: name for name, codes in EVENT_TYPES.items() for code in codes}
@@ -92,7 +91,7 @@ def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
 def preview(event: EventRow, wanted: str) -> str:
     """At most 300 characters around the first match, as they are; marked where there is more."""
     text = event.whole()
-    place = _place_of(text, folded(wanted))
+    place = _place_of(text, fold_case(wanted))
     lead, most = LEAD, PREVIEW
     while True:
         start = max(0, place - lead) if len(text) > most else 0
@@ -112,13 +111,13 @@ def _window(text: str, start: int, most: int) -> str:
 
 def _place_of(text: str, wanted: str) -> int:
     """Where a folded string stands in a text. Some characters are longer when folded, so places may have to be counted."""
-    plain = folded(text)
+    plain = fold_case(text)
     place = max(0, plain.find(wanted))
     if len(plain) == len(text):
         return place
     passed = 0
     for index, letter in enumerate(text):
-        passed += len(folded(letter))
+        passed += len(fold_case(letter))
         if passed > place:
             return index
     return 0

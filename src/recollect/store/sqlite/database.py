@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from recollect.disk import folder_fault, is_disk_full
 from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
-from recollect.index.faults import folder_fault, is_full
 from recollect.store.sqlite.lockless import FileState, attach_without_lock, needs_no_lock, open_without_lock, state_of
 
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
@@ -341,7 +341,7 @@ def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
     text = str(reason)
     if "interrupted" in text:
         return DeadlineExceeded("the request took longer than its deadline")
-    if "full" in text or ("I/O error" in text and is_full(path.parent)):
+    if "full" in text or ("I/O error" in text and is_disk_full(path.parent)):
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
         return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())

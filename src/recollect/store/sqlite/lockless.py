@@ -8,7 +8,7 @@ with its write-ahead log. Whoever writes later makes what was opened before outd
 import sqlite3
 from pathlib import Path
 
-from recollect.index.faults import is_full
+from recollect.disk import is_disk_full
 
 WAL_HEADER = 32  # bytes: a write-ahead log that is no longer has no content
 CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # how SQLite refuses where it cannot create the `-shm`
@@ -27,7 +27,7 @@ def state_of(path: Path) -> FileState:
 def needs_no_lock(reason: sqlite3.Error, path: Path) -> bool:
     """Whether SQLite refused to open a database only because it may not, or has no room to, write beside it."""
     code = reason.sqlite_errorcode & 0xFF
-    return (code in CANNOT_SHARE and path.exists()) or (code == sqlite3.SQLITE_IOERR and is_full(path.parent))
+    return (code in CANNOT_SHARE and path.exists()) or (code == sqlite3.SQLITE_IOERR and is_disk_full(path.parent))
 
 
 def open_without_lock(path: Path) -> sqlite3.Connection:

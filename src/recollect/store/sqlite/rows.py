@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from recollect.index.kinds import USAGE
-from recollect.model import KIND_CODE, KINDS, Kind, SessionMode, Usage
+from recollect.model import KIND_CODE, KINDS, TOKEN_USAGE_CODE, Kind, SessionMode, Usage
 from recollect.store.sqlite.body import arguments_of, head, unpacked
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
 
@@ -120,7 +119,7 @@ class EventRow(Struct, kw_only=True):
 
     def code(self) -> int:
         """Its kind as the index of pieces knows it: a count of tokens is a kind of its own."""
-        return KIND_CODE[self.kind] + USAGE * (self.kind is Kind.RUNTIME and self.usage is not None)
+        return KIND_CODE[self.kind] + TOKEN_USAGE_CODE * (self.kind is Kind.RUNTIME and self.usage is not None)
 
     def tokens(self) -> Usage | None:
         return msgspec.json.decode(self.usage, type=Usage) if self.usage else None

@@ -120,7 +120,7 @@ def draw_search(answer: dict[str, Any]) -> None:
 
 
 def _matched(text: str, query: str) -> Text:
-    stems = {word for group in parse(query).groups() for word in group}
+    stems = {word for group in parse(query).word_groups() for word in group}
     drawn = Text(plain(text))
     if stems:
         pattern = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))

@@ -9,7 +9,7 @@ import msgspec
 from recollect.operations.memory import notes, observations_of, recalled, search_filters
 from recollect.operations.memory.views import observation_ref, observations
 from recollect.shown_time import day, estimate_field
-from recollect.store.memory import Filters, ObservationRow
+from recollect.store.memory import ObservationFilters, ObservationRow
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, plain, print_json, say
 from recollect.surfaces.cli.times import milliseconds_of
@@ -90,7 +90,7 @@ def _listed(row: ObservationRow, score: float | None) -> dict[str, Any]:
     }
 
 
-def _draw(rows: list[tuple[ObservationRow, float | None]], filters: Filters, *, asked: bool) -> None:
+def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, asked: bool) -> None:
     from rich.text import Text
 
     out = console()

@@ -2,9 +2,10 @@
 
 import click
 
+from recollect.index.filters import Filters
 from recollect.model import SEARCHABLE
 from recollect.operations import RequestContext
-from recollect.operations.history import Narrow, search_sessions
+from recollect.operations.history import search_sessions
 from recollect.surfaces.cli.output import deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import draw_search
@@ -56,8 +57,13 @@ def command(
     arguments |= {"n_hits": n_hits} if n_hits is not None else {}
     arguments |= {"event_types": list(event_types)} if event_types else {}
     arguments |= {"within_id": within_id} if within_id is not None else {}
-    narrow = Narrow(source, project, milliseconds_of(since, "--since"), milliseconds_of(until, "--until"))
+    filters = Filters(
+        source=source,
+        project=project,
+        since=milliseconds_of(since, "--since"),
+        until=milliseconds_of(until, "--until"),
+    )
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     opened.repair_now()
-    reply = search_sessions(opened, arguments, RequestContext.now(has_deadline=as_json), narrow, why=why)
+    reply = search_sessions(opened, arguments, RequestContext.now(has_deadline=as_json), filters, why=why)
     deliver(reply, as_json=as_json, show=draw_search)

@@ -58,11 +58,11 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
         **_newest(sources.values()),
         "sources": sources,
         "index": {
-            "documents": index.searcher().num_docs if index else 0,
+            "documents": index.snapshot().document_count() if index else 0,
             "behind": last - indexed,
             "bytes": _bytes(realm.folder, "text-*/*"),
         },
-        "pieces": {"behind": last - pieces.seen, "bytes": _bytes(realm.folder, "pieces-*/*")},
+        "pieces": {"behind": last - pieces.last_key, "bytes": _bytes(realm.folder, "pieces-*/*")},
         "archive": {"bytes": _bytes(realm.folder, "archive.db*")},
         "memory": _memory(realm),
         "redactions": redactions,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect.search import parse
-from recollect.search.times import DAY, windows
+from recollect.search.time_windows import DAY, find_time_windows
 
 NOW = int(datetime(2026, 5, 20, 15, tzinfo=UTC).timestamp() * 1000)
 
@@ -28,7 +28,7 @@ SPOKEN = {
 
 @pytest.mark.parametrize("question", SPOKEN)
 def test_a_time_that_is_spoken_of_is_understood(question: str) -> None:
-    (window,) = windows(question, NOW)
+    (window,) = find_time_windows(question, NOW)
     start, end = SPOKEN[question]
     assert (window.start, window.end) == (ms(start), ms(end))
     assert window.fit(ms(start)) == 1.0
@@ -40,28 +40,28 @@ def test_a_time_that_is_spoken_of_is_understood(question: str) -> None:
     "question", ["you may fail", "march on", "the sun", "31 February 2024", "version 2.13.0", "", "5 of 7"]
 )
 def test_what_is_no_time_is_none(question: str) -> None:
-    assert windows(question, NOW) == ()
+    assert find_time_windows(question, NOW) == ()
 
 
 def test_a_day_without_a_year_is_that_day_of_any_year() -> None:
-    (window,) = windows("what happened on 7 May", NOW)
+    (window,) = find_time_windows("what happened on 7 May", NOW)
     assert window.fit(ms("2023-05-07T12:00")) == window.fit(ms("2026-05-07T12:00")) == 1.0
     assert window.fit(ms("2026-07-07")) < 0.01
 
 
 def test_the_29th_of_february_is_close_to_the_28th_in_other_years() -> None:
-    (window,) = windows("on 29 February", NOW)
+    (window,) = find_time_windows("on 29 February", NOW)
     assert window.fit(ms("2023-02-28T12:00")) > 0.5
 
 
 def test_weeks_ago_are_around_then() -> None:
-    (window,) = windows("what we did 2 weeks ago", NOW)
+    (window,) = find_time_windows("what we did 2 weeks ago", NOW)
     assert window.fit(NOW - 14 * DAY) == 1.0
     assert window.fit(NOW - 60 * DAY) < 0.01
 
 
 def test_nearer_fits_better() -> None:
-    (window,) = windows("on 7 May 2023", NOW)
+    (window,) = find_time_windows("on 7 May 2023", NOW)
     fits = [window.fit(ms("2023-05-07") + days * DAY) for days in (0, 2, 4, 8, 16)]
     assert fits == sorted(fits, reverse=True)
     assert len(set(fits)) == len(fits)
@@ -88,7 +88,7 @@ def test_names_are_told_from_how_a_sentence_begins() -> None:
 )
 def test_only_plain_words_have_a_meaning(question: str, meaning: str) -> None:
     """Identifiers match by text, and beside what must occur literally nothing may be found by meaning."""
-    assert parse(question).meaning == meaning
+    assert parse(question).plain_words == meaning
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_only_plain_words_have_a_meaning(question: str, meaning: str) -> None:
 )
 def test_an_identifier_that_occurs_whole_is_not_sought_by_its_parts(question: str, terms: object, wholes: object) -> None:
     asked = parse(question)
-    narrowed = asked.with_identifiers_whole(lambda whole: True)
-    assert (narrowed.terms, narrowed.wholes) == (terms, wholes)
-    unchanged = asked.with_identifiers_whole(lambda whole: False)
-    assert (unchanged.terms, unchanged.wholes) == (asked.terms, asked.wholes)
+    narrowed = asked.without_identifier_parts(lambda whole: True)
+    assert (narrowed.terms, narrowed.optional_phrases) == (terms, wholes)
+    unchanged = asked.without_identifier_parts(lambda whole: False)
+    assert (unchanged.terms, unchanged.optional_phrases) == (asked.terms, asked.optional_phrases)

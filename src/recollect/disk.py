@@ -1,4 +1,4 @@
-"""What went wrong with the files of a realm, as a sentence."""
+"""Errors of the disk under a realm, as sentences."""
 
 import errno
 import shutil
@@ -6,27 +6,27 @@ from pathlib import Path
 
 from recollect.errors import ReadOnlyFolder, StoreFault
 
-ROOM = 1 << 20  # bytes: a disk with less than that is full
+LEAST_FREE = 1 << 20  # bytes: a disk with less than that is full
 READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
-def is_full(folder: Path) -> bool:
-    """Whether there is no more room on the disk that this folder is on."""
+def is_disk_full(folder: Path) -> bool:
+    """Whether the disk of this folder has no room left."""
     try:
-        return shutil.disk_usage(folder).free < ROOM
+        return shutil.disk_usage(folder).free < LEAST_FREE
     except OSError:
         return False
 
 
-def unwritable(what: str, folder: Path, reason: Exception) -> StoreFault:
-    """An index could not be written. Its engine seldom says why; the disk does."""
-    if is_full(folder):
+def index_fault(what: str, folder: Path, reason: Exception) -> StoreFault:
+    """Why an index could not be written. Its engine seldom tells that the disk is full; the disk does."""
+    if is_disk_full(folder):
         return StoreFault(f"The disk is full: {what} {folder} could not grow. What was stored before is intact.")
     return StoreFault(f"{what[:1].upper()}{what[1:]} {folder} could not be written: {reason}")
 
 
 def folder_fault(what: str, folder: Path, reason: OSError) -> StoreFault:
-    """A file in the state folder could not be written."""
+    """Why a file in the state folder could not be written."""
     if reason.errno in READ_ONLY:
         return ReadOnlyFolder(folder)
     return StoreFault(f"The {what} {folder} cannot be written: {reason.strerror}.")
