@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.distil import PIECE_INDEX_LAG, Distiller, distil, is_up_to_date
+from recollect.distil import NGRAM_INDEX_LAG, Distiller, distil, is_up_to_date
 from recollect.index.engine import IndexLayout
 from recollect.index.ngrams import NGRAMS, read_indexed_up_to
 from recollect.index.text import TEXT
@@ -24,7 +24,7 @@ from tests.logs import Claude, append, write
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"
-EXCHANGES = PIECE_INDEX_LAG // 2 + 100
+EXCHANGES = NGRAM_INDEX_LAG // 2 + 100
 
 
 def exchanges(log: Claude, count: int, word: str = "plain") -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ def test_a_session_that_is_to_be_forgotten_is_gone_from_it(large: Person) -> Non
     assert previews(LiveRealm(large.settings()), "laterPrompt") == []
     all_done(large)
     with Distiller(large.realm, large.settings(), large.env) as distiller:
-        assert distiller._emptied_in_pieces({s.id: s for s in distiller.reader.all_sessions()}) == []
+        assert distiller._emptied_in_ngrams({s.id: s for s in distiller.reader.all_sessions()}) == []
 
 
 def test_killed_at_any_moment_it_is_finished_later(large: Person) -> None:
