@@ -14,7 +14,7 @@ from recollect.model import LIVE_SOURCE, UUID, Entry, Ignored, Kind, Record, Ses
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Lines, ReaderState, Source
-from recollect.sources.formats.values import bounded, parse_time
+from recollect.sources.formats.values import as_count, parse_time
 
 STOPS = {"interrupt": Stop.INTERRUPT, "crash": Stop.CRASH, "error": Stop.CRASH}
 STATES = ("session", "turn")
@@ -131,7 +131,7 @@ def _usage(told: Tokens | None) -> Usage | None:
     if told is None or told.estimated:
         return None
     counts = (told.input_tokens, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens, told.reasoning_tokens)
-    return Usage(*map(bounded, counts))
+    return Usage(*map(as_count, counts))
 
 
 FORMAT = Lines(

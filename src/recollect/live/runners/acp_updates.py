@@ -35,7 +35,7 @@ from acp.schema import Usage as Reported
 
 from recollect.live.runners.runner import AnswerText, Output, ReasoningText, ToolCall, ToolResult
 from recollect.model import Usage
-from recollect.sources.formats.values import bounded
+from recollect.sources.formats.values import as_count
 
 PRINTED = 10_000_000  # characters that are kept of what one command prints in a terminal
 REJECTED = "Permission for this call was rejected."
@@ -239,8 +239,8 @@ class Updates:
 
 def spent(usage: Reported) -> Usage:
     """Ours counts what was reasoned among what came out; of theirs, the sum tells whether it does too."""
-    taken, given, reasoned = map(bounded, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
-    read, written = bounded(usage.cached_read_tokens), bounded(usage.cached_write_tokens)
+    taken, given, reasoned = map(as_count, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
+    read, written = as_count(usage.cached_read_tokens), as_count(usage.cached_write_tokens)
     is_apart = usage.total_tokens >= taken + given + reasoned + read + written
     output = given + (reasoned if is_apart else 0)
     return Usage(input=taken, output=output, cache_read=read, cache_write=written, reasoning=reasoned)

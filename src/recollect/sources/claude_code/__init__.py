@@ -1,6 +1,6 @@
 """Claude Code keeps one `<session>.jsonl` per session under ~/.claude/projects/<folder>/.
 
-Evidence: 451 real sessions of versions 2.0.64 to 2.1.232, and published samples from 1.0.24 on.
+Evidence: 177 real sessions of versions 2.0.64 to 2.1.232 (chosen from 451), and published samples from 1.0.24 on.
 One API message is spread over several lines, one block each; its usage is repeated and grows from line to line.
 "User" records are the person's in one case of ten: the others are tool results, reminders and echoes of commands.
 A prompt typed while the agent works is first a `queue-operation`; where it was steered into the running turn, no user
@@ -34,7 +34,7 @@ from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.source import Lines, Source
-from recollect.sources.formats.values import UUID, bounded, parse_iso_time
+from recollect.sources.formats.values import UUID, as_count, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
 AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
@@ -274,10 +274,10 @@ def _usage(message: Message, state: ClaudeState) -> Usage | None:
 
 def _counts(usage: ApiUsage) -> Usage:
     return Usage(
-        input=bounded(usage.input_tokens),
-        output=bounded(usage.output_tokens),
-        cache_read=bounded(usage.cache_read_input_tokens),
-        cache_write=bounded(usage.cache_creation_input_tokens),
+        input=as_count(usage.input_tokens),
+        output=as_count(usage.output_tokens),
+        cache_read=as_count(usage.cache_read_input_tokens),
+        cache_write=as_count(usage.cache_creation_input_tokens),
     )
 
 

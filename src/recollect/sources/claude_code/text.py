@@ -4,10 +4,10 @@ import re
 from typing import Any
 
 from recollect.sources.formats.injected import is_hook_tag
+from recollect.sources.formats.message import text_of
 from recollect.sources.formats.tags import find_blocks
 
 TAG = re.compile(r"<(command-name|command-message|command-args|bash-input)>")
-DEEPEST = 100  # levels of nesting: no tool answers with more
 READABLE = (
     "content", "text", "prompt", "snippet", "addedLines", "addedBlocks", "stdout", "stderr", "blockingError", "filename",
     "path", "newDate", "condition", "description", "files", "diagnostics", "message", "skills",
@@ -24,27 +24,22 @@ INJECTED = (  # what user records hold that nobody typed
 BESIDE = {"ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics"}  # what an editor tells with a prompt
 
 
-def result_text(content: Any, depth: int = 0) -> str:
+def result_text(content: Any) -> str:
     """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
-    if depth > DEEPEST:
-        return "[nested too deep]"
+    return text_of(content, object_text=_object_text)
+
+
+def _object_text(content: dict[str, Any], depth: int) -> str:
+    """All readable fields: an attachment has several."""
     match content:
-        case None:
-            return ""
-        case str():
-            return content
-        case list():
-            return "\n".join(text for item in content if (text := result_text(item, depth + 1)))
         case {"type": "text", "text": str(text)}:
             return text
         case {"type": "tool_reference", "tool_name": str(name)}:
             return name
         case {"type": "image" | "document" | "redacted_thinking" as kind}:
             return f"[{kind}]"
-        case dict():
-            return "\n".join(text for key in READABLE if (text := result_text(content.get(key), depth + 1)))
         case _:
-            return str(content)
+            return "\n".join(text for key in READABLE if (text := text_of(content.get(key), depth, _object_text)))
 
 
 def command_text(text: str) -> str:

@@ -35,7 +35,7 @@ def json_items(path: Path) -> list[msgspec.Raw]:
 
 
 def numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
-    """Items with their place, from 1."""
+    """The items with their numbers, from 1."""
     return enumerate(items, 1)
 
 

@@ -14,8 +14,8 @@ from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.values import arguments_of, as_text, text_or_none
 
-DEEPEST = 50  # levels of nesting: no tool answers with more
-WORDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
+DEEPEST = 100  # levels of nesting: no tool answers with more
+TEXT_FIELDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
 PICTURES = {"image", "image_url", "input_image", "document", "file", "audio", "binary", "redacted_thinking"}
 THINKING = {"thinking", "redacted_thinking", "reasoning", "think", "thought"}
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "toolCall"}
@@ -86,8 +86,11 @@ def read_each_line(
             yield from read(builder, line)
 
 
-def text_of(content: Any, depth: int = 0) -> str:
-    """Text out of a string, a list of blocks, or any nesting of them. Pictures are named, never quoted."""
+def text_of(content: Any, depth: int = 0, object_text: "ObjectText | None" = None) -> str:
+    """Text out of a string, a list of blocks, or any nesting of them. Pictures are named, never quoted.
+
+    `object_text` says which text an object holds, given the depth of its parts; by default, that of its first known field.
+    """
     if depth > DEEPEST:
         return "[nested too deep]"
     match content:
@@ -96,14 +99,22 @@ def text_of(content: Any, depth: int = 0) -> str:
         case str():
             return content
         case list():
-            return "\n".join(text for item in content if (text := text_of(item, depth + 1)))
-        case {"type": str(kind)} if kind in PICTURES:
-            return f"[{kind}]"
+            return "\n".join(text for item in content if (text := text_of(item, depth + 1, object_text)))
         case dict():
-            known = next((content[name] for name in WORDS if content.get(name) not in (None, "", [], {})), None)
-            return text_of(known, depth + 1) if known is not None else as_text(content) if content else ""
+            return (object_text or _object_text)(content, depth + 1)
         case _:
             return as_text(content)
+
+
+ObjectText = Callable[[dict[str, Any], int], str]
+
+
+def _object_text(content: dict[str, Any], depth: int) -> str:
+    kind = content.get("type")
+    if isinstance(kind, str) and kind in PICTURES:
+        return f"[{kind}]"
+    known = next((content[name] for name in TEXT_FIELDS if content.get(name) not in (None, "", [], {})), None)
+    return text_of(known, depth) if known is not None else as_text(content) if content else ""
 
 
 def read_prompt(builder: RecordBuilder, text: str) -> Iterator[Record]:

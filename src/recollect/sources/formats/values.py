@@ -79,11 +79,6 @@ def _bounded_time(moment: datetime) -> int | None:
     return at if EARLIEST <= at <= LATEST else None
 
 
-def bounded(number: int | None) -> int:
-    """A count from a log; one that no archive could hold counts as nothing."""
-    return number if number is not None and abs(number) < LARGEST else 0
-
-
 def as_count(value: object) -> int:
     """A count that may be anything: a whole number of things, else 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) >= LARGEST:

@@ -55,8 +55,8 @@ FAILED = {"error", *REFUSED}
 CANCELLED = "Request cancelled."
 
 
-class Told(Struct):
-    """What was said so far of a session."""
+class SessionProgress(Struct):
+    """What reading a session's messages has found so far."""
 
     calls: set[str] = set()
     answered: set[str] = set()
@@ -126,8 +126,8 @@ def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session:
 
     Over ACP the program writes such a file whenever it starts, beside that of the session it is asked for.
     """
-    told = Told()
-    entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, told)]
+    progress = SessionProgress()
+    entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, progress)]
     is_silent = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
     yield from (Ignored("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
 
@@ -167,7 +167,7 @@ def _folder(path: Path, header: Header) -> str | None:
     return header.directories[0] if header.directories else None
 
 
-def _entries(message: Message | None, raw: str, session: str, place: int, told: Told) -> Iterator[Entry]:
+def _entries(message: Message | None, raw: str, session: str, place: int, progress: SessionProgress) -> Iterator[Entry]:
     key = (message.id if message else None) or f"@{place}"
     builder = RecordBuilder(session=session, key=f"{session}/{key}", line=place)
     if message is None:
@@ -176,15 +176,15 @@ def _entries(message: Message | None, raw: str, session: str, place: int, told: 
     builder.at, builder.model = parse_time(message.timestamp), message.model
     match message.type:
         case "user":
-            yield from _user(builder, message, told)
+            yield from _user(builder, message, progress)
         case "gemini" | "qwen":
-            yield from _answer(builder, message, told)
+            yield from _answer(builder, message, progress)
         case "info" | "warning":
             text = text_of(message.content)
             stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
             yield builder.record(Kind.RUNTIME, text, stop=stop)
         case "error":
-            stop = None if told.ended else Stop.CRASH  # of a turn with its answer, it is a command that failed
+            stop = None if progress.ended else Stop.CRASH  # of a turn with its answer, it is a command that failed
             yield builder.record(Kind.RUNTIME, text_of(message.content), stop=stop, failed=True)
         case _:
             yield builder.unknown(raw)
@@ -193,13 +193,13 @@ def _entries(message: Message | None, raw: str, session: str, place: int, told: 
 # ---- the person's side
 
 
-def _user(builder: RecordBuilder, message: Message, told: Told) -> Iterator[Entry]:
+def _user(builder: RecordBuilder, message: Message, progress: SessionProgress) -> Iterator[Entry]:
     parts = _parts(message.content)
     responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
     texts = [text for part in parts if "functionResponse" not in part and (text := part_text(part)).strip()]
     text = "\n".join(texts)
     for response in responses:
-        yield from _late_result(builder, response, told)
+        yield from _late_result(builder, response, progress)
     if responses and not texts:
         return
     if SUMMARY in text and not message.display_content:
@@ -209,7 +209,7 @@ def _user(builder: RecordBuilder, message: Message, told: Told) -> Iterator[Entr
     else:
         typed, added = said_and_added(texts, text_of(message.display_content), INJECTED)
         if typed.strip() or not added:
-            told.ended = False
+            progress.ended = False
             yield builder.prompt(typed)
         for other in added:
             yield builder.record(Kind.SYSTEM, other)
@@ -242,14 +242,14 @@ def said_and_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> t
     return "\n\n".join(typed), added + ["\n".join(texts[end:])] * (end < len(texts))
 
 
-def _late_result(builder: RecordBuilder, response: Any, told: Told) -> Iterator[Entry]:
+def _late_result(builder: RecordBuilder, response: Any, progress: SessionProgress) -> Iterator[Entry]:
     """A result as the API gets it: a copy, if the call has its own."""
     given = response if isinstance(response, dict) else {}
     call = as_text(given.get("id"))
-    if call in told.answered:
+    if call in progress.answered:
         yield Ignored("copy of a result")
         return
-    told.answered.add(call)
+    progress.answered.add(call)
     output = given.get("response")
     failed = isinstance(output, dict) and bool(output.get("error"))
     yield builder.result(call or None, output, tool=as_text(given.get("name")) or None, failed=failed)
@@ -266,7 +266,7 @@ def _shell(builder: RecordBuilder, command: str, output: str) -> Iterator[Record
 # ---- the agent's side
 
 
-def _answer(builder: RecordBuilder, message: Message, told: Told) -> Iterator[Entry]:
+def _answer(builder: RecordBuilder, message: Message, progress: SessionProgress) -> Iterator[Entry]:
     builder.usage = _usage(message.tokens)
     thoughts, text = _thoughts_and_text(message)
     if text == SUMMARY_TAKEN and message.tokens is None:
@@ -274,16 +274,16 @@ def _answer(builder: RecordBuilder, message: Message, told: Told) -> Iterator[En
         return
     for thought in thoughts:
         yield builder.record(Kind.REASONING, thought)
-    calls = [*(message.tool_calls or []), *_calls_inside(message, told)]
-    told.ended = bool(text.strip()) and message.tokens is not None and not calls
+    calls = [*(message.tool_calls or []), *_calls_inside(message, progress)]
+    progress.ended = bool(text.strip()) and message.tokens is not None and not calls
     if text.strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if told.ended else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if progress.ended else None)
     refused = any(call.status in REFUSED for call in calls)
     for place, call in enumerate(calls, 1):
-        told.calls.add(call.id or "")
+        progress.calls.add(call.id or "")
         yield builder.call(call.tool(), call.id, call.args)
         if call.status in FAILED or call.result or call.status == "success":
-            told.answered.add(call.id or "")
+            progress.answered.add(call.id or "")
             builder.at = parse_time(call.timestamp) or builder.at
             record = builder.result(call.id, _output(call), tool=call.tool(), failed=call.status in FAILED)
             code = EXIT_CODE.search(record.text) if call.name == SHELL_TOOL else None
@@ -314,9 +314,9 @@ def _plain(thought: str) -> str:
     return " ".join(thought.replace("*", "").split())
 
 
-def _calls_inside(message: Message, told: Told) -> list[ToolCall]:
+def _calls_inside(message: Message, progress: SessionProgress) -> list[ToolCall]:
     """The calls in the content of an answer that are told nowhere else."""
-    known = told.calls | {call.id or "" for call in message.tool_calls or []}
+    known = progress.calls | {call.id or "" for call in message.tool_calls or []}
     given = [part["functionCall"] for part in _parts(message.content) if isinstance(part.get("functionCall"), dict)]
     calls = [ToolCall(id=as_text(one.get("id")), name=as_text(one.get("name")), args=one.get("args")) for one in given]
     return [call for call in calls if call.id not in known]

@@ -25,7 +25,7 @@ from recollect.sources.formats.json import decode_or_none, json_document, read_c
 from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.sqlite import query, select, select_one
 from recollect.sources.formats.values import as_text
-from recollect.sources.opencode.messages import Told, told_by
+from recollect.sources.opencode.messages import StoredMessage, read_message
 
 UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
 IS_NAME = re.compile(r"[\w.-]{1,100}")
@@ -69,11 +69,11 @@ def read_export(path: Path, export: Export) -> Iterator[Entry]:
     yield from _session(export.info, export.info.id or path.stem, map(_exchange, export.messages))
 
 
-def _exchange(raw: Raw) -> Told:
+def _exchange(raw: Raw) -> StoredMessage:
     exchange = decode_or_none(raw, Exchange)
     if exchange is None:
-        return Told(_text(raw), [])
-    return Told(_text(exchange.info), [(None, _text(part)) for part in exchange.parts])
+        return StoredMessage(_text(raw), [])
+    return StoredMessage(_text(exchange.info), [(None, _text(part)) for part in exchange.parts])
 
 
 def read_files(path: Path, info: Info) -> Iterator[Entry]:
@@ -84,11 +84,11 @@ def read_files(path: Path, info: Info) -> Iterator[Entry]:
     yield from _session(info, session, _messages(path.parents[2], _file_name(info, path)))
 
 
-def _messages(storage: Path, session: str) -> Iterator[Told]:
+def _messages(storage: Path, session: str) -> Iterator[StoredMessage]:
     for path, message in _each_file(storage / "message" / session):
         name = _file_name(decode_or_none(message, Info), path)
         parts: list[tuple[str | None, str]] = [(part.stem, said) for part, said in _each_file(storage / "part" / name)]
-        yield Told(message, parts, path.stem)
+        yield StoredMessage(message, parts, path.stem)
 
 
 def _file_name(info: Info | None, path: Path) -> str:
@@ -124,7 +124,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
     for row in select(db, "part", ("id", "message_id", "data"), "WHERE session_id = ? ORDER BY id", (session,)):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), as_text(row["data"])))
     messages = select(db, "message", ("id", "data"), "WHERE session_id = ? ORDER BY time_created, id", (session,))
-    told = (Told(as_text(row["data"]), parts.get(str(row["id"]), []), str(row["id"])) for row in messages)
+    told = (StoredMessage(as_text(row["data"]), parts.get(str(row["id"]), []), str(row["id"])) for row in messages)
     row = select_one(db, "session", ("parent_id", "title", "directory"), session)
     parent, title, directory = (as_text(value) or None for value in row.values())
     yield from _session(Info(parent=parent, title=title, directory=directory), session, told)
@@ -134,13 +134,13 @@ def _text(raw: Raw) -> str:
     return bytes(raw).decode("utf-8", "replace")
 
 
-def _session(info: Info, session: str, messages: Iterable[Told]) -> Iterator[Entry]:
+def _session(info: Info, session: str, messages: Iterable[StoredMessage]) -> Iterator[Entry]:
     title = None if UNTITLED.match(info.title or "") else info.title
     yield SessionMetadata(
         session=session, title=title, title_rank=TitleRank.GENERATED, parent=info.parent, cwd=info.directory or None
     )
     for line, told in enumerate(messages, 1):
-        yield from told_by(told, session, line)
+        yield from read_message(told, session, line)
 
 
 # ---- where it lies

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from recollect.model import AGENT_KINDS, Entry, Ignored, Kind, Record, SessionMetadata, Stop, Usage
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
-from recollect.sources.formats.values import as_count, bounded, parse_time
+from recollect.sources.formats.values import as_count, parse_time
 
 ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
@@ -58,7 +58,7 @@ class Part(Struct):
     json: str = field(default="", name="$json")  # all of it, as it was written
 
 
-class Told(Struct):
+class StoredMessage(Struct):
     """A message with its parts, as JSON. Names are None where the JSON has them."""
 
     message: str
@@ -66,7 +66,7 @@ class Told(Struct):
     name: str | None = None
 
 
-class Place(Struct):
+class MessagePlace(Struct):
     """Where a message stands, and when it was said: what its records have in common."""
 
     session: str
@@ -80,22 +80,22 @@ class Place(Struct):
         return RecordBuilder(session=self.session, key=key, at=at or self.at, line=self.line, model=self.model)
 
 
-def told_by(told: Told, session: str, line: int) -> Iterator[Entry]:
+def read_message(stored: StoredMessage, session: str, line: int) -> Iterator[Entry]:
     """What one message says."""
-    message = decode_or_none(told.message, Message)
+    message = decode_or_none(stored.message, Message)
     if message is None:
-        yield Place(session, told.name or f"@{line}", line).builder().unknown(told.message)
+        yield MessagePlace(session, stored.name or f"@{line}", line).builder().unknown(stored.message)
         return
     at = _moment(message.time, "created")
-    place = Place(session, message.id or told.name or f"@{line}", line, at, message.model_id)
-    parts = [_part(name or f"{place.message}.{number}", said) for number, (name, said) in enumerate(told.parts)]
+    place = MessagePlace(session, message.id or stored.name or f"@{line}", line, at, message.model_id)
+    parts = [_part(name or f"{place.message}.{number}", said) for number, (name, said) in enumerate(stored.parts)]
     match message.role:
         case "user":
             yield from _asked(place, parts)
         case "assistant":
             yield from _answered(place, message, parts)
         case _:
-            yield place.builder().unknown(told.message)
+            yield place.builder().unknown(stored.message)
 
 
 def _part(name: str, said: str) -> Part:
@@ -104,7 +104,7 @@ def _part(name: str, said: str) -> Part:
     return part
 
 
-def _asked(place: Place, parts: list[Part]) -> Iterator[Entry]:
+def _asked(place: MessagePlace, parts: list[Part]) -> Iterator[Entry]:
     """A message of the person: the prompt with the names of the files in it, then what was added to it."""
     words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
     files = [_attached(part) for part in parts if part.type == "file"]
@@ -134,7 +134,7 @@ def _attached(part: Part) -> str:
     return f"[{part.filename or part.mime or 'file'}]"
 
 
-def _answered(place: Place, message: Message, parts: list[Part]) -> Iterator[Entry]:
+def _answered(place: MessagePlace, message: Message, parts: list[Part]) -> Iterator[Entry]:
     """A message of the agent. Tokens go to the first thing that the agent did in the step which cost them."""
     done: list[Record] = []
     step = 0
@@ -155,7 +155,7 @@ def _answered(place: Place, message: Message, parts: list[Part]) -> Iterator[Ent
     yield from done
 
 
-def _acted(place: Place, part: Part, *, is_summary: bool) -> Iterator[Record]:
+def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Record]:
     builder = place.builder(part.id, _moment(part.time, "start"))
     match part.type:
         case "text" if text := text_of(part.text).strip():
@@ -193,19 +193,19 @@ def _used(builder: RecordBuilder, part: Part) -> Iterator[Record]:
         part.call,
         output,
         failed=failed,
-        exit_code=bounded(code) if isinstance(code, int) else None,
+        exit_code=as_count(code) if isinstance(code, int) else None,
         stop=Stop.CANCEL if failed and REFUSED.match(output) else None,
     )
 
 
-def _child(place: Place, part: Part) -> Iterator[SessionMetadata]:
+def _child(place: MessagePlace, part: Part) -> Iterator[SessionMetadata]:
     metadata = part.state.metadata if part.tool == "task" and part.state else None
     child = (metadata or {}).get("sessionId")
     if isinstance(child, str) and child:
         yield SessionMetadata(session=child, parent=place.session, parent_call=part.call)
 
 
-def _ended(place: Place, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
+def _ended(place: MessagePlace, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
     """How the agent's message ended the turn, if it did: in an error, or as an answer that calls no more tools."""
     builder = place.builder(at=_moment(message.time, "completed"))
     if message.error:
