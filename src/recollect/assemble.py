@@ -103,15 +103,15 @@ class Folded(Struct):
 
 def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int) -> Folded:
     """Take a batch into the session's state. `fallback_at` is the time of records where none has one."""
-    made = Folded([], [], [])
+    folded = Folded([], [], [])
     for record in records:
         if isinstance(record, SessionMetadata):
             learn(state, record)
         else:
-            _take(state, record, made, fallback_at)
+            _take(state, record, folded, fallback_at)
     if state.turn is not None:
-        made.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn goes on
-    return made
+        folded.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn goes on
+    return folded
 
 
 def learn(state: State, about: SessionMetadata) -> None:
@@ -140,7 +140,7 @@ def known_of(state: State) -> SessionMetadata:
     )
 
 
-def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
+def _take(state: State, record: Record, folded: Folded, fallback_at: int) -> None:
     record.tool, record.model = _name(record.tool), _name(record.model)
     if record.at is None:
         record.at = state.updated_at if state.clocked else max(state.updated_at, fallback_at)
@@ -149,21 +149,21 @@ def _take(state: State, record: Record, made: Folded, fallback_at: int) -> None:
         state.clocked = True
     if record.opens is TurnStart.PROMPT:
         state.command = []
-        _open_turn(state, record, made)
+        _open_turn(state, record, folded)
     elif record.opens is TurnStart.COMMAND:
         state.command, state.before = [record], _copy(state.turn)
     elif record.opens is TurnStart.ECHO:
         state.command = []
     elif state.command:
-        _resolve_command(state, record, made)
-    _append(state, record, made)
+        _resolve_command(state, record, folded)
+    _append(state, record, folded)
 
 
-def _name(told: str | None) -> str | None:
-    return told if told is None or len(told) <= LONGEST_NAME else told[: LONGEST_NAME - 1] + "…"
+def _name(name: str | None) -> str | None:
+    return name if name is None or len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def _resolve_command(state: State, record: Record, made: Folded) -> None:
+def _resolve_command(state: State, record: Record, folded: Folded) -> None:
     """A slash command that the agent answers was a prompt: what followed it moves to a turn of its own."""
     if record.kind not in AGENT_KINDS:
         state.command.append(record)
@@ -171,30 +171,30 @@ def _resolve_command(state: State, record: Record, made: Folded) -> None:
             state.command = []
         return
     held, state.command = state.command, []
-    _withdraw(state, held, made)
+    _withdraw(state, held, folded)
     held[0].opens = TurnStart.PROMPT
-    _open_turn(state, held[0], made)
+    _open_turn(state, held[0], folded)
     for again in held:
-        _append(state, again, made)
+        _append(state, again, folded)
 
 
-def _withdraw(state: State, held: list[Record], made: Folded) -> None:
+def _withdraw(state: State, held: list[Record], folded: Folded) -> None:
     """Take the held events back, as if the turn had never seen them; they are made again under the same ids."""
     state.turn, state.before = state.before, None
     state.seq -= len(held)
     state.event_count -= len(held)
     state.usage = state.usage - sum((record.usage for record in held if record.usage), Usage())
-    kept = [event for event in made.events if event.seq < state.seq]
-    stored = len(held) - (len(made.events) - len(kept))
-    made.events[:] = kept
-    made.withdrawn += [record.id for record in held[:stored]]
+    remaining = [event for event in folded.events if event.seq < state.seq]
+    stored = len(held) - (len(folded.events) - len(remaining))
+    folded.events[:] = remaining
+    folded.withdrawn += [record.id for record in held[:stored]]
 
 
 def _copy(turn: Turn | None) -> Turn | None:
     return turn and msgspec.structs.replace(turn, tools=turn.tools[:], kinds=turn.kinds[:])
 
 
-def _open_turn(state: State, record: Record, made: Folded) -> None:
+def _open_turn(state: State, record: Record, folded: Folded) -> None:
     turn = state.turn
     if turn is not None and not turn.opened:  # what came before the first prompt belongs to turn 1 (rule 37)
         turn.opened, turn.prompt, turn.answer, turn.terminal, turn.stop = True, None, None, None, None
@@ -202,7 +202,7 @@ def _open_turn(state: State, record: Record, made: Folded) -> None:
     ordinal = 1
     if turn is not None:
         _settle(turn)
-        made.turns.append(turn)
+        folded.turns.append(turn)
         ordinal = turn.ordinal + 1
     at = record.at or 0
     state.turn = Turn(ordinal=ordinal, started_at=at, updated_at=at, opened=True, tools=[], kinds=[])
@@ -215,14 +215,14 @@ def _settle(turn: Turn) -> None:
         turn.stop = Stop.ANSWER if turn.answer is not None else Stop.OTHER
 
 
-def _append(state: State, record: Record, made: Folded) -> None:
+def _append(state: State, record: Record, folded: Folded) -> None:
     at = record.at or 0
     if state.turn is None:
         state.turn = Turn(ordinal=1, started_at=at, updated_at=at, tools=[], kinds=[])
     event = _event(state, record)
     _count(state, state.turn, event, record)
     _stop(state.turn, event, record)
-    made.events.append(event)
+    folded.events.append(event)
 
 
 def _event(state: State, record: Record) -> Event:
@@ -262,9 +262,9 @@ def _event(state: State, record: Record) -> Event:
     )
 
 
-def _exit_code(told: int | None) -> int | None:
+def _exit_code(code: int | None) -> int | None:
     """What no program can have ended with is not kept."""
-    return told if told is not None and abs(told) <= LARGEST_EXIT_CODE else None
+    return code if code is not None and abs(code) <= LARGEST_EXIT_CODE else None
 
 
 def _count(state: State, turn: Turn, event: Event, record: Record) -> None:

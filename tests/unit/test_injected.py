@@ -3,7 +3,7 @@
 import pytest
 
 from recollect.model import Kind, Record, TurnStart
-from recollect.sources.codex.text import own_and_injected
+from recollect.sources.codex.text import split_injected
 from recollect.sources.formats.injected import separate_context, split_context
 
 
@@ -81,6 +81,6 @@ def test_every_source_gets_its_prompts_without_blocks() -> None:
 
 def test_codex_keeps_a_prompt_behind_its_own_blocks() -> None:
     block = "<environment_context>\n<cwd>/w</cwd>\n</environment_context>"
-    assert own_and_injected(f"{block}\n\nfix it") == ("fix it", [block])
-    assert own_and_injected(block) == ("", [block])
-    assert own_and_injected(f"# AGENTS.md instructions for /w\n\n{block}")[0] == ""
+    assert split_injected(f"{block}\n\nfix it") == ("fix it", [block])
+    assert split_injected(block) == ("", [block])
+    assert split_injected(f"# AGENTS.md instructions for /w\n\n{block}")[0] == ""

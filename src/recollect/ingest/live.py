@@ -18,7 +18,7 @@ from recollect.model import Entry, Problem, path_text, session_id
 from recollect.settings import Settings
 from recollect.sources import READ_ERRORS, STORE_ERRORS, Stamp, describe_error
 from recollect.sources.formats.jsonl import EXCERPT
-from recollect.sources.recollect import FORMAT, SOURCE, Message, about, said
+from recollect.sources.recollect import FORMAT, SOURCE, Message, metadata_of, read_message
 from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_of
 from recollect.store.live import Live, LiveRow
 from recollect.store.sqlite.writer import PUBLISHED
@@ -71,7 +71,7 @@ class LiveReader:
         self.archive.put_acp_sessions(self.row.id, self.row.native_ids)
         is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by what was said before
         while bodies := self.live.messages(self.row.id, self.cursor.line, BATCH):
-            entries: list[Entry] = [about(self.name, self.row.folder)]
+            entries: list[Entry] = [metadata_of(self.name, self.row.folder)]
             for number, body in enumerate(bodies, self.cursor.line + 1):
                 entries += self._said(number, body)
             self.cursor.line += len(bodies)
@@ -98,7 +98,7 @@ class LiveReader:
     def _said(self, number: int, body: bytes) -> Iterable[Entry]:
         """What a message says. One that somebody has edited into something else costs nothing but itself."""
         try:
-            return list(said(self.name, number, _message.decode(body)))
+            return list(read_message(self.name, number, _message.decode(body)))
         except (msgspec.MsgspecError, *READ_ERRORS) as reason:
             excerpt = body[:EXCERPT].decode("utf-8", "replace")
             return (Problem(self.keeper.log.path, number, describe_error(reason), excerpt),)

@@ -139,9 +139,9 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
 def _prompt(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
     command, talk.command = talk.command, None
     talk.answer, talk.interrupted = None, False
-    if command is not None and (asked := command.text.partition(" ")[2].strip()) and asked in words:
+    if command is not None and (question := command.text.partition(" ")[2].strip()) and question in words:
         command.opens, talk.waiting = TurnStart.PROMPT, True
-        yield Ignored("sent as typed") if words.strip() == asked else builder.record(Kind.SYSTEM, words)
+        yield Ignored("sent as typed") if words.strip() == question else builder.record(Kind.SYSTEM, words)
     elif words.strip() == NOTHING:
         yield Ignored(NOTHING)
     elif words.startswith(INJECTED):

@@ -127,17 +127,17 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
 
 
 def _time(message: Message, blocks: list[Any]) -> int | None:
-    begun = (parse_time(_object(block).get("startTime")) for block in blocks)
+    starts = (parse_time(_object(block).get("startTime")) for block in blocks)
     sent = parse_time(_object(message.meta).get("sentAt")) or parse_time(_object(message.usage).get("timestamp"))
-    return sent or next((at for at in begun if at), None)
+    return sent or next((at for at in starts if at), None)
 
 
 def _answer(builder: RecordBuilder, blocks: list[Any], state: dict[str, Any]) -> Iterator[Record]:
     yield from read_agent_message(builder, blocks, Stop.ANSWER if as_text(state.get("stopReason")) in FINAL else None)
     kind = as_text(state.get("type"))
     if stop := STATES.get(kind):
-        said = text_of(state.get("error")) or kind
-        yield builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+        reason = text_of(state.get("error")) or kind
+        yield builder.record(Kind.RUNTIME, reason, stop=stop, failed=stop is Stop.CRASH)
 
 
 def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:

@@ -123,9 +123,9 @@ def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
 
 def _request(reading: Reading, builder: RecordBuilder, text: str) -> Iterator[Record]:
     """What the person asked; what the app added to it is a note beside it."""
-    asked = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
-    notes = break_at_blocks(text, REQUEST).strip() if asked != text else ""
-    yield builder.prompt(asked)
+    prompt = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
+    notes = break_at_blocks(text, REQUEST).strip() if prompt != text else ""
+    yield builder.prompt(prompt)
     if notes:
         yield builder.record(Kind.SYSTEM, notes)
     if chosen := MODEL.search(notes):

@@ -87,9 +87,9 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
         model=conversation.default_model_slug,
     )
     nodes = {name: decode_or_none(node, Node) for name, node in conversation.mapping.items()}
-    begun = parse_time(conversation.create_time)  # hidden messages have no time of their own
+    started_at = parse_time(conversation.create_time)  # hidden messages have no time of their own
     for name in _tree_order(nodes):
-        builder = RecordBuilder(session=session, key=f"{session}/{name}", at=begun, line=place)
+        builder = RecordBuilder(session=session, key=f"{session}/{name}", at=started_at, line=place)
         yield from _entries(builder, nodes, name, conversation.mapping[name])
 
 
@@ -149,8 +149,8 @@ def _user(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
 def _context(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     """What was put before the conversation on the person's behalf. Most of these messages are empty."""
     data = message.metadata.get("user_context_message_data")
-    told = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
-    text = _text(message.content) or "\n\n".join(text for one in told if (text := text_of(_values(one))))
+    values = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
+    text = _text(message.content) or "\n\n".join(text for one in values if (text := text_of(_values(one))))
     yield builder.record(Kind.SYSTEM, text) if text.strip() else Ignored("empty message")
 
 

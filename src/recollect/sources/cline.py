@@ -126,15 +126,15 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
             yield from read_user_message(builder, message.content, _as(Kind.SYSTEM))
         case "user":
             at_work = shown.get("userRunSpan") == 0
-            yield from read_user_message(builder, message.content, _said_at_work if at_work else _typed)
+            yield from read_user_message(builder, message.content, _steered if at_work else _typed)
         case "error":
             yield builder.record(Kind.RUNTIME, text_of(message.content), stop=Stop.CRASH, failed=True)
         case "assistant":
             builder.usage = _usage(message.metrics)
             records = list(read_agent_message(builder, message.content))
-            if builder.usage is None and message.metrics and not any(said.kind is Kind.TOOL_CALL for said in records):
-                for said in records[-1:]:
-                    said.stop = Stop.ANSWER
+            if builder.usage is None and message.metrics and not any(record.kind is Kind.TOOL_CALL for record in records):
+                for record in records[-1:]:
+                    record.stop = Stop.ANSWER
             yield from records
         case _:
             yield builder.unknown({"role": message.role, "content": message.content})
@@ -147,7 +147,7 @@ def _as(kind: Kind) -> ReadPrompt:
 
 
 def _typed(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    words, added = _own_words(text)
+    words, added = _typed_text(text)
     if command := COMMAND.fullmatch(words):
         yield builder.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=TurnStart.COMMAND)
     elif words.startswith(CONTINUED):
@@ -157,14 +157,14 @@ def _typed(builder: RecordBuilder, text: str) -> Iterator[Record]:
     yield from (builder.record(Kind.SYSTEM, words) for words in added)
 
 
-def _said_at_work(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    words, added = _own_words(text)
+def _steered(builder: RecordBuilder, text: str) -> Iterator[Record]:
+    words, added = _typed_text(text)
     if words:
         yield builder.record(Kind.USER_INPUT, words)
     yield from (builder.record(Kind.SYSTEM, words) for words in added)
 
 
-def _own_words(text: str) -> tuple[str, list[str]]:
+def _typed_text(text: str) -> tuple[str, list[str]]:
     """What the person typed, and what was added to it."""
     if "<user_" not in text and "<mode_notice>" not in text:
         return text.strip(), []

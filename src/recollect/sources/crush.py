@@ -119,8 +119,8 @@ def _part(builder: RecordBuilder, part: Part, role: str, *, summary: bool) -> It
 def _finish(builder: RecordBuilder, data: dict[str, Any]) -> Iterator[Record]:
     stop = STOPS.get(str(data.get("reason")))
     if stop is not None:
-        said = " ".join(str(data[name]) for name in ("message", "details") if data.get(name))
-        yield builder.record(Kind.RUNTIME, said or str(data["reason"]), stop=stop, failed=stop is Stop.CRASH)
+        text = " ".join(str(data[name]) for name in ("message", "details") if data.get(name))
+        yield builder.record(Kind.RUNTIME, text or str(data["reason"]), stop=stop, failed=stop is Stop.CRASH)
 
 
 SOURCE = Source(

@@ -175,17 +175,17 @@ def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
 
 
 def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
-    said = message if isinstance(message, dict) else {}
-    content, role = said.get("content"), said.get("role")
-    builder.model = as_text(said.get("modelId")) or builder.model
-    if said.get("hookEventName"):
-        yield builder.record(Kind.RUNTIME, text_of(said.get("hookResults")) or as_text(said["hookEventName"]))
-    elif role == "user" and said.get("visibility") in ("llm_only", "user_only"):
-        yield builder.record(Kind.SYSTEM if said["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
+    fields = message if isinstance(message, dict) else {}
+    content, role = fields.get("content"), fields.get("role")
+    builder.model = as_text(fields.get("modelId")) or builder.model
+    if fields.get("hookEventName"):
+        yield builder.record(Kind.RUNTIME, text_of(fields.get("hookResults")) or as_text(fields["hookEventName"]))
+    elif role == "user" and fields.get("visibility") in ("llm_only", "user_only"):
+        yield builder.record(Kind.SYSTEM if fields["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
     elif role == "user":
         yield from (_ended(record) for record in read_user_message(builder, content))
     elif role == "assistant":
-        yield from read_agent_message(builder, content, _stop_of(said))
+        yield from read_agent_message(builder, content, _stop_of(fields))
     if not builder.count:
         yield builder.record(Kind.RUNTIME, "") if role in SPOKEN else builder.unknown(message)
 
@@ -240,7 +240,7 @@ def is_stream(head: Head) -> bool:
 def read_stream(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     steps = [line.value for line in lines if isinstance(line, Line) and isinstance(line.value, Step)]
     session = next((as_text(step.session or step.session_id) for step in steps if step.session or step.session_id), None)
-    said = ""  # by the agent, last
+    last_text = ""  # by the agent, last
     for line in lines:
         if isinstance(line, Problem):
             yield line
@@ -252,11 +252,11 @@ def read_stream(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         step: Step = line.value
         builder.at = parse_time(step.timestamp)
         if step.type == "message" and step.role == "assistant":
-            said = text_of(step.text)
-        yield from _step(builder, step, said, line.raw)
+            last_text = text_of(step.text)
+        yield from _step(builder, step, last_text, line.raw)
 
 
-def _step(builder: RecordBuilder, step: Step, said: str, raw: bytes) -> Iterator[Entry]:
+def _step(builder: RecordBuilder, step: Step, last_text: str, raw: bytes) -> Iterator[Entry]:
     call = as_text(step.tool_call_id) or as_text(step.id) or None
     match step.type:
         case "system":
@@ -274,7 +274,7 @@ def _step(builder: RecordBuilder, step: Step, said: str, raw: bytes) -> Iterator
         case "tool_result":
             yield _stream_result(builder, call, step)
         case "completion":
-            yield _completion(builder, step, said)
+            yield _completion(builder, step, last_text)
         case "error":
             yield builder.record(Kind.RUNTIME, text_of(step.message), stop=Stop.CRASH, failed=True)
         case _:
@@ -298,14 +298,14 @@ _stream_usage = tokens(
 )
 
 
-def _completion(builder: RecordBuilder, step: Step, said: str) -> Record:
+def _completion(builder: RecordBuilder, step: Step, last_text: str) -> Record:
     builder.usage = _stream_usage(step.usage) if step.usage else None
     text = text_of(step.final_text)
     if step.is_error:
         failure = builder.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
         failure.usage = builder.usage
         return failure
-    if text and text != said:
+    if text and text != last_text:
         return builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     end = builder.record(Kind.RUNTIME, "completion", stop=Stop.ANSWER)
     end.usage = builder.usage

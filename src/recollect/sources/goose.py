@@ -63,8 +63,8 @@ class Metadata(Struct, rename="camel"):
     usage: Any = None
 
     def model(self) -> str | None:
-        told = self.inference if isinstance(self.inference, dict) else {}
-        return as_text(told.get("resolvedModel")) or as_text(told.get("requestedModel")) or None
+        inference = self.inference if isinstance(self.inference, dict) else {}
+        return as_text(inference.get("resolvedModel")) or as_text(inference.get("requestedModel")) or None
 
 
 class Content(Struct, rename="camel"):
@@ -155,20 +155,20 @@ def _message(
 ) -> Iterator[Record]:
     """What a message says. `prompts` are those so far: the copies of them that compaction makes are no prompts."""
     for_agent = metadata is not None and not metadata.user_visible
-    said = list(decode_each(content, Content))
+    parts = list(decode_each(content, Content))
     if metadata is not None and metadata.turn_context:
-        yield builder.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in said if item is not None))
+        yield builder.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in parts if item is not None))
     elif role == "user":
-        yield from _asked(builder, [item for _, item, _ in said if item is not None], prompts, for_agent=for_agent)
-    records = [record for _, item, raw in said for record in _acted(builder, role, item, raw, for_agent=for_agent)]
+        yield from _read_user(builder, [item for _, item, _ in parts if item is not None], prompts, for_agent=for_agent)
+    records = [record for _, item, raw in parts for record in _acted(builder, role, item, raw, for_agent=for_agent)]
     if records and not for_agent and not any(record.kind is Kind.TOOL_CALL for record in records):
         last = records[-1]
         last.stop = last.stop or (Stop.ANSWER if last.kind is Kind.ASSISTANT_RESPONSE else None)
     yield from records
 
 
-def _asked(builder: RecordBuilder, said: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
-    words = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in said if _is_speech(item)]
+def _read_user(builder: RecordBuilder, parts: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
+    words = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in parts if _is_speech(item)]
     prompt = "\n\n".join(text for text in words if text.strip())
     if not prompt:
         return

@@ -73,7 +73,7 @@ def recognises(head: Head) -> bool:
     return head.path.name == LOG and ours
 
 
-def log_beside(path: Path) -> Path | None:
+def log_of(path: Path) -> Path | None:
     return path.with_name(LOG) if path.name == CONFIG else None
 
 
@@ -81,10 +81,10 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.parent.name
     yield _about(session, path.with_name(CONFIG))
     yield from (line for line in lines if isinstance(line, Problem))
-    said = [line for line in lines if isinstance(line, Line)]
-    messages = [line.value if isinstance(line.value, Message) else Message() for line in said]
+    decoded = [line for line in lines if isinstance(line, Line)]
+    messages = [line.value if isinstance(line.value, Message) else Message() for line in decoded]
     calls: list[Record] = []
-    for place, (line, message) in enumerate(zip(said, messages, strict=True)):
+    for place, (line, message) in enumerate(zip(decoded, messages, strict=True)):
         builder = RecordBuilder(
             session=session, key=f"{session}@{line.number}", at=parse_time(message.timestamp), line=line.number
         )
@@ -211,7 +211,7 @@ SOURCE = Source(
             load=json_lines(Message),
             read=read,
             sidecars=lambda path: [path.with_name(CONFIG)],
-            owner=log_beside,
+            owner=log_of,
         ),
     ),
 )

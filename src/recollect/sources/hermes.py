@@ -88,7 +88,7 @@ def _message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]
     if message.get("role") == "session_meta":
         yield Ignored("session_meta")
         return
-    records = list(read_chat_message(builder, _plain(message), _said))
+    records = list(read_chat_message(builder, _plain(message), _read_user_text))
     called = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.TOOL_RESPONSE:
@@ -118,7 +118,7 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
+def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if text.startswith(SUMMARY):
         yield builder.record(Kind.COMPACTION, text)
     elif INVOKED.match(text):
@@ -131,11 +131,11 @@ def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
 
 def _judge(record: Record, message: dict[str, Any]) -> None:
     """Tools answer with an object as text, which says whether they failed."""
-    told = decode_or_none(record.text, dict[str, Any]) or {}
-    code = told.get("exit_code")
+    result = decode_or_none(record.text, dict[str, Any]) or {}
+    code = result.get("exit_code")
     if isinstance(code, int) and not isinstance(code, bool):
         record.exit_code = as_count(code)
-    record.failed = bool(record.exit_code or told.get("error") or message.get("finish_reason") == "error")
+    record.failed = bool(record.exit_code or result.get("error") or message.get("finish_reason") == "error")
 
 
 # ---- the database
@@ -158,18 +158,18 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[Entry]:
     (info,) = select(db, "sessions", SESSION_COLUMNS, "WHERE id = ?", (session,))
-    told = {name: as_text(value) or None for name, value in info.items()}
+    fields = {name: as_text(value) or None for name, value in info.items()}
     about = SessionMetadata(
         session=session,
-        title=told["title"],
-        title_rank=TitleRank.CUSTOM if told["title_source"] == "user" else TitleRank.GENERATED,
-        parent=told["parent_session_id"],
-        cwd=told["cwd"],
-        branch=told["git_branch"],
-        model=told["model"],
+        title=fields["title"],
+        title_rank=TitleRank.CUSTOM if fields["title_source"] == "user" else TitleRank.GENERATED,
+        parent=fields["parent_session_id"],
+        cwd=fields["cwd"],
+        branch=fields["git_branch"],
+        model=fields["model"],
     )
     rows = select(db, "messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY timestamp, id", (session,))
-    entries = [entry for place, row in enumerate(_once(rows), 1) for entry in _row(row, place, session, told["model"])]
+    entries = [entry for place, row in enumerate(_once(rows), 1) for entry in _row(row, place, session, fields["model"])]
     return with_total([about, *entries], _usage(info) or Usage())
 
 
@@ -238,8 +238,8 @@ def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
 
 def is_trajectory(head: Head) -> bool:
     first = head.first()
-    said = first.get("conversations")
-    return "completed" in first and isinstance(said, list) and any(isinstance(one, dict) and "from" in one for one in said)
+    turns = first.get("conversations")
+    return "completed" in first and isinstance(turns, list) and any(isinstance(one, dict) and "from" in one for one in turns)
 
 
 def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -253,17 +253,19 @@ def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry
             yield from _trajectory(line, line.value, path.stem)
 
 
-def _trajectory(line: Line, told: Trajectory, name: str) -> Iterator[Record]:
+def _trajectory(line: Line, trajectory: Trajectory, name: str) -> Iterator[Record]:
     """A trajectory is known by when it was made, and by the number of its prompt in the batch."""
-    made = as_text(told.timestamp) or f"{name}@{line.number}"
-    session = f"trajectory-{made}-{as_text(told.prompt_index)}"
+    run = as_text(trajectory.timestamp) or f"{name}@{line.number}"
+    session = f"trajectory-{run}-{as_text(trajectory.prompt_index)}"
     calls: list[str] = []
     records: list[Record] = []
-    for place, one in enumerate(told.conversations, 1):
-        builder = RecordBuilder(session=session, key=f"{session}/{place}", at=parse_time(told.timestamp), line=line.number)
-        builder.model = as_text(told.model) or None
+    for place, one in enumerate(trajectory.conversations, 1):
+        builder = RecordBuilder(
+            session=session, key=f"{session}/{place}", at=parse_time(trajectory.timestamp), line=line.number
+        )
+        builder.model = as_text(trajectory.model) or None
         records += _turn(builder, one if isinstance(one, dict) else {"value": one}, calls)
-    if told.completed is True and records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
+    if trajectory.completed is True and records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
         records[-1].stop = Stop.ANSWER
     yield from records
 
@@ -284,16 +286,16 @@ def _turn(builder: RecordBuilder, one: dict[str, Any], calls: list[str]) -> Iter
 def _tagged(builder: RecordBuilder, text: str, calls: list[str]) -> Iterator[Record]:
     """Calls have no ids, and are answered in their order."""
     for block in find_blocks(text, TAG):
-        told = arguments_of(block.text.strip())
+        parsed = arguments_of(block.text.strip())
         match block.name:
             case "think":
                 yield builder.record(Kind.REASONING, block.text.strip())
             case "tool_call":
                 calls.append(f"{builder.key}.{builder.count}")
-                yield builder.call(as_text(told.get("name")) or None, calls[-1], told.get("arguments", told))
+                yield builder.call(as_text(parsed.get("name")) or None, calls[-1], parsed.get("arguments", parsed))
             case _:
                 call = calls.pop(0) if calls else None
-                yield builder.result(call, told.get("content", told), tool=as_text(told.get("name")) or None)
+                yield builder.result(call, parsed.get("content", parsed), tool=as_text(parsed.get("name")) or None)
     if words := without_blocks(text, TAG).strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, words)
 

@@ -117,7 +117,7 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
     session = _name(path, task)
     yield SessionMetadata(
         session=session,
-        title=text_of(content.instance_id) or _own_words(task, text_of(config.agent.instance_template)),
+        title=text_of(content.instance_id) or _without_template(task, text_of(config.agent.instance_template)),
         title_rank=TitleRank.SUMMARY,
         cwd=config.environment.cwd,
         model=config.model.model_name,
@@ -143,7 +143,7 @@ def _name(path: Path, task: str) -> str:
     return f"{path.parent.name}/{path.name.removesuffix('.json').removesuffix('.traj')}/{digest}"
 
 
-def _own_words(task: str, template: str) -> str:
+def _without_template(task: str, template: str) -> str:
     """A task without the words that its template puts in front of it."""
     return task.removeprefix(template.partition("{{task}}")[0]).strip()
 
@@ -186,8 +186,8 @@ def _user(builder: RecordBuilder, message: Message, extra: Extra, talk: Talk) ->
 
 
 def _chat_answer(builder: RecordBuilder, message: Message, talk: Talk) -> Iterator[Record]:
-    said = {"role": "assistant", "content": message.content, "reasoning_content": message.reasoning_content}
-    yield from read_chat_message(builder, {**said, "tool_calls": message.tool_calls})
+    answer = {"role": "assistant", "content": message.content, "reasoning_content": message.reasoning_content}
+    yield from read_chat_message(builder, {**answer, "tool_calls": message.tool_calls})
     commands = [] if message.tool_calls else COMMAND.findall(text_of(message.content))
     if len(commands) == 1:
         talk.call = f"{builder.key}.call"

@@ -95,17 +95,17 @@ def _text(value: Any) -> str | None:
 
 def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tuple[int, Any, str | None]]:
     """(place, message, time) of what a session began with and of what was logged since."""
-    begun = decode_or_none(first or "[]", list[Any])
-    if begun is None:
-        begun = [first]
-    yield from ((place, message, None) for place, message in enumerate(begun))
+    first_messages = decode_or_none(first or "[]", list[Any])
+    if first_messages is None:
+        first_messages = [first]
+    yield from ((place, message, None) for place, message in enumerate(first_messages))
     if not _has(db, "thread_events"):
         return
     rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
     for row in select(db, "thread_events", ("event_json", "created_at"), rest, (session, LOG)):
         logged = decode_or_none(row["event_json"] or "", Logged)
         entry = logged.nac_transcript_message if logged else None
-        if entry is not None and entry.idx >= len(begun):
+        if entry is not None and entry.idx >= len(first_messages):
             yield entry.idx, decode_or_none(entry.message, object) or entry.message, row["created_at"]
 
 

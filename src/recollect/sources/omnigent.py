@@ -120,10 +120,10 @@ def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool
         case "resource_event":
             yield Ignored("resource event")
         case _:
-            yield _beside(builder, kind, data)
+            yield _side_item(builder, kind, data)
 
 
-def _beside(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Record:
+def _side_item(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Record:
     """What happens around the conversation and is not sent to the model."""
     match kind:
         case "routing_decision":

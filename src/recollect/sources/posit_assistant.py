@@ -51,7 +51,7 @@ class Workspace(Struct):
     path: str | None = None
 
 
-class Said(Struct):
+class Message(Struct):
     role: str | None = None
     content: Any = None
     options: Any = field(default=None, name="providerOptions")
@@ -59,7 +59,7 @@ class Said(Struct):
 
 class Row(Struct):
     id: Any = None
-    message: Said | None = None
+    message: Message | None = None
 
 
 load_rows = json_lines(Row)
@@ -76,7 +76,7 @@ def parts(path: Path) -> list[Path]:
     return [path.with_name(LINES), *(folder / WORKSPACE for folder in list(path.parents)[1:4])]
 
 
-def tree_beside(path: Path) -> Path | None:
+def tree_of(path: Path) -> Path | None:
     return path.with_name(TREE) if path.name == LINES else None
 
 
@@ -89,15 +89,15 @@ def read(path: Path, tree: Tree) -> Iterable[Entry]:
             yield line
             continue
         row = line.value if isinstance(line.value, Row) else Row()
-        said = row.message or Said()
-        told = _told(said.options)
+        message = row.message or Message()
+        details = _provider_details(message.options)
         key = f"{session}@{line.number}" if row.id is None else f"{session}/{row.id}"
-        at = parse_time(told.get("timestamp")) or times.get(str(row.id))
+        at = parse_time(details.get("timestamp")) or times.get(str(row.id))
         builder = RecordBuilder(
-            session=session, key=key, at=at, line=line.number, model=text_of(told.get("modelId")) or None
+            session=session, key=key, at=at, line=line.number, model=text_of(details.get("modelId")) or None
         )
-        builder.usage = _usage(told.get("usage"))
-        yield from _message(builder, said, line.raw)
+        builder.usage = _usage(details.get("usage"))
+        yield from _message(builder, message, line.raw)
 
 
 def _rows(path: Path) -> list[Any]:
@@ -105,7 +105,7 @@ def _rows(path: Path) -> list[Any]:
 
 
 def _about(path: Path, root: Root, session: str) -> SessionMetadata:
-    kept = next((kept for place in parts(path)[1:] if (kept := read_sidecar(place, Workspace))), Workspace())
+    workspace = next((workspace for place in parts(path)[1:] if (workspace := read_sidecar(place, Workspace))), Workspace())
     parent, branch, task = (root.metadata.get(name) for name in ("parentTreeId", "gitBranch", "task"))
     titles = ((root.title, TitleRank.GENERATED), (root.summary, TitleRank.SUMMARY), (task, TitleRank.SUMMARY))
     title, rank = next(((title, rank) for title, rank in titles if isinstance(title, str) and title), (None, 0))
@@ -114,18 +114,18 @@ def _about(path: Path, root: Root, session: str) -> SessionMetadata:
         title=title,
         title_rank=rank,
         parent=parent if isinstance(parent, str) else None,
-        cwd=kept.path,
+        cwd=workspace.path,
         branch=branch if isinstance(branch, str) else None,
     )
 
 
-def _told(options: Any) -> dict[str, Any]:
+def _provider_details(options: Any) -> dict[str, Any]:
     """What the provider said of a message: when it was, by which model, with how many tokens."""
     match options:
-        case {"providerMetadata": {"positai": dict(told)}}:
-            return told
+        case {"providerMetadata": {"positai": dict(details)}}:
+            return details
         case {"providerMetadata": dict(providers)}:
-            return next((told for told in providers.values() if isinstance(told, dict)), {})
+            return next((details for details in providers.values() if isinstance(details, dict)), {})
         case _:
             return {}
 
@@ -133,16 +133,16 @@ def _told(options: Any) -> dict[str, Any]:
 _usage = tokens(input="inputTokens", output="outputTokens", cache_read="cacheReadTokens", cache_write="cacheWriteTokens")
 
 
-def _message(builder: RecordBuilder, said: Said, raw: bytes) -> Iterator[Record]:
-    match said.role:
+def _message(builder: RecordBuilder, message: Message, raw: bytes) -> Iterator[Record]:
+    match message.role:
         case "user":
-            yield from read_user_message(builder, said.content)
+            yield from read_user_message(builder, message.content)
         case "assistant":
-            yield from _answer(builder, said.content)
+            yield from _answer(builder, message.content)
         case "tool":
-            yield from _results(builder, said.content)
+            yield from _results(builder, message.content)
         case "system":
-            yield builder.record(Kind.SYSTEM, text_of(said.content))
+            yield builder.record(Kind.SYSTEM, text_of(message.content))
         case _:
             yield builder.unknown(raw.decode("utf-8", "replace"))
 
@@ -180,7 +180,7 @@ SOURCE = Source(
             load=json_document(Tree),
             read=read,
             sidecars=parts,
-            owner=tree_beside,
+            owner=tree_of,
         ),
     ),
 )

@@ -168,7 +168,7 @@ def _prompt_parts(row: Row) -> tuple[str, list[str]]:
     """What the person typed, and the texts that were added to it."""
     texts = [text for part in _parts(row) if (text := gemini_cli.part_text(part)).strip()]
     shown = row.system_payload.get("displayText") if row.system_payload else None
-    return gemini_cli.said_and_added(texts, shown if isinstance(shown, str) else "", TAGGED)
+    return gemini_cli.split_added(texts, shown if isinstance(shown, str) else "", TAGGED)
 
 
 def _parts(row: Row) -> list[Any]:
@@ -222,12 +222,12 @@ def _tool_result(builder: RecordBuilder, row: Row) -> Iterator[Record]:
     result = row.tool_call_result or ToolCallResult()
     responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
     for response in responses or [None]:
-        told = response if isinstance(response, dict) else {}
-        own = text_or_none(told.get("id"))
+        fields = response if isinstance(response, dict) else {}
+        own = text_or_none(fields.get("id"))
         call = own if len(responses) > 1 and own else result.call_id or own or row.uuid
-        output = told.get("response")
+        output = fields.get("response")
         failed = result.status in FAILED or bool(result.error) or (isinstance(output, dict) and "error" in output)
-        record = builder.result(call, output or result.result_display, tool=text_or_none(told.get("name")), failed=failed)
+        record = builder.result(call, output or result.result_display, tool=text_or_none(fields.get("name")), failed=failed)
         code = gemini_cli.EXIT_CODE.search(record.text)
         record.exit_code = int(code[1]) if code else None
         yield record
@@ -250,8 +250,8 @@ def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
             yield from _slash_command(builder, payload)
         case "turn_result":
             stop = SETTLED.get(str(payload.get("state")), Stop.OTHER)
-            said = text_of(payload.get("error")) or str(payload.get("state"))
-            yield builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+            text = text_of(payload.get("error")) or str(payload.get("state"))
+            yield builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
         case "ui_telemetry":
             yield from _telemetry(builder, payload.get("uiEvent"))
         case subtype if subtype in BOOKKEEPING:

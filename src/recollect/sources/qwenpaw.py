@@ -57,8 +57,8 @@ class Chats(Struct):
 
 
 def workspaces(env: Mapping[str, str]) -> list[Path]:
-    told = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
-    roots = [Path(told)] if told else [user_home(env) / ".qwenpaw", user_home(env) / ".copaw"]
+    chosen = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
+    roots = [Path(chosen)] if chosen else [user_home(env) / ".qwenpaw", user_home(env) / ".copaw"]
     return [place for root in roots for place in (root, *sorted(root.glob("workspaces/*")))]
 
 

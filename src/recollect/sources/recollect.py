@@ -73,15 +73,15 @@ def begin(path: Path, values: list[Any]) -> ReaderState:
 def read(line: Line, state: ReaderState) -> Iterable[Entry]:
     message: Message = line.value
     if message.type in STATES:
-        return (about(state.session, message.folder),)
-    return said(state.session, line.number, message)
+        return (metadata_of(state.session, message.folder),)
+    return read_message(state.session, line.number, message)
 
 
-def about(session: str, folder: str | None) -> Entry:
+def metadata_of(session: str, folder: str | None) -> Entry:
     return SessionMetadata(session=session, cwd=folder)
 
 
-def said(session: str, number: int, message: Message) -> Iterator[Entry]:
+def read_message(session: str, number: int, message: Message) -> Iterator[Entry]:
     """What one message says: a record for each of its parts."""
     records = list(_records(session, number, message))
     for part, record in enumerate(records):
@@ -126,11 +126,17 @@ def _answer(record: Any, message: Message) -> Iterator[Record]:
         yield record(Kind.RUNTIME, message.stop_reason, stop=Stop.ANSWER, usage=_usage(message.usage))
 
 
-def _usage(told: Tokens | None) -> Usage | None:
+def _usage(tokens: Tokens | None) -> Usage | None:
     """What an agent told; an estimate of ours is no evidence."""
-    if told is None or told.estimated:
+    if tokens is None or tokens.estimated:
         return None
-    counts = (told.input_tokens, told.output_tokens, told.cache_read_tokens, told.cache_write_tokens, told.reasoning_tokens)
+    counts = (
+        tokens.input_tokens,
+        tokens.output_tokens,
+        tokens.cache_read_tokens,
+        tokens.cache_write_tokens,
+        tokens.reasoning_tokens,
+    )
     return Usage(*map(as_count, counts))
 
 

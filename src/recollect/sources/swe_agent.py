@@ -112,8 +112,8 @@ def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> I
         elif message.role in ("user", "tool"):
             yield builder.result(call, message.content)
         elif message.role == "assistant":
-            said = text_of(message.thought) or text_of(message.content)
-            for record in _acts(builder, said, message.action, message):
+            text = text_of(message.thought) or text_of(message.content)
+            for record in _acts(builder, text, message.action, message):
                 call = record.call or call
                 yield record
         else:
@@ -140,10 +140,10 @@ def _step(session: str, place: int, step: Step | None, raw: str, answer: Message
         yield builder.record(Kind.SYSTEM, output)
 
 
-def _acts(builder: RecordBuilder, said: str, action: Any, answer: Message) -> Iterator[Record]:
+def _acts(builder: RecordBuilder, text: str, action: Any, answer: Message) -> Iterator[Record]:
     """What an answer says, and what it does: calls by name if the model made them, else a line for the shell."""
-    if said.strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, said.strip())
+    if text.strip():
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip())
     if isinstance(answer.tool_calls, list) and answer.tool_calls:
         yield from read_chat_message(builder, {"role": "assistant", "tool_calls": answer.tool_calls})
     elif command := text_of(action).strip():

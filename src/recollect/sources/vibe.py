@@ -49,7 +49,7 @@ def recognises(head: Head) -> bool:
     return is_meta or (head.path.name == MESSAGES and "role" in first and "message_id" in first)
 
 
-def messages_beside(path: Path) -> Path | None:
+def messages_of(path: Path) -> Path | None:
     return path.with_name(MESSAGES) if path.name == META else None
 
 
@@ -116,12 +116,12 @@ def _message(builder: RecordBuilder, message: dict[str, Any], line: Line) -> Ite
                 record.stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
                 yield record
         case "user" | "system":
-            yield from read_chat_message(builder, message, _said)
+            yield from read_chat_message(builder, message, _read_user_text)
         case _:
             yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
-def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
+def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if not text.startswith(NOTES):
         yield from read_prompt(builder, text)
         return
@@ -140,7 +140,7 @@ SOURCE = Source(
             load=json_lines(Any),
             read=read,
             sidecars=lambda path: [path.with_name(META)],
-            owner=messages_beside,
+            owner=messages_of,
         ),
     ),
 )

@@ -126,19 +126,19 @@ def _about(session: str, row: dict[str, Any], thread: Thread) -> SessionMetadata
     )
 
 
-def _messages(thread: Thread, session: str, begun: int | None) -> Iterator[Entry]:
+def _messages(thread: Thread, session: str, started_at: int | None) -> Iterator[Entry]:
     model = thread.model.model if thread.model else None
     usage: Usage | None = None
     for place, message, raw in decode_each(thread.messages, Message):
-        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=begun, line=place, model=model)
+        builder = RecordBuilder(session=session, key=f"{session}@{place}", at=started_at, line=place, model=model)
         match message:
             case Message(user=User() as user):
                 builder.key = f"{session}/{user.id}" if user.id else builder.key
                 usage = _usage(thread.request_token_usage, user.id)
-                yield from _asked(builder, user)
+                yield from _read_user(builder, user)
             case Message(agent=Agent() as agent):
                 builder.usage, usage = usage, None
-                yield from _answered(builder, agent)
+                yield from _read_agent(builder, agent)
             case None if raw == '"Resume"':
                 yield Ignored("Resume")
             case _:
@@ -146,7 +146,7 @@ def _messages(thread: Thread, session: str, begun: int | None) -> Iterator[Entry
                 yield from _old_message(builder, decode_or_none(raw, OldMessage), raw)
 
 
-def _asked(builder: RecordBuilder, user: User) -> Iterator[Record]:
+def _read_user(builder: RecordBuilder, user: User) -> Iterator[Record]:
     """The prompt, with what it mentions named in it; then what was read for the agent of what is mentioned."""
     prompt = "".join(map(_typed, user.content)).strip()
     if prompt:
@@ -174,12 +174,12 @@ def _typed(item: Any) -> str:
             return ""
 
 
-def _answered(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
+def _read_agent(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
     """One answer of the API, with the results of the tools that it called."""
     results = dict(agent.tool_results)
     records: list[Record] = []
     for item in agent.content:
-        records += _acted(builder, item)
+        records += _read_item(builder, item)
         match item:
             case {"ToolUse": {"id": str(call)}} if call in results:
                 records.append(_result(builder, call, results.pop(call)))
@@ -189,11 +189,11 @@ def _answered(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
     yield from records
 
 
-def _acted(builder: RecordBuilder, item: Any) -> Iterator[Record]:
+def _read_item(builder: RecordBuilder, item: Any) -> Iterator[Record]:
     match item:
         case {"Text": text}:
-            if said := as_text(text).strip():
-                yield builder.record(Kind.ASSISTANT_RESPONSE, said)
+            if words := as_text(text).strip():
+                yield builder.record(Kind.ASSISTANT_RESPONSE, words)
         case {"Thinking": thinking}:
             if thought := text_of(thinking).strip():
                 yield builder.record(Kind.REASONING, thought)
@@ -207,10 +207,10 @@ def _acted(builder: RecordBuilder, item: Any) -> Iterator[Record]:
 
 
 def _result(builder: RecordBuilder, call: str, result: Any) -> Record:
-    told = result if isinstance(result, dict) else {"content": result}
-    output = _output(told.get("content")) or text_of(told.get("output"))
+    fields = result if isinstance(result, dict) else {"content": result}
+    output = _output(fields.get("content")) or text_of(fields.get("output"))
     stop = Stop.INTERRUPT if output == CANCELED else None
-    return builder.result(call, output, failed=bool(told.get("is_error")), stop=stop)
+    return builder.result(call, output, failed=bool(fields.get("is_error")), stop=stop)
 
 
 def _output(content: Any) -> str:
@@ -234,10 +234,10 @@ def _old_message(builder: RecordBuilder, message: OldMessage | None, raw: str) -
     words = [segment for segment in segments if text_of(segment.get("text")).strip()]
     results = {as_text(result.get("tool_use_id")): result for result in message.tool_results}
     if message.role == "assistant" or results:
-        said = [_tagged(segment) for segment in words if message.role == "assistant"]
-        yield from _answered(builder, Agent([*said, *({"ToolUse": use} for use in message.tool_uses)], results))
+        parts = [_tagged(segment) for segment in words if message.role == "assistant"]
+        yield from _read_agent(builder, Agent([*parts, *({"ToolUse": use} for use in message.tool_uses)], results))
     elif message.role == "user" and not message.is_hidden:
-        yield from _asked(builder, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
+        yield from _read_user(builder, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
         if message.context.strip():
             yield builder.record(Kind.SYSTEM, message.context)
     else:

@@ -75,19 +75,19 @@ def begin(path: Path, first: list[Any]) -> ClaudeState:
 
 
 def recognises(head: Head) -> bool:
-    return head.path.name != AUDIT and any(_is_ours(row) and not _is_anothers(row) for row in head.objects())
+    return head.path.name != AUDIT and any(_is_record(row) and not _is_of_other_agent(row) for row in head.objects())
 
 
-def _is_ours(row: dict[str, Any]) -> bool:
+def _is_record(row: dict[str, Any]) -> bool:
     """By a side record, by the tree that records form, or, in scrubbed logs, by a message with its time."""
     kind, message = str(row.get("type")), row.get("message")
     if kind in SIDE_RECORDS or (kind in READERS and ("parentUuid" in row or row.get("uuid") is not None)):
         return True
-    spoken = kind in {"user", "assistant"} and isinstance(message, dict) and "content" in message
-    return spoken and isinstance(row.get("timestamp"), str)
+    is_message = kind in {"user", "assistant"} and isinstance(message, dict) and "content" in message
+    return is_message and isinstance(row.get("timestamp"), str)
 
 
-def _is_anothers(row: dict[str, Any]) -> bool:
+def _is_of_other_agent(row: dict[str, Any]) -> bool:
     """Qwen Code writes records of the same frame around messages of Gemini's make; iFlow's sessions have another name."""
     message = row.get("message")
     qwens = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
@@ -131,8 +131,8 @@ def _user(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
             place += 1
     if place:
         yield from _spawned(row, line, blocks, state)
-    spoken = [block for block in blocks if block.type not in RESULT_BLOCKS]
-    for text, kind, more in _user_texts(row, spoken, answering=bool(place)):
+    others = [block for block in blocks if block.type not in RESULT_BLOCKS]
+    for text, kind, more in _user_texts(row, others, answering=bool(place)):
         if not state.prompted and (continued := _continued(text)) and continued != state.session:
             yield SessionMetadata(session=session, parent=continued)
         yield record(row, line, session, place, kind, text, **more)
@@ -173,19 +173,19 @@ def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[t
     own: list[str] = []
     injected: list[str] = []
     for block in blocks:
-        said = (block.text or "") if block.type == "text" else f"[{block.type}]"
-        text, around = split_context(said, is_context_tag)
+        block_text = (block.text or "") if block.type == "text" else f"[{block.type}]"
+        text, around = split_context(block_text, is_context_tag)
         injected += around
         if text.startswith(INJECTED) and not row.is_compact_summary:
             injected.append(text)
         elif text.strip():
             own.append(text)
     if own:  # first, so that what came with a prompt is in the turn that the prompt begins
-        yield _said("\n\n".join(own), row, answering=answering)
+        yield _classify_text("\n\n".join(own), row, answering=answering)
     yield from ((text, Kind.SYSTEM, {}) for text in injected)
 
 
-def _said(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
+def _classify_text(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, dict[str, Any]]:
     injected = row.prompt_source == "system" or (isinstance(row.origin, Origin) and row.origin.kind == "task-notification")
     if row.is_compact_summary:
         return text, Kind.COMPACTION, {}
@@ -218,18 +218,18 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
         if _repeated(message, block, state):
             yield Ignored("repeated block")
             continue
-        said = _said_by_agent(row, line, session, place, block, message)
-        if said is None:
+        answer = _agent_block(row, line, session, place, block, message)
+        if answer is None:
             yield Ignored("empty block")
             continue
-        said.usage, usage = usage, None
-        if said.kind is Kind.TOOL_CALL and said.call and said.arguments and "prompt" in said.arguments:
-            state.tasks[digest(str(said.arguments["prompt"]))] = said.call
+        answer.usage, usage = usage, None
+        if answer.kind is Kind.TOOL_CALL and answer.call and answer.arguments and "prompt" in answer.arguments:
+            state.tasks[digest(str(answer.arguments["prompt"]))] = answer.call
             keep_recent(state.tasks, RECENT)
-        yield said
+        yield answer
 
 
-def _said_by_agent(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
+def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
     model = message.model
     match block.type:
         case "text":
@@ -320,10 +320,10 @@ def _spawned(row: Row, line: Line, blocks: list[Block], state: ClaudeState) -> I
 def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, state: ClaudeState) -> Record:
     """The end of a sub-agent that has no file of its own: its last answer is the result that its parent got."""
     answer = result_text(result.content if result and result.content else block.content)
-    said_before = state.last_words.pop(child, None) == digest(answer)
+    is_repeated = state.last_words.pop(child, None) == digest(answer)
     if block.is_error:
         ended = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
-    elif said_before or not answer.strip():
+    elif is_repeated or not answer.strip():
         ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
     else:
         ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
@@ -342,18 +342,18 @@ def _progress(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     if progress is None or progress.type != "agent_progress":
         yield Ignored("progress")
         return
-    said = progress.message
-    if not progress.agent_id or not isinstance(said, Row) or _has_own_file(line.path, state.session, progress.agent_id):
+    inner = progress.message
+    if not progress.agent_id or not isinstance(inner, Row) or _has_own_file(line.path, state.session, progress.agent_id):
         yield Ignored("copy of a sub-agent's record")
         return
-    said.is_sidechain, said.agent_id = True, progress.agent_id
-    said.cwd, said.git_branch = row.cwd, row.git_branch
-    child = session_of(said, state)
+    inner.is_sidechain, inner.agent_id = True, progress.agent_id
+    inner.cwd, inner.git_branch = row.cwd, row.git_branch
+    child = session_of(inner, state)
     yield SessionMetadata(session=child, parent=state.session, parent_call=row.parent_tool_use_id)
     if row.parent_tool_use_id:
         state.running[row.parent_tool_use_id] = child
         keep_recent(state.running, RECENT)
-    for entry in read(Line(line.path, line.offset, line.number, said, line.raw), state):
+    for entry in read(Line(line.path, line.offset, line.number, inner, line.raw), state):
         if isinstance(entry, Record) and entry.model:
             state.models[child] = entry.model
             keep_recent(state.models, RECENT)

@@ -21,7 +21,12 @@ INJECTED = (  # what user records hold that nobody typed
     "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
     "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
 )  # fmt: skip
-BESIDE = {"ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics"}  # what an editor tells with a prompt
+EDITOR_TAGS = {
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "new-diagnostics",
+}  # what an editor tells with a prompt
 
 
 def result_text(content: Any) -> str:
@@ -53,7 +58,7 @@ def command_text(text: str) -> str:
 
 def is_context_tag(name: str) -> bool:
     """Whether Claude Code wraps what stands beside a prompt in this tag."""
-    return name in BESIDE or is_hook_tag(name)
+    return name in EDITOR_TAGS or is_hook_tag(name)
 
 
 def error_text(error: Any) -> str:

@@ -146,8 +146,8 @@ def _odd(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
         part = decoder and shaped(decoder, raw)
         return PART_READERS[type(part)](part, line, state) if part else unknown(line, state)
     if loose.type in NOTICES:
-        told = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
-        return runtime(line, state, f"{loose.type.replace('_', ' ')}: {told}".removesuffix(": "))
+        words = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
+        return runtime(line, state, f"{loose.type.replace('_', ' ')}: {words}".removesuffix(": "))
     if loose.type in QUIET or loose.type.endswith(QUIET_ENDINGS):
         return [Ignored(loose.type.replace("_", " "))]
     return unknown(line, state)

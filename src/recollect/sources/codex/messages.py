@@ -34,18 +34,18 @@ def _person(texts: list[str], images: int, stream: int, line: Line, state: Codex
     """A message in the user's role: blocks that Codex wrote, and blocks of the person or the parent agent."""
     if texts and texts[0].lstrip().startswith(wording.ABORTED):
         return stopped(Stop.INTERRUPT, wording.untagged(texts[0]), stream, line, state)
-    parts = [wording.own_and_injected(text) for text in texts]
-    said = [own for own, _ in parts if own]
+    parts = [wording.split_injected(text) for text in texts]
+    prompts = [own for own, _ in parts if own]
     system = "\n\n".join(block for _, blocks in parts for block in blocks)
     entries: list[Entry] = []
     if system and not is_twin("system", system, stream, line, state):
         entries.append(record(line, state, Kind.SYSTEM, system))
-    if not said and not images:
+    if not prompts and not images:
         return entries or (twin_of(stream) if system else [Ignored("empty message")])
-    if is_twin("person", "".join(said), stream, line, state):
+    if is_twin("person", "".join(prompts), stream, line, state):
         state.prompted = True
         return entries or twin_of(stream)
-    before, text = wording.request_of("\n".join(said))
+    before, text = wording.request_of("\n".join(prompts))
     if before:
         entries.append(record(line, state, Kind.SYSTEM, before, len(entries)))
     entries.append(_prompt(wording.with_images(text, images), len(entries), line, state))
@@ -100,7 +100,7 @@ def _agent(texts: list[str], stream: int, line: Line, state: CodexState) -> list
     state.prompted = state.prompted and state.turn is not None
     fresh: list[str] = []
     for text in texts:
-        parts = wording.spoken(text)
+        parts = wording.shown_texts(text)
         new = [part for part in parts if not is_twin("agent", part, stream, line, state)]
         fresh += [text] if len(new) == len(parts) else new
     if not fresh:

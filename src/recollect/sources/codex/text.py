@@ -105,7 +105,7 @@ def is_injected_tag(name: str) -> bool:
     return tag in INJECTED_TAGS or tag.endswith(INJECTED_ENDINGS) or tag.startswith("external_") or is_hook_tag(tag)
 
 
-def own_and_injected(text: str) -> tuple[str, list[str]]:
+def split_injected(text: str) -> tuple[str, list[str]]:
     """What the person wrote of a text, and what Codex or a hook wrote around it."""
     if text.lstrip().startswith(INJECTED_OPENINGS):
         return "", [text]
@@ -128,7 +128,7 @@ def request_of(text: str) -> tuple[str, str]:
     return "", text
 
 
-def spoken(text: str) -> list[str]:
+def shown_texts(text: str) -> list[str]:
     """An answer as the events tell it: the visible text, and a proposed plan by itself."""
     if "<" + HIDDEN[0] not in text and "<" + HIDDEN[1] not in text:
         return [text]

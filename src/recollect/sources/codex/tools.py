@@ -93,13 +93,13 @@ def tool_result(part: shape.ToolResult, line: Line, state: CodexState) -> list[E
 
 
 def _answered(call: str | None, outcome: Outcome, line: Line, state: CodexState) -> list[Entry]:
-    told = state.calls.pop(call or "", None) or Call()
-    if call and outcome.running and told.exit_code is None:
+    known = state.calls.pop(call or "", None) or Call()
+    if call and outcome.running and known.exit_code is None:
         state.calls[call] = Call(running=True)
     elif call:
         state.answered = [*state.answered[1 - ANSWERED :], call]
-    code = outcome.exit_code if outcome.exit_code is not None else told.exit_code
-    failed = outcome.failed or told.failed or bool(code)
+    code = outcome.exit_code if outcome.exit_code is not None else known.exit_code
+    failed = outcome.failed or known.failed or bool(code)
     return [record(line, state, Kind.TOOL_RESPONSE, outcome.text, call=call, exit_code=code, failed=failed)]
 
 
@@ -130,9 +130,9 @@ def patch_apply_end(part: shape.PatchApplyEnd, line: Line, state: CodexState) ->
 
 
 def mcp_tool_call_end(part: shape.McpToolCallEnd, line: Line, state: CodexState) -> list[Entry]:
-    asked = part.invocation or shape.Invocation()
-    tool = f"mcp__{asked.server}__{asked.tool}"
-    return _ended(tool, part.call_id, arguments_of(asked.arguments), mcp_outcome(part.result), line, state)
+    invocation = part.invocation or shape.Invocation()
+    tool = f"mcp__{invocation.server}__{invocation.tool}"
+    return _ended(tool, part.call_id, arguments_of(invocation.arguments), mcp_outcome(part.result), line, state)
 
 
 def mcp_turn_item(part: shape.McpTurnItem, line: Line, state: CodexState) -> list[Entry]:

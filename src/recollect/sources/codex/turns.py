@@ -105,8 +105,8 @@ def _usage(tokens: shape.Tokens | None) -> Usage:
 
 
 def entered_review(part: shape.EnteredReviewMode, line: Line, state: CodexState) -> list[Entry]:
-    told = "\n".join(text for text in (part.user_facing_hint, part.prompt) if text)
-    return runtime(line, state, f"review begun: {told}")
+    hint = "\n".join(text for text in (part.user_facing_hint, part.prompt) if text)
+    return runtime(line, state, f"review begun: {hint}")
 
 
 def exited_review(part: shape.ExitedReviewMode, line: Line, state: CodexState) -> list[Entry]:

@@ -87,9 +87,9 @@ def begin(path: Path, first: list[Any]) -> CopilotState:
     """The log is named after its session; where it is not, its first record says whose it is."""
     name = path.parent.name if path.name == "events.jsonl" else path.stem
     rows = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
-    told = next((session for session in rows if isinstance(session, str) and session), None)
+    named_inside = next((session for session in rows if isinstance(session, str) and session), None)
     named = UUID.search(name)
-    return CopilotState(session=named[0] if named else told or name)
+    return CopilotState(session=named[0] if named else named_inside or name)
 
 
 # ---- what
@@ -117,8 +117,8 @@ def _session_of(row: Row, state: CopilotState) -> str:
 
 
 def _start(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
-    told = row.data.context if isinstance(row.data.context, dict) else {}
-    place = told if told else {"cwd": row.data.cwd, "branch": row.data.branch}
+    context = row.data.context if isinstance(row.data.context, dict) else {}
+    place = context if context else {"cwd": row.data.cwd, "branch": row.data.branch}
     model = text_or_none(row.data.selected_model) or text_or_none(row.data.new_model)
     state.model = model or state.model
     folder, branch = text_or_none(place.get("cwd")), text_or_none(place.get("branch"))
@@ -132,17 +132,17 @@ def _title(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[En
 
 def _user(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
-    said = text_of(data.content).strip() or _attached(data.attachments)
-    if again := next((call for call, task in state.begun.items() if task == said), None):
+    text = text_of(data.content).strip() or _attached(data.attachments)
+    if again := next((call for call, task in state.begun.items() if task == text), None):
         del state.begun[again]
         yield Ignored("a sub-agent's task again")
-    elif not said or (data.source not in (None, "", "user") and not _is_from_parent(builder, data.source, state)):
-        if injected := said or text_of(data.transformed_content).strip():
+    elif not text or (data.source not in (None, "", "user") and not _is_from_parent(builder, data.source, state)):
+        if injected := text or text_of(data.transformed_content).strip():
             yield builder.record(Kind.SYSTEM, injected)
     elif data.delivery == "steering":
-        yield builder.record(Kind.USER_INPUT, said)
+        yield builder.record(Kind.USER_INPUT, text)
     else:
-        yield builder.prompt(said)
+        yield builder.prompt(text)
 
 
 def _is_from_parent(builder: RecordBuilder, source: Any, state: CopilotState) -> bool:
@@ -160,17 +160,17 @@ def _answer(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[E
     if (thought := text_of(data.reasoning_text).strip()) and thought != state.thought:
         yield builder.record(Kind.REASONING, thought)
     state.thought = ""
-    if said := text_of(data.content).strip():
+    if text := text_of(data.content).strip():
         ended = not data.tool_requests and data.phase != "commentary"
-        yield builder.record(Kind.ASSISTANT_RESPONSE, said, stop=Stop.ANSWER if ended else None)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if ended else None)
     for request in data.tool_requests or []:
         yield from _call(builder, request, state)
     if builder.usage:  # an answer whose words are not in the log was paid for all the same
         yield _spent(builder, "an answer without words")
 
 
-def _spent(builder: RecordBuilder, said: str, stop: Stop | None = None) -> Record:
-    record = builder.record(Kind.RUNTIME, said, stop=stop)
+def _spent(builder: RecordBuilder, text: str, stop: Stop | None = None) -> Record:
+    record = builder.record(Kind.RUNTIME, text, stop=stop)
     record.usage, builder.usage = builder.usage, None
     return record
 
@@ -232,14 +232,14 @@ def _agent_started(builder: RecordBuilder, row: Row, state: CopilotState) -> Ite
 def _agent_ended(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     call = row.data.tool_call_id or state.agents.get(row.agent or "")
     if call:
-        state.agents = {agent: begun for agent, begun in state.agents.items() if begun != call}
+        state.agents = {agent: parent_call for agent, parent_call in state.agents.items() if parent_call != call}
         state.begun.pop(call, None)
         builder.session = f"{state.session}/{call}"
         if model := text_or_none(row.data.model):
             yield SessionMetadata(session=builder.session, model=model)
         failed = row.type == "subagent.failed"
-        said = text_of(row.data.error) or row.type
-        yield builder.record(Kind.RUNTIME, said, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
+        text = text_of(row.data.error) or row.type
+        yield builder.record(Kind.RUNTIME, text, stop=Stop.CRASH if failed else Stop.ANSWER, failed=failed)
 
 
 def _compaction(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
@@ -253,13 +253,13 @@ def _compaction(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterat
 Reader = Callable[[RecordBuilder, Row, CopilotState], Iterator[Entry]]
 
 
-def _told(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -> Reader:
+def text_reader(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -> Reader:
     """What reads an event that only says something."""
 
     def reader(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
         data = row.data
-        said = next((words for words in (data.content, data.message, data.reason, data.summary) if words), row.type)
-        yield builder.record(kind, text_of(said), stop=stop, failed=failed)
+        text = next((words for words in (data.content, data.message, data.reason, data.summary) if words), row.type)
+        yield builder.record(kind, text_of(text), stop=stop, failed=failed)
 
     return reader
 
@@ -270,17 +270,17 @@ READERS: dict[str, Reader] = {
     "session.context_changed": _start,
     "session.model_change": _start,
     "session.title_changed": _title,
-    "session.info": _told(Kind.RUNTIME),
-    "session.warning": _told(Kind.RUNTIME),
-    "session.handoff": _told(Kind.SYSTEM),
-    "session.error": _told(Kind.RUNTIME, Stop.CRASH, failed=True),
+    "session.info": text_reader(Kind.RUNTIME),
+    "session.warning": text_reader(Kind.RUNTIME),
+    "session.handoff": text_reader(Kind.SYSTEM),
+    "session.error": text_reader(Kind.RUNTIME, Stop.CRASH, failed=True),
     "session.shutdown": _shutdown,
-    "session.task_complete": _told(Kind.RUNTIME, Stop.ANSWER),
+    "session.task_complete": text_reader(Kind.RUNTIME, Stop.ANSWER),
     "session.compaction_complete": _compaction,
-    "abort": _told(Kind.RUNTIME, Stop.INTERRUPT),
-    "system.message": _told(Kind.SYSTEM),
-    "system.notification": _told(Kind.SYSTEM),
-    "skill.invoked": _told(Kind.SYSTEM),
+    "abort": text_reader(Kind.RUNTIME, Stop.INTERRUPT),
+    "system.message": text_reader(Kind.SYSTEM),
+    "system.notification": text_reader(Kind.SYSTEM),
+    "skill.invoked": text_reader(Kind.SYSTEM),
     "user.message": _user,
     "assistant.message": _answer,
     "assistant.reasoning": _thought,
@@ -302,14 +302,14 @@ def is_workspace(head: Head) -> bool:
 
 def read_workspace(path: Path, content: str) -> Iterator[Entry]:
     """What the session is called and where it was. Of the YAML, its flat keys will do."""
-    told = {key: value.strip("\"'") for key, value in FLAT_KEY.findall(content)}
+    fields = {key: value.strip("\"'") for key, value in FLAT_KEY.findall(content)}
     named = UUID.search(path.parent.name)
-    session = named[0] if named else told.get("id")
+    session = named[0] if named else fields.get("id")
     if session:
         title = _named(content, "name") or _named(content, "summary")
-        rank = TitleRank.CUSTOM if told.get("user_named") == "true" else TitleRank.GENERATED
+        rank = TitleRank.CUSTOM if fields.get("user_named") == "true" else TitleRank.GENERATED
         yield SessionMetadata(
-            session=session, title=title, title_rank=rank, cwd=told.get("cwd") or None, branch=told.get("branch") or None
+            session=session, title=title, title_rank=rank, cwd=fields.get("cwd") or None, branch=fields.get("branch") or None
         )
 
 

@@ -26,10 +26,10 @@ def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
         return None
     start = as_count(data.session_start_time)
     goes_on = start == state.run_start and _above_zero(state.run_total - total) == Usage()
-    told = state.told if goes_on else state.told - state.told_before
-    rest = _above_zero(total - told)
+    counted = state.told if goes_on else state.told - state.told_before
+    rest = _above_zero(total - counted)
     state.run_start, state.run_total = start, total
-    state.told = state.told_before = told + rest
+    state.told = state.told_before = counted + rest
     return rest if rest != Usage() else None
 
 
@@ -41,10 +41,10 @@ def shutdown_model(data: Data) -> str | None:
 
 
 def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
-    told = metrics.items() if isinstance(metrics, dict) else ()
+    items = metrics.items() if isinstance(metrics, dict) else ()
     return {
         model: values["usage"]
-        for model, values in told
+        for model, values in items
         if isinstance(values, dict) and isinstance(values.get("usage"), dict)
     }
 

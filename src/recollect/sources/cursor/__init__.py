@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop
 from recollect.sources.cursor import chats, ide
-from recollect.sources.cursor.text import said, without_withheld
+from recollect.sources.cursor.text import read_query, without_withheld
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.homes import in_home, user_home
@@ -98,7 +98,7 @@ def _row(builder: RecordBuilder, line: Line) -> Iterator[Record]:
     builder.model = text_or_none(row.model)
     match row.role, row.type:
         case "user", _:
-            yield from read_user_message(builder, row.message.content, said)
+            yield from read_user_message(builder, row.message.content, read_query)
         case (("assistant" | "tool"), _):
             yield from read_agent_message(builder, without_withheld(row.message.content))
         case _, "turn_ended":
@@ -110,11 +110,11 @@ def _row(builder: RecordBuilder, line: Line) -> Iterator[Record]:
 
 def read_old_transcript(path: Path, content: str) -> Iterator[Entry]:
     yield _about(path)
-    _, *spoken = SPEAKER.split(content)
-    for place, (speaker, words) in enumerate(zip(spoken[::2], spoken[1::2], strict=True), 1):
+    _, *parts = SPEAKER.split(content)
+    for place, (speaker, words) in enumerate(zip(parts[::2], parts[1::2], strict=True), 1):
         builder = RecordBuilder(session=path.stem, key=f"{path.stem}@{place}", line=place)
         if speaker == "user":
-            yield from read_user_message(builder, words.strip(), said)
+            yield from read_user_message(builder, words.strip(), read_query)
         else:
             yield from _old_answer(builder, words)
 

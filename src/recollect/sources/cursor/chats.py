@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank
-from recollect.sources.cursor.text import said
+from recollect.sources.cursor.text import read_query
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
@@ -141,18 +141,18 @@ def _message(builder: RecordBuilder, data: bytes) -> Iterator[Record]:
         yield builder.unknown(data.decode("utf-8", "replace"))
         return
     options = message.provider_options if isinstance(message.provider_options, dict) else {}
-    told = options["cursor"] if isinstance(options.get("cursor"), dict) else {}
+    details = options["cursor"] if isinstance(options.get("cursor"), dict) else {}
     match message.role:
-        case _ if told.get("isSummary"):
+        case _ if details.get("isSummary"):
             yield builder.record(Kind.COMPACTION, text_of(message.content))
         case "system":
             yield builder.record(Kind.SYSTEM, text_of(message.content))
         case "user":
-            yield from read_user_message(builder, message.content, said)
+            yield from read_user_message(builder, message.content, read_query)
         case "assistant":
             yield from _answer(builder, message.content)
         case "tool":
-            yield from _results(builder, message.content, told)
+            yield from _results(builder, message.content, details)
         case _:
             yield builder.unknown(data.decode("utf-8", "replace"))
 
@@ -161,12 +161,12 @@ def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
     """A message is stored once the model has finished it: one that calls no tool ends the turn."""
     blocks = content if isinstance(content, list) else [content]
     kinds = [text_or_none(block.get("type")) if isinstance(block, dict) else None for block in blocks]
-    kept = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
-    yield from read_agent_message(builder, kept, None if "tool-call" in kinds else Stop.ANSWER)
+    readable = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
+    yield from read_agent_message(builder, readable, None if "tool-call" in kinds else Stop.ANSWER)
 
 
-def _results(builder: RecordBuilder, content: Any, told: dict[str, Any]) -> Iterator[Record]:
-    outcome = told.get("highLevelToolCallResult")
+def _results(builder: RecordBuilder, content: Any, details: dict[str, Any]) -> Iterator[Record]:
+    outcome = details.get("highLevelToolCallResult")
     failed = isinstance(outcome, dict) and outcome.get("isError") is True
     for record in read_agent_message(builder, content):
         record.failed = record.failed or failed

@@ -88,43 +88,43 @@ def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     value = db.execute("SELECT value FROM cursorDiskKV WHERE key = 'composerData:' || ?", (session,)).fetchone()
-    told = decode_or_none(value[0], Conversation) if value else None
-    if told is None:
+    conversation = decode_or_none(value[0], Conversation) if value else None
+    if conversation is None:
         return
-    yield _about(session, told)
-    model = text_or_none(_get(told.model_config, "modelName"))
+    yield _about(session, conversation)
+    model = text_or_none(_get(conversation.model_config, "modelName"))
     written = 0
-    for place, bubble in enumerate(_bubbles(db, session, told), 1):
-        at = parse_time(told.created_at) if place == 1 else None  # bubbles had no times before 2025
+    for place, bubble in enumerate(_bubbles(db, session, conversation), 1):
+        at = parse_time(conversation.created_at) if place == 1 else None  # bubbles had no times before 2025
         builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
         for record in _bubble(builder, bubble):
             written += 1
             yield record
-    if written and (stop := STOPS.get(str(told.status))):
-        builder = RecordBuilder(session=session, key=f"{session}#end", at=parse_time(told.last_updated_at))
-        yield builder.record(Kind.RUNTIME, str(told.status), stop=stop, failed=stop is Stop.CRASH)
+    if written and (stop := STOPS.get(str(conversation.status))):
+        builder = RecordBuilder(session=session, key=f"{session}#end", at=parse_time(conversation.last_updated_at))
+        yield builder.record(Kind.RUNTIME, str(conversation.status), stop=stop, failed=stop is Stop.CRASH)
 
 
-def _about(session: str, told: Conversation) -> SessionMetadata:
+def _about(session: str, conversation: Conversation) -> SessionMetadata:
     return SessionMetadata(
         session=session,
-        title=text_or_none(told.name),
+        title=text_or_none(conversation.name),
         title_rank=TitleRank.GENERATED,
-        parent=text_or_none(_get(told.subagent_info, "parentComposerId")),
+        parent=text_or_none(_get(conversation.subagent_info, "parentComposerId")),
         parent_call=session.removeprefix("task-") if session.startswith("task-") else None,
-        cwd=text_or_none(_get(_get(told.workspace_identifier, "uri"), "fsPath")),
-        at=parse_time(told.created_at),
+        cwd=text_or_none(_get(_get(conversation.workspace_identifier, "uri"), "fsPath")),
+        at=parse_time(conversation.created_at),
     )
 
 
-def _bubbles(db: sqlite3.Connection, session: str, told: Conversation) -> Iterator[Any]:
+def _bubbles(db: sqlite3.Connection, session: str, conversation: Conversation) -> Iterator[Any]:
     """The messages in the order of the list; where there is no list, those of the conversation itself."""
-    if not told.full_conversation_headers_only:
-        yield from told.conversation or []
+    if not conversation.full_conversation_headers_only:
+        yield from conversation.conversation or []
         return
     start = len(f"bubbleId:{session}:")
     rows = {str(key)[start:]: value for key, value in db.execute(f"SELECT key, value {BUBBLES}", (session,))}
-    for listed in told.full_conversation_headers_only:
+    for listed in conversation.full_conversation_headers_only:
         value = rows.get(listed.bubble_id)
         if value is not None:
             yield decode_or_none(value, dict) or {"bubbleId": listed.bubble_id, "damaged": str(value)}
@@ -154,8 +154,8 @@ def _answer(builder: RecordBuilder, bubble: Bubble) -> Iterator[Record]:
     builder.usage = Usage(input=taken, output=given) if taken or given else None
     if thought := text_of(bubble.thinking).strip():
         yield builder.record(Kind.REASONING, thought)
-    if said := text_of(bubble.text).strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, said)
+    if text := text_of(bubble.text).strip():
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
     if bubble.tool is not None and bubble.tool.name:
         yield from _tool(builder, bubble.tool)
     if error := text_of(bubble.error_details).strip():

@@ -20,7 +20,7 @@ FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks 
 WITHHELD = "[REDACTED]"  # in place of the reasoning
 
 
-def said(builder: RecordBuilder, text: str) -> Iterator[Record]:
+def read_query(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
     stamp = next(find_blocks(text, TIME), None)
     if stamp is not None:

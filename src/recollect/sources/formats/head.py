@@ -14,7 +14,7 @@ from recollect.sources.formats.sqlite import MAGIC, open_database
 
 HEAD = 65_536  # bytes of a file's beginning that say what it is
 HEAD_LINES = 40
-WHOLE = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
+LARGEST_DOCUMENT = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
 LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
 FEW = 8
 BLANKS = re.compile(r"\s*")
@@ -53,7 +53,7 @@ def read_head(path: Path) -> Head:
         return Head(path, values=[_first_items(path)], text=text)
     if values := _lines(path, start):
         return Head(path, values=values)
-    return Head(path, values=_document(path) or _begun(text), text=text)
+    return Head(path, values=_document(path) or _repaired(text), text=text)
 
 
 def _tables(path: Path) -> frozenset[str]:
@@ -97,7 +97,7 @@ def _first_items(path: Path) -> list[Any]:
     return items
 
 
-def _begun(text: str) -> list[Any]:
+def _repaired(text: str) -> list[Any]:
     """A document that was cut off, as far as it goes: up to its last comma, with all that is open closed."""
     end = 0
     for token in TOKEN.finditer(text):
@@ -113,15 +113,15 @@ def _begun(text: str) -> list[Any]:
             case "}" | "]" if closers:
                 closers.pop()
     try:
-        begun = json.loads(text[:end] + "".join(reversed(closers)))
+        document = json.loads(text[:end] + "".join(reversed(closers)))
     except (ValueError, RecursionError):
         return []
-    return [begun] if begun else []
+    return [document] if document else []
 
 
 def _first_line(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return stream.readline(WHOLE)
+        return stream.readline(LARGEST_DOCUMENT)
 
 
 def _glued(text: str) -> list[Any]:
@@ -135,7 +135,7 @@ def _glued(text: str) -> list[Any]:
 
 
 def _document(path: Path) -> list[Any]:
-    if path.suffix == ".zst" or path.stat().st_size > WHOLE:
+    if path.suffix == ".zst" or path.stat().st_size > LARGEST_DOCUMENT:
         return []
     try:
         return [msgspec.json.decode(path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff"))]

@@ -29,9 +29,9 @@ def json_document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
 
 def json_items(path: Path) -> list[msgspec.Raw]:
     """The items of a document that is a list, not decoded yet. A document that is none is its own only item."""
-    whole = json_document(msgspec.Raw)(path)
-    items = decode_or_none(whole, list[msgspec.Raw])
-    return [whole] if items is None else items
+    document = json_document(msgspec.Raw)(path)
+    items = decode_or_none(document, list[msgspec.Raw])
+    return [document] if items is None else items
 
 
 def numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:

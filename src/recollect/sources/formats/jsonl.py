@@ -120,8 +120,8 @@ def json_lines(shape: Any) -> Callable[[Path], list[Line | Problem]]:
         lines: list[Line | Problem] = []
         with open_log(path) as stream:
             try:
-                for number, (offset, raw, whole) in enumerate(raw_lines(stream, 0), 1):
-                    if whole or not is_torn(raw):
+                for number, (offset, raw, is_complete) in enumerate(raw_lines(stream, 0), 1):
+                    if is_complete or not is_torn(raw):
                         lines += decode(path, offset, number, raw, decoder)
             except OversizedLine as reason:
                 raise Unreadable(str(reason)) from reason

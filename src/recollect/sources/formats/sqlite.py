@@ -120,10 +120,10 @@ def select(
     db: sqlite3.Connection, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
     """Rows of a table by column. A column that this version of the agent does not have is None."""
-    there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
-    if not there:
+    known = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    if not known:
         raise Unreadable(f"has no table {table!r}: its schema is not one that is known")
-    chosen = ", ".join(f'"{name}"' if name in there else f'NULL AS "{name}"' for name in columns)
+    chosen = ", ".join(f'"{name}"' if name in known else f'NULL AS "{name}"' for name in columns)
     if "ORDER BY" in rest and _has_row_ids(db, table):
         rows: Iterable[tuple[Any, ...]] = _in_order(db, table, chosen, rest, values)
     else:

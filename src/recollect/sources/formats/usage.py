@@ -30,10 +30,10 @@ def tokens(
         if not isinstance(counts, Mapping):
             return None
         read, written, thought = (first_count(counts, names) for names in (cache_read, cache_write, reasoning))
-        given, made = first_count(counts, input), first_count(counts, output)
+        given, produced = first_count(counts, input), first_count(counts, output)
         return Usage(
             input=max(given - read - written, 0) if cached_in_input else given,
-            output=made if reasoning_in_output else made + thought,
+            output=produced if reasoning_in_output else produced + thought,
             cache_read=read,
             cache_write=written,
             reasoning=thought,
@@ -56,8 +56,8 @@ def litellm_usage(counts: Any) -> Usage | None:
     if not isinstance(counts, dict):
         return None
     given = _details(counts, "prompt_tokens_details", "input_tokens_details")
-    made = _details(counts, "completion_tokens_details", "output_tokens_details")
-    nested = {"cached": given.get("cached_tokens"), "thought": made.get("reasoning_tokens")}
+    produced = _details(counts, "completion_tokens_details", "output_tokens_details")
+    nested = {"cached": given.get("cached_tokens"), "thought": produced.get("reasoning_tokens")}
     return _litellm(counts | nested)
 
 

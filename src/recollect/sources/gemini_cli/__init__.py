@@ -207,7 +207,7 @@ def _user(builder: RecordBuilder, message: Message, progress: SessionProgress) -
     elif ran := SHELL.fullmatch(text):
         yield from _shell(builder, ran[1], ran[2])
     else:
-        typed, added = said_and_added(texts, text_of(message.display_content), INJECTED)
+        typed, added = split_added(texts, text_of(message.display_content), INJECTED)
         if typed.strip() or not added:
             progress.ended = False
             yield builder.prompt(typed)
@@ -231,7 +231,7 @@ def _is_context_tag(name: str) -> bool:
     return name == CONTEXT_TAG or is_hook_tag(name)
 
 
-def said_and_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
+def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
     """What the person typed of a prompt's texts, and what was added to them: a text of its own, or a block around one."""
     if shown.strip():
         return shown, [text for text in texts if text.strip() != shown.strip()]
@@ -305,7 +305,7 @@ def _thoughts_and_text(message: Message) -> tuple[list[str], str]:
     else:
         parts = [part for part in _parts(message.content) if "functionCall" not in part]
         inside = [part_text(part) for part in parts if part.get("thought")]
-        text = "\n".join(said for part in parts if not part.get("thought") and (said := part_text(part)))
+        text = "\n".join(words for part in parts if not part.get("thought") and (words := part_text(part)))
     known = {_plain(thought) for thought in own}
     return own + [thought.strip() for thought in inside if _plain(thought) not in known], text
 
@@ -327,8 +327,8 @@ def _output(call: ToolCall) -> Any:
     results = [item for item in (call.result if isinstance(call.result, list) else [call.result]) if item]
     own = [item for item in results if (response := _response(item)) is not None and response.get("id") == call.id]
     others = [item for item in results if (response := _response(item)) is not None and response.get("id") != call.id]
-    kept = own if own and others else results
-    outputs = [part_text(item) if (response := _response(item)) is None else response.get("response") for item in kept]
+    chosen = own if own and others else results
+    outputs = [part_text(item) if (response := _response(item)) is None else response.get("response") for item in chosen]
     return outputs or call.result_display
 
 

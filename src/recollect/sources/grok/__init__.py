@@ -77,7 +77,7 @@ def recognises(head: Head) -> bool:
     )
 
 
-def told_beside(path: Path) -> list[Path]:
+def sidecars_of(path: Path) -> list[Path]:
     return [path.with_name(SUMMARY), path.with_name(UPDATES)]
 
 
@@ -215,7 +215,7 @@ SOURCE = Source(
             recognises=recognises,
             load=json_lines(dict[str, Any]),
             read=read,
-            sidecars=told_beside,
+            sidecars=sidecars_of,
         ),
         Document(
             homes=home("GROK_HOME", ".grok", "sessions"),

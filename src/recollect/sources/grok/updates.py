@@ -70,9 +70,9 @@ class Turns:
         self._counted.add(index)
         return self.ended[index].usage
 
-    def _take(self, told: dict[str, Any], index: int | None) -> int | None:
-        update = _object(told.get("update"))
-        at = parse_time(_object(told.get("_meta")).get("agentTimestampMs"))
+    def _take(self, fields: dict[str, Any], index: int | None) -> int | None:
+        update = _object(fields.get("update"))
+        at = parse_time(_object(fields.get("_meta")).get("agentTimestampMs"))
         match update.get("sessionUpdate"):
             case "user_message_chunk":
                 given = _object(update.get("_meta")).get("promptIndex")
@@ -97,9 +97,9 @@ class Turns:
             ran.output = as_text(output.get("output_for_prompt"))
 
 
-def _usage(told: Any) -> Usage | None:
+def _usage(counts: Any) -> Usage | None:
     """The tokens of a turn: the sum over its models, or else the turn's own counts."""
-    models = list(_object(_object(told).get("modelUsage")).values()) or [told]
+    models = list(_object(_object(counts).get("modelUsage")).values()) or [counts]
     usage = sum((_model_usage(one) or Usage() for one in models), Usage())
     return usage if usage != Usage() else None
 

@@ -104,7 +104,7 @@ def _message(builder: RecordBuilder, line: Line) -> Iterator[Entry]:
         case "tool":
             yield from _tool_message(builder, message)
         case _:
-            yield from read_chat_message(builder, message, _said)
+            yield from read_chat_message(builder, message, _read_user_text)
 
 
 def _tool_message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]:
@@ -119,7 +119,7 @@ def _tool_message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[E
                 yield SessionMetadata(session=child, parent=parent, parent_call=record.call)
 
 
-def _said(builder: RecordBuilder, text: str) -> Iterator[Record]:
+def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
     if text.startswith(COMPACTED):
         yield builder.record(Kind.COMPACTION, text)
     elif text.startswith(INJECTED):
@@ -181,13 +181,13 @@ def _sub_agent(payload: dict[str, Any], builder: RecordBuilder, wire: Wire, wire
         return
     inner = event.get("payload")
     named = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
-    told = wires.setdefault(child, Wire(session=child))
-    _take(named, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), told, wires, path)
+    child_wire = wires.setdefault(child, Wire(session=child))
+    _take(named, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), child_wire, wires, path)
 
 
 def _turn_begin(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     wire.begin_turn()
-    wire.add(*_said(builder, text_of(payload.get("user_input"))))
+    wire.add(*_read_user_text(builder, text_of(payload.get("user_input"))))
 
 
 def _steer(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:

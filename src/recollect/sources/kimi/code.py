@@ -111,11 +111,11 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
     owners = _owners(path, session, lines)
     wire = Wire(session=owners.pop(0))
     wire.add(SessionMetadata(session=session, parent=parent))
-    begun = _begun(lines) if parent else 0
+    own_start = _own_start(lines) if parent else 0
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             wire.add(line)
-        elif place < begun and isinstance(line.value, Row) and line.value.type == "context.append_message":
+        elif place < own_start and isinstance(line.value, Row) and line.value.type == "context.append_message":
             wire.add(Ignored("copied from the parent"))
         elif _is_fork(line):
             wire.session = owners.pop(0)
@@ -139,7 +139,7 @@ def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
     return [*[NOBODY] * (forks - 1), *[original] * min(forks, 1), session]
 
 
-def _begun(lines: list[Line | Problem]) -> int:
+def _own_start(lines: list[Line | Problem]) -> int:
     """The place of the line that a sub-agent began with. What it was told before is a copy of what its parent knew."""
     rows = ((place, line.value) for place, line in enumerate(lines, 1) if isinstance(line, Line))
     return next((place for place, row in rows if isinstance(row, Row) and _begins(row)), 0)

@@ -130,11 +130,11 @@ def recognises_events(head: Head) -> bool:
     return is_event(head.first()) or {"workspacePaths", "lastModifiedAt"} <= head.first().keys()
 
 
-def log_beside(path: Path) -> Path | None:
+def log_of(path: Path) -> Path | None:
     return path.with_suffix(".jsonl") if path.suffix == ".json" else None
 
 
-def events_beside(path: Path) -> Path | None:
+def events_of(path: Path) -> Path | None:
     return path.with_name(MESSAGES) if path.name == SESSION else None
 
 
@@ -239,11 +239,11 @@ def _part(item: Any, name: str) -> Any:
 def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:
     """Say of each turn how it ended: by the ids of its messages, and where there are none, by its place."""
     prompted = [turn for turn in turns if turn and turn[0][1] and turn[0][1][0].kind is Kind.USER_INPUT]
-    said = {named: records for turn in turns for named, records in turn if named}
+    by_turn = {named: records for turn in turns for named, records in turn if named}
     for place, end in enumerate(ends):
         ids = [named for named in end.message_ids or [] if named]
-        if ids and ids[-1] in said:
-            _end_turn([record for named in ids for record in said.get(named, [])], end)
+        if ids and ids[-1] in by_turn:
+            _end_turn([record for named in ids for record in by_turn.get(named, [])], end)
         elif not ids and place < len(prompted):
             _end_turn([record for _, records in prompted[place] for record in records], end)
 
@@ -253,9 +253,9 @@ def _end_turn(records: list[Record], end: TurnEnd) -> None:
         last.stop = ENDS.get(end.end_reason or "", last.stop)
         last.at = last.at or parse_time(end.end_timestamp)
     usage = Usage(input=as_count(end.input_token_count), output=as_count(end.output_token_count))
-    made = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
-    if made and usage != Usage():
-        made[-1].usage = usage
+    acts = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
+    if acts and usage != Usage():
+        acts[-1].usage = usage
 
 
 # ---- the third engine
@@ -306,7 +306,7 @@ SOURCE = Source(
             load=json_lines(Row),
             read=read_rows,
             sidecars=lambda path: [path.with_suffix(".json")],
-            owner=log_beside,
+            owner=log_of,
         ),
         Document(
             homes=in_home(".kiro/sessions"),
@@ -315,7 +315,7 @@ SOURCE = Source(
             load=json_lines(Event),
             read=read_events,
             sidecars=lambda path: [path.with_name(SESSION)],
-            owner=events_beside,
+            owner=events_of,
         ),
         Database(
             homes=cli_homes,

@@ -62,14 +62,16 @@ def _conversation(session: str, conversation: Conversation) -> Iterator[Entry]:
     model = conversation.model_info.get("model_id") if isinstance(conversation.model_info, dict) else None
     exchanges = [_exchange(raw) for raw in conversation.history]
     if summary := _summary(conversation.latest_summary):
-        begun = next((exchange.user.timestamp for exchange in exchanges if exchange and exchange.user), None)
-        yield RecordBuilder(session=session, key=f"{session}@summary", at=parse_time(begun)).record(Kind.COMPACTION, summary)
+        started = next((exchange.user.timestamp for exchange in exchanges if exchange and exchange.user), None)
+        yield RecordBuilder(session=session, key=f"{session}@summary", at=parse_time(started)).record(
+            Kind.COMPACTION, summary
+        )
     for place, (exchange, raw) in enumerate(zip(exchanges, conversation.history, strict=True), 1):
         builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place, model=text_of(model) or None)
         if exchange is None:
             yield builder.unknown(raw)
         else:
-            yield from _said(builder, exchange)
+            yield from _read_answer(builder, exchange)
 
 
 def _summary(summary: Any) -> str:
@@ -86,7 +88,7 @@ def _exchange(raw: Any) -> Exchange | None:
         return None
 
 
-def _said(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]:
+def _read_answer(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]:
     kind, message = _variant(exchange.assistant)
     if named := message.get("message_id"):
         builder.key = f"{builder.session}/{named}"

@@ -44,14 +44,16 @@ class Chat(Struct, rename="camel"):
     metadata: dict[str, Any] = {}
 
 
-def read_session(path: Path, kept: Session) -> Iterator[Entry]:
-    session = kept.session_id or path.stem
-    yield SessionMetadata(session=session, title=kept.title, title_rank=TitleRank.GENERATED, cwd=kept.workspace_directory)
-    for place, entered in enumerate(kept.history, 1):
+def read_session(path: Path, stored: Session) -> Iterator[Entry]:
+    session = stored.session_id or path.stem
+    yield SessionMetadata(
+        session=session, title=stored.title, title_rank=TitleRank.GENERATED, cwd=stored.workspace_directory
+    )
+    for place, entered in enumerate(stored.history, 1):
         message = entered.message
         key = f"{session}/{message.id}" if message.id else f"{session}@{place}"
         builder = RecordBuilder(session=session, key=key, line=place)
-        yield _said(builder, message, _completions(entered.prompt_logs) or text_of(message.content))
+        yield _message(builder, message, _completions(entered.prompt_logs) or text_of(message.content))
 
 
 def _completions(logs: Any) -> str:
@@ -63,14 +65,14 @@ def _completions(logs: Any) -> str:
 def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
     session = chat.execution_id or path.stem
     model = text_of(chat.metadata.get("modelId")) or None
-    begun, ended = parse_time(chat.metadata.get("startTime")), parse_time(chat.metadata.get("endTime"))
+    started, ended = parse_time(chat.metadata.get("startTime")), parse_time(chat.metadata.get("endTime"))
     for place, message in enumerate(chat.chat, 1):
-        at = ended if place == len(chat.chat) else begun
+        at = ended if place == len(chat.chat) else started
         builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
-        yield _said(builder, message, text_of(message.content))
+        yield _message(builder, message, text_of(message.content))
 
 
-def _said(builder: RecordBuilder, message: Message, answer: str) -> Record:
+def _message(builder: RecordBuilder, message: Message, answer: str) -> Record:
     text = text_of(message.content).strip()
     match message.role:
         case "user" | "human" if text.startswith(SYSTEM):

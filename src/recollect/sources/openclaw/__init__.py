@@ -71,8 +71,8 @@ def recognises(head: Head) -> bool:
 
 
 def recognises_store(head: Head) -> bool:
-    told = list(head.first().values())
-    return bool(told) and all(isinstance(one, dict) and {"sessionId", "updatedAt"} <= one.keys() for one in told)
+    entries = list(head.first().values())
+    return bool(entries) and all(isinstance(one, dict) and {"sessionId", "updatedAt"} <= one.keys() for one in entries)
 
 
 def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
@@ -94,8 +94,8 @@ def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     """None in the database of a version that still kept its sessions in files."""
-    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return db.execute(SESSIONS) if there >= TABLES else []
+    known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return db.execute(SESSIONS) if known >= TABLES else []
 
 
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:

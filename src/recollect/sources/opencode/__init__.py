@@ -87,7 +87,7 @@ def read_files(path: Path, info: Info) -> Iterator[Entry]:
 def _messages(storage: Path, session: str) -> Iterator[StoredMessage]:
     for path, message in _each_file(storage / "message" / session):
         name = _file_name(decode_or_none(message, Info), path)
-        parts: list[tuple[str | None, str]] = [(part.stem, said) for part, said in _each_file(storage / "part" / name)]
+        parts: list[tuple[str | None, str]] = [(part.stem, text) for part, text in _each_file(storage / "part" / name)]
         yield StoredMessage(message, parts, path.stem)
 
 
@@ -124,10 +124,10 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
     for row in select(db, "part", ("id", "message_id", "data"), "WHERE session_id = ? ORDER BY id", (session,)):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), as_text(row["data"])))
     messages = select(db, "message", ("id", "data"), "WHERE session_id = ? ORDER BY time_created, id", (session,))
-    told = (StoredMessage(as_text(row["data"]), parts.get(str(row["id"]), []), str(row["id"])) for row in messages)
+    stored = (StoredMessage(as_text(row["data"]), parts.get(str(row["id"]), []), str(row["id"])) for row in messages)
     row = select_one(db, "session", ("parent_id", "title", "directory"), session)
     parent, title, directory = (as_text(value) or None for value in row.values())
-    yield from _session(Info(parent=parent, title=title, directory=directory), session, told)
+    yield from _session(Info(parent=parent, title=title, directory=directory), session, stored)
 
 
 def _text(raw: Raw) -> str:
@@ -139,8 +139,8 @@ def _session(info: Info, session: str, messages: Iterable[StoredMessage]) -> Ite
     yield SessionMetadata(
         session=session, title=title, title_rank=TitleRank.GENERATED, parent=info.parent, cwd=info.directory or None
     )
-    for line, told in enumerate(messages, 1):
-        yield from read_message(told, session, line)
+    for line, stored in enumerate(messages, 1):
+        yield from read_message(stored, session, line)
 
 
 # ---- where it lies

@@ -88,23 +88,23 @@ def read_message(stored: StoredMessage, session: str, line: int) -> Iterator[Ent
         return
     at = _moment(message.time, "created")
     place = MessagePlace(session, message.id or stored.name or f"@{line}", line, at, message.model_id)
-    parts = [_part(name or f"{place.message}.{number}", said) for number, (name, said) in enumerate(stored.parts)]
+    parts = [_part(name or f"{place.message}.{number}", json) for number, (name, json) in enumerate(stored.parts)]
     match message.role:
         case "user":
-            yield from _asked(place, parts)
+            yield from _read_user(place, parts)
         case "assistant":
             yield from _answered(place, message, parts)
         case _:
             yield place.builder().unknown(stored.message)
 
 
-def _part(name: str, said: str) -> Part:
-    part = decode_or_none(said, Part) or Part()
-    part.id, part.json = part.id or name, said
+def _part(name: str, json: str) -> Part:
+    part = decode_or_none(json, Part) or Part()
+    part.id, part.json = part.id or name, json
     return part
 
 
-def _asked(place: MessagePlace, parts: list[Part]) -> Iterator[Entry]:
+def _read_user(place: MessagePlace, parts: list[Part]) -> Iterator[Entry]:
     """A message of the person: the prompt with the names of the files in it, then what was added to it."""
     words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
     files = [_attached(part) for part in parts if part.type == "file"]

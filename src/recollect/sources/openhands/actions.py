@@ -168,8 +168,8 @@ def _call_of(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -
 
 def _exit_code(act: Act) -> int | None:
     """Below zero there is none: the command was still running."""
-    for told in (act.extras, {"exit_code": act.exit_code}):
-        match told:
+    for fields in (act.extras, {"exit_code": act.exit_code}):
+        match fields:
             case {"metadata": {"exit_code": int(code)}} | {"exit_code": int(code)}:
                 return code if code >= 0 else None
     return None

@@ -82,8 +82,8 @@ def event_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entr
         case "Condensation" | "CondensationSummaryEvent":
             yield builder.record(Kind.COMPACTION, text_of(event.summary))
         case "HookExecutionEvent":
-            told = [event.hook_event_type, event.hook_command, event.stdout, event.stderr]
-            yield builder.record(Kind.RUNTIME, text_of(told), failed=event.success is False)
+            texts = [event.hook_event_type, event.hook_command, event.stdout, event.stderr]
+            yield builder.record(Kind.RUNTIME, text_of(texts), failed=event.success is False)
         case kind if kind in STOPS:
             failed = kind == "ConversationErrorEvent"
             yield builder.record(Kind.RUNTIME, text_of(event.detail) or kind, stop=STOPS[kind], failed=failed)
@@ -108,9 +108,11 @@ def _message(builder: RecordBuilder, event: Event, talk: Talk) -> Iterator[Recor
         yield builder.record(Kind.SYSTEM, words)
 
 
-def _thoughts(said: Message | Event) -> str:
-    blocks = said.thinking_blocks if isinstance(said.thinking_blocks, list) else []
-    return text_of(said.reasoning_content) or text_of([block.get("thinking") for block in blocks if isinstance(block, dict)])
+def _thoughts(message: Message | Event) -> str:
+    blocks = message.thinking_blocks if isinstance(message.thinking_blocks, list) else []
+    return text_of(message.reasoning_content) or text_of(
+        [block.get("thinking") for block in blocks if isinstance(block, dict)]
+    )
 
 
 def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:

@@ -75,7 +75,7 @@ def _is_message(note: Note) -> bool:
 
 def inputs(operation: Operation) -> list[Message]:
     """The messages that a model was given: all of the conversation so far, as a rule."""
-    attributes = _told(operation)
+    attributes = _attributes_of(operation)
     instructions = _structured(attributes.get("gen_ai.system_instructions") or attributes.get("gen_ai.system.instructions"))
     system = [{"role": "system", "parts": instructions if isinstance(instructions, list) else [instructions]}]
     messages = (
@@ -90,7 +90,7 @@ def inputs(operation: Operation) -> list[Message]:
 
 def outputs(operation: Operation) -> list[Message]:
     """The messages that a model answered with: one, as a rule."""
-    attributes = _told(operation)
+    attributes = _attributes_of(operation)
     messages = (
         _messages(attributes.get("gen_ai.output.messages"))
         or _numbered(attributes, "gen_ai.completion.")
@@ -101,7 +101,7 @@ def outputs(operation: Operation) -> list[Message]:
     return [{"role": "assistant", **message} for message in messages]
 
 
-def _told(operation: Operation) -> dict[str, Any]:
+def _attributes_of(operation: Operation) -> dict[str, Any]:
     """The attributes of a span, and of the events that carry some for it."""
     carried = [note.attributes for note in operation.notes if note.name == DETAILS or note.name.startswith("gen_ai.content")]
     return {name: value for attributes in (*carried, operation.attributes) for name, value in attributes.items()}
@@ -200,27 +200,27 @@ def tool_of(operation: Operation) -> Tool:
     """The tool that was run. Its span is named after it where nothing else is."""
     given = operation.attributes
     return Tool(
-        name=_word(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name") or operation.name or None,
-        call=_word(given, "gen_ai.tool.call.id", "tool_call.id", "tool.id"),
+        name=_first_text(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name") or operation.name or None,
+        call=_first_text(given, "gen_ai.tool.call.id", "tool_call.id", "tool.id"),
         arguments=_first(given, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input"),
         result=_structured(_first(given, "gen_ai.tool.call.result", "output.value", "traceloop.entity.output")),
     )
 
 
 def model_of(operation: Operation) -> str | None:
-    return _word(_told(operation), "gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+    return _first_text(_attributes_of(operation), "gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 
 
 def is_finished(operation: Operation, messages: list[Message]) -> bool:
     """Whether the model said that its answer was complete."""
-    reasons = _structured(_told(operation).get("gen_ai.response.finish_reasons"))
+    reasons = _structured(_attributes_of(operation).get("gen_ai.response.finish_reasons"))
     given = [*(reasons if isinstance(reasons, list) else [reasons]), *(message.get("finish_reason") for message in messages)]
     return any(isinstance(reason, str) and reason.lower() in FINISHED for reason in given)
 
 
 def usage_of(operation: Operation) -> Usage | None:
     """By the conventions, what was read from or written to a cache is part of the input. Not all keep to that."""
-    given = _told(operation)
+    given = _attributes_of(operation)
     total = _count(given, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
     output = _count(given, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
     read = _count(
@@ -252,7 +252,7 @@ def _first(attributes: dict[str, Any], *names: str) -> Any:
     return next((attributes[name] for name in names if attributes.get(name)), None)
 
 
-def _word(attributes: dict[str, Any], *names: str) -> str | None:
+def _first_text(attributes: dict[str, Any], *names: str) -> str | None:
     return next((value for name in names if isinstance(value := attributes.get(name), str) and value), None)
 
 

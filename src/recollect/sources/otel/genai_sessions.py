@@ -33,7 +33,7 @@ from recollect.sources.otel.otlp import Operation, Place, SpanKey, operations
 CANCELLED = ("cancel", "abort", "interrupt")  # in the name of an error: the person's doing, not a failure
 DEEPEST = 128  # operations around one that are looked at: traces of real agents nest a dozen deep
 
-Said = tuple[str, ...]  # what makes two records the same
+Statement = tuple[str, ...]  # what makes two records the same
 
 
 class Step(Struct, frozen=True):
@@ -100,8 +100,8 @@ class Tree:
         named = [name for one in around if (name := _text(one.attributes.get(CONVERSATION)))]
         of_trace = self._named.get(key[0], set())
         sessions = [name for one in around if (name := _text(one.attributes.get("session.id")))]
-        told: list[str] = [*named, *(of_trace if len(of_trace) == 1 else ()), *sessions, key[0] or key[1]]
-        return told[0]
+        candidates: list[str] = [*named, *(of_trace if len(of_trace) == 1 else ()), *sessions, key[0] or key[1]]
+        return candidates[0]
 
     def _started_by_tool(self, key: SpanKey) -> tuple[SpanKey, SpanKey] | None:
         """The outermost agent or model around an operation inside the nearest tool, and that tool."""
@@ -140,29 +140,29 @@ class Transcript:
     def __init__(self, session: str) -> None:
         self.session = session
         self.records: list[Record] = []
-        self._said: list[Said] = []
-        self._known: Counter[Said] = Counter()
+        self._said: list[Statement] = []
+        self._known: Counter[Statement] = Counter()
         self._waiting: dict[str, str] = {}  # calls that no tool has been seen to run, with the tool's name
         self._asked = ""  # the prompt as an agent was given it, until the model answers
 
     def add(self, record: Record) -> None:
-        said = _said(record)
-        record.key = f"{self.session}/{_digest(said)}.{self._known[said]}"
-        self._note(said)
+        statement = _statement_of(record)
+        record.key = f"{self.session}/{_digest(statement)}.{self._known[statement]}"
+        self._note(statement)
         self.records.append(record)
         if record.kind is Kind.TOOL_CALL and record.call:
             self._waiting[record.call] = record.tool or ""
         if record.kind in AGENT_KINDS:
             self._asked = ""
 
-    def add_new(self, told: list[Record], *, is_outer: bool) -> None:
+    def add_new(self, records: list[Record], *, is_outer: bool) -> None:
         """Take what an operation was given, but for what is known: the conversation so far, or the end of it."""
-        place = self._place(told)
-        for record in told:
-            said = _said(record)
-            if self._is_once(record) and self._known[said]:
+        place = self._place(records)
+        for record in records:
+            statement = _statement_of(record)
+            if self._is_once(record) and self._known[statement]:
                 continue
-            if (found := self._find(said, place)) is not None:
+            if (found := self._find(statement, place)) is not None:
                 place = found + 1
                 continue
             if self._is_answered(record):
@@ -170,7 +170,7 @@ class Transcript:
             if record.kind is Kind.USER_INPUT:
                 place = len(self._said) + 1  # what follows a new prompt is new; an answer may only have been left out before
                 if self._asked and self._asked in record.text:
-                    self._note(said)  # the same prompt, as it was wrapped up for the model
+                    self._note(statement)  # the same prompt, as it was wrapped up for the model
                     continue
             self.add(record)
             if is_outer and record.kind is Kind.USER_INPUT:
@@ -186,24 +186,26 @@ class Transcript:
     def ran(self, call: str) -> None:
         self._waiting.pop(call, None)
 
-    def _place(self, told: list[Record]) -> int:
+    def _place(self, records: list[Record]) -> int:
         """From where on what is told may be a repetition.
 
         Who sends all of the conversation repeats an answer, or begins as it began. Who sends only what is new may repeat
         no more than the end of it: the same short prompt, said twice, is two prompts.
         """
-        lines = [_said(record) for record in told if not self._is_once(record)]
-        begun = next((said for said in self._said if said[0] != Kind.SYSTEM), None)
-        if lines[:1] == [begun] or any(said[0] in AGENT_KINDS and self._known[said] for said in map(_said, told)):
+        lines = [_statement_of(record) for record in records if not self._is_once(record)]
+        opening = next((statement for statement in self._said if statement[0] != Kind.SYSTEM), None)
+        if lines[:1] == [opening] or any(
+            statement[0] in AGENT_KINDS and self._known[statement] for statement in map(_statement_of, records)
+        ):
             return 0
         for size in range(min(len(lines), len(self._said)), 0, -1):
             if self._said[-size:] == lines[:size]:
                 return len(self._said) - size
         return len(self._said)
 
-    def _find(self, said: Said, place: int) -> int | None:
+    def _find(self, statement: Statement, place: int) -> int | None:
         try:
-            return self._said.index(said, place)
+            return self._said.index(statement, place)
         except ValueError:
             return None
 
@@ -214,14 +216,16 @@ class Transcript:
     def _is_answered(self, record: Record) -> bool:
         """Whether a result is of a call that has one. Some models number their calls anew in every turn."""
         calls = self._known[(Kind.TOOL_CALL, record.call or "")]
-        return record.kind is Kind.TOOL_RESPONSE and bool(record.call) and self._known[_said(record)] >= max(calls, 1)
+        return (
+            record.kind is Kind.TOOL_RESPONSE and bool(record.call) and self._known[_statement_of(record)] >= max(calls, 1)
+        )
 
-    def _note(self, said: Said) -> None:
-        self._said.append(said)
-        self._known[said] += 1
+    def _note(self, statement: Statement) -> None:
+        self._said.append(statement)
+        self._known[statement] += 1
 
 
-def _said(record: Record) -> Said:
+def _statement_of(record: Record) -> Statement:
     if record.call:
         return (record.kind, record.call)
     if record.kind is Kind.TOOL_CALL:
@@ -229,8 +233,8 @@ def _said(record: Record) -> Said:
     return (record.kind, record.text.strip())
 
 
-def _digest(said: Said) -> str:
-    return blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+def _digest(statement: Statement) -> str:
+    return blake2b("\0".join(statement).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
 # ---- in what order
@@ -298,11 +302,11 @@ def _answer(transcript: Transcript, step: Step) -> None:
     builder.model = model_of(operation)
     builder.usage = None if step.is_outer else usage_of(operation)
     messages = outputs(operation)
-    told = [record for message in messages for record in read_chat_message(builder, as_chat(message))]
+    records = [record for message in messages for record in read_chat_message(builder, as_chat(message))]
     if step.is_outer:
-        transcript.add_new(told, is_outer=True)
+        transcript.add_new(records, is_outer=True)
     else:
-        for record in told:
+        for record in records:
             transcript.add(record)
         if builder.usage is not None:  # what was said was not recorded, only that and how much
             transcript.add(builder.record(Kind.RUNTIME, operation.name, model=builder.model, usage=builder.usage))
@@ -324,8 +328,8 @@ def _end(transcript: Transcript, step: Step, builder: RecordBuilder, *, is_finis
 def _failure(step: Step) -> Stop | None:
     if not step.is_root:
         return None
-    told = (step.operation.error or "").lower()
-    return Stop.INTERRUPT if any(word in told for word in CANCELLED) else Stop.CRASH
+    error = (step.operation.error or "").lower()
+    return Stop.INTERRUPT if any(word in error for word in CANCELLED) else Stop.CRASH
 
 
 def _text(value: Any) -> str:

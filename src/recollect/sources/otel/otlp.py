@@ -145,10 +145,10 @@ class Folder:
 
     def _files(self, path: Path) -> Iterator[Path]:
         try:
-            beside = sorted(file for file in path.parent.iterdir() if file.name.endswith(ENDINGS))
+            siblings = sorted(file for file in path.parent.iterdir() if file.name.endswith(ENDINGS))
         except OSError:
-            beside = []
-        return (file for file in beside if self.has(file))
+            siblings = []
+        return (file for file in siblings if self.has(file))
 
 
 def _requests(path: Path) -> Iterator[Place | Problem]:
@@ -196,8 +196,8 @@ def _take_span(found: dict[SpanKey, Operation], span: Span, shared: dict[str, An
     operation = _operation(found, span.trace_id, span.span_id, line)
     operation.parent = _text(span.parent_span_id) or operation.parent
     operation.name = _text(span.name) or operation.name
-    operation.started = _whole_number(span.start_time_unix_nano) or operation.started
-    operation.ended = max(_whole_number(span.end_time_unix_nano), operation.ended)
+    operation.started = _integer(span.start_time_unix_nano) or operation.started
+    operation.ended = max(_integer(span.end_time_unix_nano), operation.ended)
     operation.attributes = {**operation.attributes, **shared, **attributes_of(span.attributes)}
     notes = [Note(_text(event.name), attributes_of(event.attributes)) for event in span.events or []]
     operation.notes = operation.notes if notes == operation.notes else [*operation.notes, *notes]
@@ -207,7 +207,7 @@ def _take_span(found: dict[SpanKey, Operation], span: Span, shared: dict[str, An
 def _take_log(found: dict[SpanKey, Operation], log: LogRecord, shared: dict[str, Any], line: int) -> None:
     attributes = attributes_of(log.attributes)
     session = str(attributes.get("gen_ai.conversation.id") or attributes.get("session.id") or shared.get("session.id", ""))
-    at = _whole_number(log.time_unix_nano) or _whole_number(log.observed_time_unix_nano)
+    at = _integer(log.time_unix_nano) or _integer(log.observed_time_unix_nano)
     trace, span = _text(log.trace_id) or session, _text(log.span_id) or f"@{at}.{line}"
     operation = _operation(found, trace, span, line)
     operation.started = operation.started or at
@@ -229,8 +229,8 @@ def _error(span: Span, operation: Operation) -> str | None:
     kind = operation.attributes.get("error.type")
     if status.get("code") not in FAILED and not kind:
         return None
-    told = [note.attributes.get("exception.message") for note in operation.notes if note.name == "exception"]
-    words = [_text(word) for word in (kind, status.get("message") or next(iter(told), None))]
+    messages = [note.attributes.get("exception.message") for note in operation.notes if note.name == "exception"]
+    words = [_text(word) for word in (kind, status.get("message") or next(iter(messages), None))]
     return ": ".join(word for word in words if word) or "error"
 
 
@@ -255,7 +255,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             pairs = [item for item in items if isinstance(item, dict)]
             return {str(pair.get("key")): plain(pair.get("value"), depth + 1) for pair in pairs}
         case {"intValue": number}:
-            return _whole_number(number)
+            return _integer(number)
         case dict() if len(value) == 1:
             (packed,) = value.values()
             return packed if isinstance(packed, str | bool | int | float) else None
@@ -263,7 +263,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             return None
 
 
-def _whole_number(value: Any) -> int:
+def _integer(value: Any) -> int:
     """A whole number that may be written as text; 0 for anything else."""
     if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) <= 20:
         return int(value)

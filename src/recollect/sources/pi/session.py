@@ -99,13 +99,13 @@ def without_skill(text: str) -> tuple[str, list[str]]:
 
 def read(line: Line, state: PiState, split: Split = without_skill) -> Iterable[Entry]:
     row: Row = line.value
-    said = row.message
-    at = parse_time(row.timestamp) or (parse_time(said.timestamp) if said else None)
+    message = row.message
+    at = parse_time(row.timestamp) or (parse_time(message.timestamp) if message else None)
     builder = RecordBuilder(session=state.session, key=_key(row, line, state), at=at, line=line.number)
     if row.type == "session":
         return list(_header(row, state))
-    if row.type == "message" and said is not None:
-        entries = list(_message(said, builder, state, split))
+    if row.type == "message" and message is not None:
+        entries = list(_message(message, builder, state, split))
     elif row.type in READERS:
         entries = list(READERS[row.type](row, builder, state))
     elif row.type in QUIET:
@@ -157,7 +157,9 @@ def _rank(source: Any) -> int:
 def _message(message: Message, builder: RecordBuilder, state: PiState, split: Split) -> Iterator[Entry]:
     match message.role:
         case "user":
-            yield from read_user_message(builder, message.content, partial(_said, message=message, state=state, split=split))
+            yield from read_user_message(
+                builder, message.content, partial(_read_user_text, message=message, state=state, split=split)
+            )
         case "assistant":
             yield from _answer(message, builder, state)
         case "toolResult":
@@ -179,7 +181,7 @@ def _instructions(message: Message) -> str:
     return text_of(message.content or message.files or sections)
 
 
-def _said(builder: RecordBuilder, text: str, message: Message, state: PiState, split: Split) -> Iterator[Record]:
+def _read_user_text(builder: RecordBuilder, text: str, message: Message, state: PiState, split: Split) -> Iterator[Record]:
     if _is_injected(message, state):
         yield builder.record(Kind.SYSTEM, text)
         return
@@ -279,8 +281,8 @@ def _exit_code(given: Any, text: str) -> int | None:
 
 def _agents(details: dict[str, Any]) -> set[str]:
     """The sub-agents that a task began, by the names of their logs."""
-    told = [one for key in ("progress", "results") if isinstance(details.get(key), list) for one in details[key]]
-    return {one["id"] for one in told if isinstance(one, dict) and isinstance(one.get("id"), str)}
+    runs = [one for key in ("progress", "results") if isinstance(details.get(key), list) for one in details[key]]
+    return {one["id"] for one in runs if isinstance(one, dict) and isinstance(one.get("id"), str)}
 
 
 def _executed(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Record]:

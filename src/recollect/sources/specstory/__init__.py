@@ -104,19 +104,19 @@ def read(path: Path, content: str) -> Iterable[Entry]:
         yield Ignored("no session yet")
         return
     session = found.group(2) if found else path.stem
-    title, begun = _heading(top)
+    title, started = _heading(top)
     yield SessionMetadata(session=session, cwd=_project(path), title=title, title_rank=TitleRank.GENERATED)
     side = f"{session}/sidechain"
     if any(message.is_side for message in messages):
         yield SessionMetadata(session=side, parent=session)
     if messages and messages[0].at is None:
-        messages[0].at = begun or (_stamp(found.group(3)) if found else None) or _stamp(path.name)
+        messages[0].at = started or (_stamp(found.group(3)) if found else None) or _stamp(path.name)
     is_marked = any(mark in content for mark in MARKED)
     command_at: int | None = None
     for number, message in enumerate(messages, 1):
-        whose = side if message.is_side else session
+        owner = side if message.is_side else session
         builder = RecordBuilder(
-            session=whose, key=f"{whose}/{number}", at=message.at, line=message.line, model=message.model
+            session=owner, key=f"{owner}/{number}", at=message.at, line=message.line, model=message.model
         )
         if message.speaker != "User":
             yield from _agent(builder, message.text, is_marked=is_marked)
@@ -157,10 +157,10 @@ def _messages(content: str) -> Iterator[Message]:
     line, place = 1, 0
     for header, after in zip_longest(headers, headers[1:]):
         line, place = line + content.count("\n", place, header.start()), header.start()
-        yield _begun(header, line, content[header.end() : after.start() if after else None])
+        yield message_of(header, line, content[header.end() : after.start() if after else None])
 
 
-def _begun(header: re.Match[str], line: int, text: str) -> Message:
+def message_of(header: re.Match[str], line: int, text: str) -> Message:
     speaker, side, details = header.groups(default="")
     time = TIME.search(details)
     model = MODEL.match(details[: time.start()] if time else details) if speaker != "User" else None
@@ -188,9 +188,9 @@ def _user(builder: RecordBuilder, words: str, *, is_expanded: bool) -> Iterator[
 def _agent(builder: RecordBuilder, words: str, *, is_marked: bool) -> Iterator[Record]:
     """Texts, thoughts and tools, in their order."""
     place = 0
-    said = _said if is_marked else _said_between_rules
+    read_text = _read_text if is_marked else _read_text_between_rules
     for block in BLOCK.finditer(words):
-        yield from said(builder, words[place : block.start()])
+        yield from read_text(builder, words[place : block.start()])
         place = block.end()
         if block["tag"] == "think" or block["thought"] is not None:
             yield builder.record(Kind.REASONING, (block["thought"] or block["body"] or "").strip("\n"))
@@ -198,15 +198,15 @@ def _agent(builder: RecordBuilder, words: str, *, is_marked: bool) -> Iterator[R
             yield from _bare_tool(builder, block["named"], html.unescape(block["bare"]), block["shown"].strip())
         else:
             yield from _tool(builder, block)
-    yield from said(builder, words[place:])
+    yield from read_text(builder, words[place:])
 
 
-def _said(builder: RecordBuilder, words: str) -> Iterator[Record]:
+def _read_text(builder: RecordBuilder, words: str) -> Iterator[Record]:
     if text := without_rules(words):
         yield builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
-def _said_between_rules(builder: RecordBuilder, words: str) -> Iterator[Record]:
+def _read_text_between_rules(builder: RecordBuilder, words: str) -> Iterator[Record]:
     """What the agent said, and the tools that fill all that is between two rules."""
     for part in parts_of(words):
         match part:
@@ -242,8 +242,8 @@ def _tool(builder: RecordBuilder, block: re.Match[str]) -> Iterator[Record]:
 def _bare_tool(builder: RecordBuilder, name: str | None, summary: str, body: str) -> Iterator[Record]:
     """A tool of 2025, which only its summary marks, and the line above it."""
     used = USED.fullmatch(summary)
-    begun = (tool for words, tool in UNNAMED_TOOLS.items() if summary.startswith(words))
-    tool, use = (used["tool"], used["use"]) if used else (name or next(begun, UNNAMED_TOOL), summary)
+    tools = (tool for words, tool in UNNAMED_TOOLS.items() if summary.startswith(words))
+    tool, use = (used["tool"], used["use"]) if used else (name or next(tools, UNNAMED_TOOL), summary)
     yield from _used(builder, Used(tool, use, *shown_and_found(body)))
 
 

@@ -14,13 +14,22 @@ from recollect.sources.formats.message import RESULTS, THINKING, RecordBuilder, 
 from recollect.sources.formats.usage import tokens
 from recollect.sources.formats.values import as_text, parse_time, text_or_none
 from recollect.sources.tasks.entries import Task
-from recollect.sources.tasks.history import SPOKEN, Exchange, Said, blocks_in, calls_in, headed, texts_in, without_calls
+from recollect.sources.tasks.history import (
+    SPOKEN,
+    Exchange,
+    ModelMessage,
+    blocks_in,
+    calls_in,
+    headed,
+    texts_in,
+    without_calls,
+)
 from recollect.sources.tasks.tools import answered, of_its_server
 
 TYPED = ("task", "feedback", "answer", "user_message")  # the tags around what the person typed
 ENVIRONMENT = "environment_details"
 RESUMED = "[TASK RESUMPTION]"
-SAID = {  # the tools that speak to the person: the argument with the words
+MESSAGE_FIELD = {  # the tools that speak to the person: the argument with the words
     "attempt_completion": "result",
     "plan_mode_respond": "response",
     "act_mode_respond": "response",
@@ -31,31 +40,31 @@ ENDS = {"attempt_completion", "plan_mode_respond"}  # the agent waits for the pe
 
 def is_conversation(entries: list[dict[str, Any]]) -> bool:
     """Whether a list begins as such a history: only these agents describe the environment in a user message."""
-    spoken = [entry for entry in entries if entry.get("role") in ("user", "assistant") and "content" in entry]
-    return bool(spoken) and any(f"<{ENVIRONMENT}>" in text_of(entry["content"]) for entry in spoken[:2])
+    messages = [entry for entry in entries if entry.get("role") in ("user", "assistant") and "content" in entry]
+    return bool(messages) and any(f"<{ENVIRONMENT}>" in text_of(entry["content"]) for entry in messages[:2])
 
 
-def read_conversation(task: Task, history: list[Said], started_at: int | None) -> Iterator[Entry]:
+def read_conversation(task: Task, history: list[ModelMessage], started_at: int | None) -> Iterator[Entry]:
     """What was said in a task. `started_at` is the time of its first message, where that has none of its own."""
     calls: list[Exchange] = []
-    for place, said in enumerate(history):
+    for place, message in enumerate(history):
         builder = RecordBuilder(session=task.session, key=f"{task.session}/api@{place + 1}", line=place + 1)
-        builder.at = parse_time(said.ts) or (started_at if place == 0 else None)
-        match said.role:
-            case _ if said.is_summary is True:
-                yield builder.record(Kind.COMPACTION, text_of(said.content))
+        builder.at = parse_time(message.ts) or (started_at if place == 0 else None)
+        match message.role:
+            case _ if message.is_summary is True:
+                yield builder.record(Kind.COMPACTION, text_of(message.content))
             case "user":
-                yield from _user_message(task, builder, said, calls, is_first=place == 0)
+                yield from _user_message(task, builder, message, calls, is_first=place == 0)
             case "assistant":
                 builder.model, builder.usage = (
-                    _model(task, said),
-                    _usage(said.metrics.get("tokens") if isinstance(said.metrics, dict) else None),
+                    _model(task, message),
+                    _usage(message.metrics.get("tokens") if isinstance(message.metrics, dict) else None),
                 )
                 answer = history[place + 1] if place + 1 < len(history) else None
-                calls = calls_in(said, answer)
-                yield from _agent_message(task, builder, said, calls, parse_time(answer.ts) if answer else None)
+                calls = calls_in(message, answer)
+                yield from _agent_message(task, builder, message, calls, parse_time(answer.ts) if answer else None)
             case _:
-                yield builder.unknown({"role": said.role, "content": said.content})
+                yield builder.unknown({"role": message.role, "content": message.content})
         if not builder.count:
             yield Ignored("message without words")
 
@@ -64,25 +73,25 @@ def read_conversation(task: Task, history: list[Said], started_at: int | None) -
 
 
 def _agent_message(
-    task: Task, builder: RecordBuilder, said: Said, calls: list[Exchange], answered_at: int | None
+    task: Task, builder: RecordBuilder, message: ModelMessage, calls: list[Exchange], answered_at: int | None
 ) -> Iterator[Record]:
     task.waiting = False
-    for block in blocks_in(said):
+    for block in blocks_in(message):
         if isinstance(block, dict) and text_or_none(block.get("type")) in THINKING:
             yield builder.record(Kind.REASONING, text_of(block.get("thinking") or block.get("text")))
-    for text in texts_in(said):
+    for text in texts_in(message):
         words, thoughts = without_tag(without_calls(text), "thinking")
         yield from (builder.record(Kind.REASONING, thought) for thought in thoughts)
         if words:
             yield builder.record(Kind.ASSISTANT_RESPONSE, words)
     for call in calls:
-        yield from _spoken(task, builder, call) if call.tool in SPOKEN else _called(builder, call, answered_at)
+        yield from _message_tool(task, builder, call) if call.tool in SPOKEN else _called(builder, call, answered_at)
 
 
-def _spoken(task: Task, builder: RecordBuilder, call: Exchange) -> Iterator[Record]:
+def _message_tool(task: Task, builder: RecordBuilder, call: Exchange) -> Iterator[Record]:
     ends = call.tool in ENDS
     task.waiting = ends
-    if words := text_of(call.arguments.get(SAID[call.tool])).strip():
+    if words := text_of(call.arguments.get(MESSAGE_FIELD[call.tool])).strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if ends else None)
 
 
@@ -96,9 +105,9 @@ def _called(builder: RecordBuilder, call: Exchange, answered_at: int | None) -> 
         yield result
 
 
-def _model(task: Task, said: Said) -> str | None:
-    info = said.model_info if isinstance(said.model_info, dict) else {}
-    return as_text(info.get("modelId")) or task.model_at(parse_time(said.ts) or 0)
+def _model(task: Task, message: ModelMessage) -> str | None:
+    info = message.model_info if isinstance(message.model_info, dict) else {}
+    return as_text(info.get("modelId")) or task.model_at(parse_time(message.ts) or 0)
 
 
 _usage = tokens(input="prompt", output="completion", cache_read="cached", cached_in_input=True)
@@ -108,20 +117,22 @@ _usage = tokens(input="prompt", output="completion", cache_read="cached", cached
 
 
 def _user_message(
-    task: Task, builder: RecordBuilder, said: Said, calls: list[Exchange], *, is_first: bool
+    task: Task, builder: RecordBuilder, message: ModelMessage, calls: list[Exchange], *, is_first: bool
 ) -> Iterator[Record]:
-    texts = [_without_context(text) for text in texts_in(said)]
+    texts = [_without_context(text) for text in texts_in(message)]
     own = [words for words, _ in texts]
     task.waiting = task.waiting or any(text.startswith(RESUMED) for text in own)
     answers = [
-        text_of(block) for block in blocks_in(said) if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS
+        text_of(block)
+        for block in blocks_in(message)
+        if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS
     ]
     typed = [words for text in [*own, *answers] for words in _typed(text)]
-    images = sum(isinstance(block, dict) and block.get("type") == "image" for block in blocks_in(said))
+    images = sum(isinstance(block, dict) and block.get("type") == "image" for block in blocks_in(message))
     if is_first and not typed:
         typed, own = [text for text in own if text], []
     if typed:
-        yield _words(task, builder, "\n\n".join([*typed, *["[image]"] * images]), is_first=is_first)
+        yield _user_text(task, builder, "\n\n".join([*typed, *["[image]"] * images]), is_first=is_first)
     if not any(call.output is not None for call in calls):
         for tool, output in headed(own):
             yield builder.result(None, output, tool=tool)
@@ -129,7 +140,7 @@ def _user_message(
     yield from (builder.record(Kind.SYSTEM, block) for _, blocks in texts for block in blocks)
 
 
-def _words(task: Task, builder: RecordBuilder, words: str, *, is_first: bool) -> Record:
+def _user_text(task: Task, builder: RecordBuilder, words: str, *, is_first: bool) -> Record:
     opens, task.waiting = is_first or task.waiting, False
     return builder.prompt(words) if opens else builder.record(Kind.USER_INPUT, words)
 

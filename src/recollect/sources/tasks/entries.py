@@ -33,7 +33,7 @@ class Message(Struct, rename="camel"):
     def name(self) -> str:
         return as_text(self.ask if self.type == "ask" else self.say)
 
-    def words(self) -> str:
+    def text_without_marks(self) -> str:
         text = text_of(self.text)
         for mark in MARKS:
             text = text.removesuffix(mark)
@@ -76,9 +76,9 @@ class Task(Struct):
 
 def reason(text: str) -> str:
     """What an error says, which may be an object as text, and one within another."""
-    told = decode_or_none(text, dict[str, Any]) or {}
-    said = text_of(told.get("message") or told.get("errorMessage"))
-    return reason(said) if said and len(said) < len(text) else text
+    fields = decode_or_none(text, dict[str, Any]) or {}
+    text_of_error = text_of(fields.get("message") or fields.get("errorMessage"))
+    return reason(text_of_error) if text_of_error and len(text_of_error) < len(text) else text
 
 
 def plain(name: str) -> str:

@@ -28,7 +28,7 @@ from recollect.sources.formats.source import Document
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.tasks.conversation import is_conversation, read_conversation
 from recollect.sources.tasks.entries import Message, Placed, Task, plain, reason
-from recollect.sources.tasks.history import Said, first_words, folder_in, matched, model_in
+from recollect.sources.tasks.history import ModelMessage, first_text, folder_in, matched, model_in
 from recollect.sources.tasks.messages import SPEECH, prompt
 from recollect.sources.tasks.tools import ANSWERS, CALLS, answer, answers_of, call, calls_of, topic_of
 
@@ -86,7 +86,7 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
         load=json_document(list[Raw]),
         read=read,
         sidecars=lambda log: [log.with_name(name) for name in (HISTORY, METADATA, ITEM) if name != log.name],
-        owner=lambda changed: _log_beside(changed) if changed.name in {HISTORY, METADATA, ITEM} else None,
+        owner=lambda changed: _log_of(changed) if changed.name in {HISTORY, METADATA, ITEM} else None,
     )
 
 
@@ -95,7 +95,7 @@ def is_log(path: Path) -> bool:
     return path.name == LOG or not path.with_name(LOG).exists()
 
 
-def _log_beside(path: Path) -> Path:
+def _log_of(path: Path) -> Path:
     history = path.with_name(HISTORY)
     return history if is_log(history) else path.with_name(LOG)
 
@@ -114,12 +114,12 @@ def agent_of(head: Head) -> str | None:
 
 
 def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
-    if any(said is not None and isinstance(said.role, str) for _, said, _ in decode_each(raws[:1], Said)):
+    if any(message is not None and isinstance(message.role, str) for _, message, _ in decode_each(raws[:1], ModelMessage)):
         yield from _read_history(path, raws)
         return
     entries = _last_of_each(raws)
     task = Task(_session(path, entries))
-    history = read_sidecar(path.with_name(HISTORY), list[Said]) or []
+    history = read_sidecar(path.with_name(HISTORY), list[ModelMessage]) or []
     yield _about(path, task.session, _folder(entries, history))
     task.exact = matched(calls_of(entries), history)
     task.answers = answers_of(entries)
@@ -132,8 +132,8 @@ def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
 def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
     """A task of which only the messages to and from the model are left."""
     task = Task(path.parent.name if path.name == HISTORY else path.stem)
-    history = [said or Said(role="unknown", content=raw) for _, said, raw in decode_each(raws, Said)]
-    yield _about(path, task.session, folder_in(first_words(history)))
+    history = [message or ModelMessage(role="unknown", content=raw) for _, message, raw in decode_each(raws, ModelMessage)]
+    yield _about(path, task.session, folder_in(first_text(history)))
     task.models = _models(path, model_in(history))
     yield from read_conversation(task, history, parse_time(task.session))  # Cline names a task by the time it began
 
@@ -163,21 +163,25 @@ def _last_of_each(raws: list[Raw]) -> list[Placed]:
         key = (as_text(message.ts), message.name()) if message and message.ts else place
         last[key] = Placed(last[key].place if key in last else place, message, raw)
     entries = list(last.values())
-    return [entry for entry, after in zip_longest(entries, entries[1:]) if not _is_begun_anew(entry, after)]
+    return [entry for entry, after in zip_longest(entries, entries[1:]) if not _is_restarted(entry, after)]
 
 
-def _is_begun_anew(entry: Placed, after: Placed | None) -> bool:
+def _is_restarted(entry: Placed, after: Placed | None) -> bool:
     """Whether an entry that was never finished is told whole by the next one."""
-    begun, whole = entry.message, after.message if after else None
-    if begun is None or whole is None or not begun.partial or begun.name() != whole.name():
+    before, complete = entry.message, after.message if after else None
+    if before is None or complete is None or not before.partial or before.name() != complete.name():
         return False
-    return topic_of(begun) == topic_of(whole) if begun.name() in CALLS else whole.words().startswith(begun.words())
+    return (
+        topic_of(before) == topic_of(complete)
+        if before.name() in CALLS
+        else complete.text_without_marks().startswith(before.text_without_marks())
+    )
 
 
-def _folder(entries: list[Placed], history: list[Said]) -> str | None:
+def _folder(entries: list[Placed], history: list[ModelMessage]) -> str | None:
     messages = (entry.message for entry in entries if entry.message)
-    requests = (as_text(said.json().get("request")) for said in messages if said.name() == "api_req_started")
-    return folder_in(next(requests, "")) or folder_in(first_words(history))
+    requests = (as_text(message.json().get("request")) for message in messages if message.name() == "api_req_started")
+    return folder_in(next(requests, "")) or folder_in(first_text(history))
 
 
 def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
@@ -232,7 +236,7 @@ def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -
         _request(task, builder, message)
     elif name in ERRORS | NOTICES:
         task.waiting = task.waiting or name in RESUMED
-        yield builder.record(Kind.RUNTIME, reason(message.words()) or plain(name), failed=name in ERRORS)
+        yield builder.record(Kind.RUNTIME, reason(message.text_without_marks()) or plain(name), failed=name in ERRORS)
     elif name not in BOOKKEEPING:
         yield builder.unknown(entry.raw)
 
@@ -251,27 +255,27 @@ def _cut(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Recor
 
 
 def _request(task: Task, builder: RecordBuilder, message: Message) -> None:
-    told = message.json()
-    if usage := _usage(told):
+    fields = message.json()
+    if usage := _usage(fields):
         task.usage = (task.usage or Usage()) + usage
     if message.name() != "api_req_started":
         return
     task.waiting = task.completed = False
-    stop = CANCELLED.get(as_text(told.get("cancelReason")))
+    stop = CANCELLED.get(as_text(fields.get("cancelReason")))
     if stop is not None:
-        said = reason(text_of(told.get("streamingFailedMessage"))) or plain(as_text(told["cancelReason"]))
-        task.cancelled = builder.record(Kind.RUNTIME, said, stop=stop, failed=stop is Stop.CRASH)
+        text = reason(text_of(fields.get("streamingFailedMessage"))) or plain(as_text(fields["cancelReason"]))
+        task.cancelled = builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
 
 
-def _usage(told: dict[str, Any]) -> Usage | None:
+def _usage(counts: dict[str, Any]) -> Usage | None:
     """Where the protocol is OpenAI's, tokens from and to the cache are among those that went in."""
-    read, written = as_count(told.get("cacheReads")), as_count(told.get("cacheWrites"))
-    given, made = as_count(told.get("tokensIn")), as_count(told.get("tokensOut"))
-    if not (read or written or given or made):
+    read, written = as_count(counts.get("cacheReads")), as_count(counts.get("cacheWrites"))
+    given, produced = as_count(counts.get("tokensIn")), as_count(counts.get("tokensOut"))
+    if not (read or written or given or produced):
         return None
-    if told.get("apiProtocol") == "openai":
+    if counts.get("apiProtocol") == "openai":
         given = max(given - read - written, 0)
-    return Usage(input=given, output=made, cache_read=read, cache_write=written)
+    return Usage(input=given, output=produced, cache_read=read, cache_write=written)
 
 
 def _end_of_request(task: Task) -> Iterator[Record]:

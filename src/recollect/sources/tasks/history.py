@@ -87,7 +87,7 @@ MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
 Topic = tuple[str, str]  # the sort of call, and what it is about
 
 
-class Said(Struct, rename="camel"):
+class ModelMessage(Struct, rename="camel"):
     """One message to or from the model. Its time, its model and its tokens are written since the end of 2025."""
 
     role: Any = None
@@ -119,14 +119,14 @@ def folder_in(text: str) -> str | None:
     return found[1] if found else None
 
 
-def model_in(history: list[Said]) -> str | None:
+def model_in(history: list[ModelMessage]) -> str | None:
     """The model, where the details of the environment name it."""
-    texts = (text for said in history if said.role == "user" for text in texts_in(said))
+    texts = (text for message in history if message.role == "user" for text in texts_in(message))
     found = next((found for text in texts if (found := MODEL.search(text))), None)
     return found[1].strip() if found else None
 
 
-def first_words(history: list[Said]) -> str:
+def first_text(history: list[ModelMessage]) -> str:
     return "\n".join(texts_in(history[0])) if history else ""
 
 
@@ -136,7 +136,7 @@ def answered_in(request: str) -> str | None:
     return APPENDED.split(request[heading.end() :], maxsplit=1)[0].strip() if heading else None
 
 
-def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]:
+def matched(shown: dict[int, Topic], history: list[ModelMessage]) -> dict[int, Exchange]:
     """The exchange of each entry of the interface that certainly is one: {place of the entry: exchange}."""
     folders = _folders(history)
     called: dict[Topic, list[Exchange]] = {}
@@ -153,9 +153,9 @@ def matched(shown: dict[int, Topic], history: list[Said]) -> dict[int, Exchange]
     }
 
 
-def _folders(history: list[Said]) -> list[str]:
+def _folders(history: list[ModelMessage]) -> list[str]:
     """The folders that the agent worked in: a task may be taken up again in another one."""
-    texts = (text for said in history if said.role == "user" for text in texts_in(said) if ENVIRONMENT in text)
+    texts = (text for message in history if message.role == "user" for text in texts_in(message) if ENVIRONMENT in text)
     found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
     return list(dict.fromkeys(found))
 
@@ -201,17 +201,17 @@ def _only_file(arguments: dict[str, Any]) -> Any:
     return paths[0] if len(paths) == 1 else None
 
 
-def _exchanges(history: list[Said]) -> Iterator[Exchange]:
-    for place, said in enumerate(history):
-        if said.role != "assistant":
+def _exchanges(history: list[ModelMessage]) -> Iterator[Exchange]:
+    for place, message in enumerate(history):
+        if message.role != "assistant":
             continue
-        calls = calls_in(said, history[place + 1] if place + 1 < len(history) else None)
+        calls = calls_in(message, history[place + 1] if place + 1 < len(history) else None)
         yield from (call for call in calls if call.tool not in SPOKEN)
 
 
-def calls_in(said: Said, answer: Said | None) -> list[Exchange]:
+def calls_in(message: ModelMessage, answer: ModelMessage | None) -> list[Exchange]:
     """The calls of one message, with the answers that the next message brings."""
-    calls = list(_calls(said))
+    calls = list(_calls(message))
     if answer is not None:
         _answer(calls, answer)
     return calls
@@ -222,18 +222,18 @@ def without_calls(text: str) -> str:
     return without_blocks(text, WRITTEN).strip()
 
 
-def _calls(said: Said) -> Iterator[Exchange]:
-    native = [block for block in blocks_in(said) if isinstance(block, dict) and block.get("type") == "tool_use"]
+def _calls(message: ModelMessage) -> Iterator[Exchange]:
+    native = [block for block in blocks_in(message) if isinstance(block, dict) and block.get("type") == "tool_use"]
     for block in native:
         arguments = arguments_of(block.get("input"))
         yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
-    for text in [] if native else texts_in(said):
+    for text in [] if native else texts_in(message):
         for written in find_blocks(text, WRITTEN):
             arguments = {block.name: block.text.strip("\n") for block in find_blocks(written.text, PARAMETER)}
             yield Exchange(written.name, arguments)
 
 
-def _answer(calls: list[Exchange], answer: Said) -> None:
+def _answer(calls: list[Exchange], answer: ModelMessage) -> None:
     """Give the calls of one message their answers, which the next message brings."""
     results = {
         block["tool_use_id"]: block
@@ -246,9 +246,9 @@ def _answer(calls: list[Exchange], answer: Said) -> None:
             heading = HEADING.match(output)
             call.output = output[heading.end() :] if heading and _named(heading) == call.tool else output
             call.failed = bool(results[call.call].get("is_error"))
-    told = list(headed(texts_in(answer)))
-    if not results and [tool for tool, _ in told] == [call.tool for call in calls]:
-        for call, (_, output) in zip(calls, told, strict=True):
+    headings = list(headed(texts_in(answer)))
+    if not results and [tool for tool, _ in headings] == [call.tool for call in calls]:
+        for call, (_, output) in zip(calls, headings, strict=True):
             call.output = output
 
 
@@ -268,10 +268,10 @@ def _named(heading: re.Match[str]) -> str:
     return HEADED.get(heading[1], heading[1])
 
 
-def blocks_in(said: Said) -> list[Any]:
-    return said.content if isinstance(said.content, list) else [said.content] if said.content else []
+def blocks_in(message: ModelMessage) -> list[Any]:
+    return message.content if isinstance(message.content, list) else [message.content] if message.content else []
 
 
-def texts_in(said: Said) -> list[str]:
-    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in blocks_in(said))
+def texts_in(message: ModelMessage) -> list[str]:
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in blocks_in(message))
     return [text_of(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]

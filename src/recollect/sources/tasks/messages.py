@@ -28,18 +28,20 @@ def _feedback(task: Task, builder: RecordBuilder, message: Message) -> Iterator[
 def _with_attachments(message: Message) -> str:
     images = message.images if isinstance(message.images, list) else []
     files = message.files if isinstance(message.files, list) else []
-    return "\n".join([message.words(), *("[image]" for _ in images), *(f"[{as_text(file)}]" for file in files)]).strip()
+    return "\n".join(
+        [message.text_without_marks(), *("[image]" for _ in images), *(f"[{as_text(file)}]" for file in files)]
+    ).strip()
 
 
 def _changed(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """What the person changed in an edit before accepting it."""
-    yield builder.record(Kind.USER_INPUT, text_of(message.json().get("diff")) or message.words())
+    yield builder.record(Kind.USER_INPUT, text_of(message.json().get("diff")) or message.text_without_marks())
 
 
 def _text(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     if thoughts := text_of(message.reasoning).strip():
         yield builder.record(Kind.REASONING, thoughts)
-    if text := message.words():
+    if text := message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text)
 
 
@@ -48,47 +50,47 @@ def _image(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Rec
 
 
 def _reasoning(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    if text := message.words():
+    if text := message.text_without_marks():
         yield builder.record(Kind.REASONING, text)
 
 
 def _completion(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     """The agent says the result, then asks about it with an empty question. A command that shows it may come in between."""
     waiting, task.waiting, task.completed = task.waiting, True, True
-    if text := message.words():
+    if text := message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     elif not waiting:
         yield builder.record(Kind.RUNTIME, plain(message.name()), stop=Stop.ANSWER)
 
 
 def _question(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    told = message.json()
-    if question := text_of(told.get("question")) if told else message.words():
+    fields = message.json()
+    if question := text_of(fields.get("question")) if fields else message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, question)
-    if picked := text_of(told.get("selected")):
+    if picked := text_of(fields.get("selected")):
         yield builder.record(Kind.USER_INPUT, picked)
 
 
 def _plan(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    told = message.json()
+    fields = message.json()
     task.waiting = True
-    if plan := text_of(told.get("response")) if told else message.words():
+    if plan := text_of(fields.get("response")) if fields else message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, plan, stop=Stop.ANSWER)
-    if picked := text_of(told.get("selected")):
+    if picked := text_of(fields.get("selected")):
         task.waiting = False
         yield builder.prompt(picked)
 
 
 def _failed(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     task.waiting = True
-    said = reason(message.words()) or plain(message.name())
-    yield builder.record(Kind.RUNTIME, said, stop=Stop.CRASH, failed=True)
+    text = reason(message.text_without_marks()) or plain(message.name())
+    yield builder.record(Kind.RUNTIME, text, stop=Stop.CRASH, failed=True)
 
 
 def _compaction(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
     condensed = message.context_condense
     summary = text_of(condensed.get("summary")) if isinstance(condensed, dict) else ""
-    yield builder.record(Kind.COMPACTION, summary or message.words() or plain(message.name()))
+    yield builder.record(Kind.COMPACTION, summary or message.text_without_marks() or plain(message.name()))
 
 
 SPEECH: dict[str, Callable[[Task, RecordBuilder, Message], Iterator[Record]]] = {

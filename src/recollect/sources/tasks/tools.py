@@ -113,21 +113,21 @@ def answer(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Rec
 
 def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
     """The tool and its arguments, as far as the interface shows them."""
-    told = message.json()
+    fields = message.json()
     match message.name():
         case "command":
-            return "execute_command", {"command": message.words()}
+            return "execute_command", {"command": message.text_without_marks()}
         case "browser_action_launch":
-            return "browser_action", {"action": "launch", "url": message.words()}
+            return "browser_action", {"action": "launch", "url": message.text_without_marks()}
         case "use_mcp_server":
-            return as_text(told.get("type")) or "use_mcp_tool", told
+            return as_text(fields.get("type")) or "use_mcp_tool", fields
         case "tool":
-            tool = as_text(told.pop("tool", None)) or "tool"
+            tool = as_text(fields.pop("tool", None)) or "tool"
             if tool in RESULT_IN_CONTENT:
-                told.pop("content", None)
-            return tool, told
+                fields.pop("content", None)
+            return tool, fields
         case name:
-            return name, told or ({"text": message.words()} if message.words() else {})
+            return name, fields or ({"text": message.text_without_marks()} if message.text_without_marks() else {})
 
 
 def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
@@ -140,17 +140,17 @@ def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[st
 
 
 def _shown_output(message: Message) -> str | None:
-    told = message.json()
-    shown = message.name() == "tool" and as_text(told.get("tool")) in RESULT_IN_CONTENT and told.get("content")
+    fields = message.json()
+    shown = message.name() == "tool" and as_text(fields.get("tool")) in RESULT_IN_CONTENT and fields.get("content")
     return text_of(shown) if shown else None
 
 
 def output_of(message: Message) -> str:
-    told = message.json()
+    fields = message.json()
     match message.name():
-        case "browser_action_result" if told:
-            return "\n".join(text_of(told[part]) for part in ("currentUrl", "logs") if told.get(part))
-        case "subagent" if isinstance(told.get("items"), list):
-            return "\n\n".join(text_of(item) for item in told["items"])
+        case "browser_action_result" if fields:
+            return "\n".join(text_of(fields[part]) for part in ("currentUrl", "logs") if fields.get(part))
+        case "subagent" if isinstance(fields.get("items"), list):
+            return "\n\n".join(text_of(item) for item in fields["items"])
         case _:
             return text_of(message.text)

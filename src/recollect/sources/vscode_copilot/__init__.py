@@ -125,8 +125,8 @@ def _apply(chat: Any, operation: Operation) -> None:
     if operation.kind == SET:
         _put(holder, path[-1], operation.v)
     elif operation.kind == PUSH:
-        kept = listing(_at(holder, path[-1]))[: operation.i if isinstance(operation.i, int) else None]
-        _put(holder, path[-1], kept + listing(operation.v))
+        before = listing(_at(holder, path[-1]))[: operation.i if isinstance(operation.i, int) else None]
+        _put(holder, path[-1], before + listing(operation.v))
     elif operation.kind == DELETE:
         _put(holder, path[-1], None)
 
@@ -185,8 +185,8 @@ def _session_of(path: Path, chat: Chat) -> str | None:
 
 
 def _folder(path: Path) -> str | None:
-    told = [read_sidecar(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
-    known = next((workspace for workspace in told if workspace is not None), Workspace())
+    workspaces = [read_sidecar(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
+    known = next((workspace for workspace in workspaces if workspace is not None), Workspace())
     if folder := path_of(known.folder):
         return folder
     several = path_of(known.workspace)  # the file that lists the folders
@@ -206,9 +206,9 @@ def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
     error = mapping(result.get("errorDetails"))
     ended = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
     answers = [record for record in records if isinstance(record, Record) and record.session == builder.session]
-    spoken = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
+    texts = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
     builder.at = parse_time(mapping(request.model_state).get("completedAt")) or builder.at
-    for record in (spoken or answers)[-1:]:
+    for record in (texts or answers)[-1:]:
         record.stop = Stop.ANSWER if ended else None
         record.at = builder.at if record is answers[-1] else record.at
     yield from records
@@ -221,24 +221,24 @@ def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
 
 
 def _opening(builder: RecordBuilder, request: Request) -> Record:
-    asked = _asked(request.message)
+    prompt = _prompt_text(request.message)
     if request.is_system_initiated:
-        return builder.record(Kind.SYSTEM, asked)
-    return builder.record(Kind.USER_INPUT, asked) if request.confirmation else builder.prompt(asked)
+        return builder.record(Kind.SYSTEM, prompt)
+    return builder.record(Kind.USER_INPUT, prompt) if request.confirmation else builder.prompt(prompt)
 
 
-def _asked(message: Any) -> str:
+def _prompt_text(message: Any) -> str:
     if isinstance(message, dict) and not message.get("text"):
         return "".join(text_of(part) for part in listing(message.get("parts")))
     return text_of(message)
 
 
 def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
-    told = mapping(result.get("usage"))
-    taken = as_count(metadata.get("promptTokens")) or as_count(told.get("promptTokens")) or as_count(request.prompt_tokens)
+    counts = mapping(result.get("usage"))
+    taken = as_count(metadata.get("promptTokens")) or as_count(counts.get("promptTokens")) or as_count(request.prompt_tokens)
     given = (
         as_count(metadata.get("outputTokens"))
-        or as_count(told.get("completionTokens"))
+        or as_count(counts.get("completionTokens"))
         or as_count(request.completion_tokens)
     )
     return Usage(input=taken, output=given) if taken or given else None

@@ -75,38 +75,38 @@ class Response:
 
     def read(self, parts: list[Any]) -> Iterator[Entry]:
         self._pair([part for part in parts if isinstance(part, dict) and part.get("kind") in TOOLS])
-        said: list[str] = []
+        texts: list[str] = []
         for part in parts:
             if isinstance(part, dict) and EDIT_FENCE.fullmatch(text_of(part.get("value"))):
                 continue
             kind = str(part["kind"]) if isinstance(part, dict) and part.get("kind") is not None else None
             if kind in TEXT_PARTS and isinstance(part, dict | str):
-                said.append(_words(part))
+                texts.append(_part_text(part))
                 continue
-            yield from self._say(said)
-            said = []
+            yield from self._say(texts)
+            texts = []
             yield from self._part(kind, part)
-        yield from self._say(said)
+        yield from self._say(texts)
         for agent, answer in self.answers.items():
             yield self.agents[agent].record(Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
 
     def _pair(self, tools: list[dict[str, Any]]) -> None:
         """Find the calls of those parts that do not name them."""
         own = {_plain(part.get("toolCallId")): part for part in tools if not part.get("subAgentInvocationId")}
-        shown, asked = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        shown, requested = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for call in own:
             if call and call not in self.calls:
                 shown[_name_for_models(own[call].get("toolId"))].append(call)
-        for call, told in self.calls.items():
+        for call, call_parts in self.calls.items():
             if call not in own:
-                asked[str(told.get("name"))].append(call)
+                requested[str(call_parts.get("name"))].append(call)
         for name, unnamed in shown.items():
-            if len(unnamed) == len(asked[name]):
-                for call, known in zip(unnamed, asked[name], strict=True):
+            if len(unnamed) == len(requested[name]):
+                for call, known in zip(unnamed, requested[name], strict=True):
                     self.calls[call], self.outputs[call] = self.calls[known], self.outputs.get(known)
 
-    def _say(self, said: list[str]) -> Iterator[Record]:
-        if words := "".join(said).strip():
+    def _say(self, texts: list[str]) -> Iterator[Record]:
+        if words := "".join(texts).strip():
             yield self.builder.record(Kind.ASSISTANT_RESPONSE, words)
 
     def _part(self, kind: str | None, part: Any) -> Iterator[Entry]:
@@ -118,8 +118,8 @@ class Response:
         elif kind in TOOLS:
             yield from self._tool(part)
         elif kind in TOLD:
-            told = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
-            yield self.builder.record(Kind.RUNTIME, "\n".join(words for words in told if words))
+            texts = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
+            yield self.builder.record(Kind.RUNTIME, "\n".join(words for words in texts if words))
         elif kind in CONTROLS:
             yield Ignored(kind or "")
         else:
@@ -134,7 +134,7 @@ class Response:
                 yield self._agent(agent)
             builder = self.agents[agent]
         known = self.calls.get(_plain(call), {})
-        shown = details.get("input") or _given(data) or {"message": text_of(part.get("invocationMessage"))}
+        shown = details.get("input") or _shown_arguments(data) or {"message": text_of(part.get("invocationMessage"))}
         given = known.get("arguments") or shown
         yield builder.call(text_or_none(known.get("name")) or name, call, given)
         if data.get("kind") == "subagent" and call:
@@ -173,7 +173,7 @@ def _name_for_models(tool: Any) -> str:
     return MODEL_NAMES.get(name, small)
 
 
-def _words(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
     if part.get("kind") == "inlineReference":
@@ -187,7 +187,7 @@ def _file_name(reference: Any) -> str:
     return str(path).rpartition("/")[2] if path else ""
 
 
-def _given(data: dict[str, Any]) -> Any:
+def _shown_arguments(data: dict[str, Any]) -> Any:
     """The arguments of a tool, from what its part shows of them."""
     match data.get("kind"):
         case "terminal":
