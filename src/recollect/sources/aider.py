@@ -1,12 +1,12 @@
 r"""Aider appends every chat of a project to <project>/.aider.chat.history.md.
 
 Evidence: 3 real histories of v0.47 to v0.86 (2024 to 2025), one of them with 1,133 chats.
-`# aider chat started at <local time>` begins a chat. `#### ` before every line is the person, `> ` is the program, and
-everything else is the model. Aider ends its own lines with two spaces: that tells a prompt from a heading of the model's,
-and a message of the program's from a quotation. In a history that an editor has stripped of them the marks alone must do.
-A message of several lines is marked on its first line only, and ends with the two spaces.
-Nothing has an id or a time but the beginning. Many chats are launches in which nothing was said: they are left out.
-`/ask` and `/help` are written twice, as they were typed and as they were sent. What was interrupted is written after `^C`.
+`# aider chat started at <local time>` begins a chat. Lines that start with `#### ` are the person's, lines with `> ` the
+program's, all others the model's. Aider ends its own lines with two spaces. This distinguishes a prompt from a heading of
+the model, and a program message from a quotation. If an editor has stripped the spaces, only the marks are left. A message
+of several lines is marked on its first line only, and ends with the two spaces.
+Only the start of a chat has a time; nothing has an id. Many chats are launches without any message: they are skipped.
+`/ask` and `/help` are written twice, as typed and as sent. Interrupted text follows `^C`.
 """
 
 import re
@@ -37,12 +37,12 @@ SCALE = {"": 1, "k": 1_000, "M": 1_000_000}
 FAILURE = re.compile(r"^(?:litellm\.\S*Error|Unexpected error)", re.MULTILINE)
 RETRY, CTRL_C, EXIT = "Retrying in", "^C again to exit", "^C KeyboardInterrupt"
 INJECTED = "# Fix any errors below, if possible."
-NOTHING = "<blank>"  # Enter, without a word
+NOTHING = "<blank>"  # Enter without any text
 THOUGHTS = re.compile(r"\A[\s-]*► \*\*THINKING\*\*(.*?)^[\s-]{0,200}► \*\*ANSWER\*\*", re.DOTALL | re.MULTILINE)
 
 
 class Part(Struct):
-    """What one of the three said in one go."""
+    """Consecutive lines of one speaker."""
 
     speaker: str
     line: int
@@ -53,12 +53,12 @@ class Part(Struct):
 
 
 class Talk(Struct):
-    """Where a chat stands: what the next part must know of those before it."""
+    """The state of a chat that reading its next part needs."""
 
-    waiting: bool = False  # a prompt has not been answered to its end
+    waiting: bool = False  # the last prompt has no complete answer yet
     interrupted: bool = False
     command: Record | None = None  # the slash command just typed
-    answer: Record | None = None  # what was said last, and not yet paid for
+    answer: Record | None = None  # the last answer, whose tokens are not counted yet
     model: str | None = None
 
 
@@ -67,13 +67,13 @@ def recognises(head: Head) -> bool:
 
 
 def read(path: Path, content: str) -> Iterable[Entry]:
-    """The chats one after the other. What stands before the first beginning is the rest of one that was cut off."""
+    """All chats in order. Text before the first start line is the rest of a chat that was cut off."""
     lines = content.split("\n")
     if lines[-1].startswith(("#", ">")):
-        lines.pop()  # still being written: it may become a beginning, a prompt or a message
+        lines.pop()  # still being written: it may become a start line, a prompt or a message
     starts = [place for place, line in enumerate(lines) if START.fullmatch(line)]
     if not starts:
-        yield Problem(path, 1, "no chat begins in it")
+        yield Problem(path, 1, "contains no start of a chat")
         return
     is_strict = any(line.startswith(PROMPT) and line.endswith(ENDED) for line in lines)
     names = Counter[str]()
@@ -86,7 +86,7 @@ def read(path: Path, content: str) -> Iterable[Entry]:
 
 
 def _parts(lines: list[str], first: int, *, is_strict: bool) -> Iterator[Part]:
-    """Who said what. Lines that follow each other under the same mark are one part."""
+    """The parts of a chat with their speakers. Consecutive lines with the same mark are one part."""
     part = Part(MODEL, first, [])
     place = 0
     while place < len(lines):
@@ -111,7 +111,7 @@ def _speaker(lines: list[str], place: int, *, is_strict: bool) -> str:
 
 
 def _end_of_message(lines: list[str], place: int) -> int:
-    """The last line of the message that begins here; the line itself if another one begins before any has ended."""
+    """The last line of the message that begins here; its first line if another message begins before this one ends."""
     for end in range(place, len(lines)):
         line = lines[end]
         if end > place and line.startswith(BILL):
@@ -128,7 +128,7 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
     if all(part.speaker == MESSAGE for part in parts):
         yield Ignored("launch without a word")
         return
-    # A copy of a history lies anywhere; the history itself lies where its agent worked.
+    # A copy may be anywhere; the history itself is in the folder that the agent worked in.
     yield SessionMetadata(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
     talk = Talk()
     for number, part in enumerate(parts, 1):
@@ -156,7 +156,7 @@ def _prompt(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
 
 
 def _message(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
-    """What the program said: which model it talks to, what an answer cost, and that the person pressed Ctrl-C."""
+    """A message of the program: the model in use, the cost of an answer, or an interruption by Ctrl-C."""
     talk.command = None
     if found := MODEL_NAME.search(words):
         talk.model = found.group(1)
@@ -189,7 +189,7 @@ SPEAKERS = {PROMPT: _prompt, MESSAGE: _message, MODEL: _answer}
 
 
 def _usage(spent: str) -> Usage:
-    """Some models count what the cache gave as sent, and some do not: the larger number holds the smaller one."""
+    """Some models count cached tokens as sent, some do not; if `sent` is the larger number, it includes them."""
     amounts = {what: round(float(number.replace(",", "")) * SCALE[unit]) for number, unit, what in AMOUNT.findall(spent)}
     sent, written = amounts.get("sent", 0), amounts.get("cache write", 0)
     cached = amounts.get("cache hit", 0) + amounts.get("cached", 0)

@@ -1,10 +1,10 @@
-"""Amp keeps a copy of each thread as one document, ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
+"""Amp keeps a copy of each thread in ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
 
-Evidence: what others published, descriptions, readers and Amp's own program taken apart; no real thread was at hand.
-The file is written anew as the thread goes on. Only what the person sent has a time of its own (`meta.sentAt`), what the
-agent did has that of its tokens or of its first block. The answer of a tool is in the next user message, inside `run`.
-`state` says how an answer ended. For models of OpenAI, `cacheCreationInputTokens` counts input that was not cached at all.
-Older versions of the extension kept threads in its editor's storage.
+Evidence: published descriptions and readers, and Amp's own program taken apart; no real thread was available.
+The file is rewritten as the thread grows. Only the person's messages have a time of their own (`meta.sentAt`); an agent
+message gets the time of its token counts or of its first block. A tool's output is in the next user message, inside `run`.
+`state` says how an answer ended. For OpenAI models, `cacheCreationInputTokens` counts input that was not cached at all.
+Older versions of the extension kept threads in the editor's storage.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,12 +94,12 @@ def _folder(uri: Any) -> str | None:
         return None
     try:
         return unquote(urlparse(uri).path) or None
-    except ValueError:  # a host that cannot be one
+    except ValueError:  # an invalid host
         return None
 
 
 def _parent(relationships: Any) -> str | None:
-    """The thread that this one was handed off or forked from. The role is that of this thread, not of the other one."""
+    """The thread that this one was handed off or forked from. `role` is the role of this thread, not of the other one."""
     known = [_object(item) for item in relationships] if isinstance(relationships, list) else []
     from_others = (item for item in known if item.get("role") == "child" and item.get("type") != "mention")
     return next((as_text(item.get("threadID")) or None for item in from_others), None)
@@ -158,7 +158,7 @@ def _info(builder: RecordBuilder, block: dict[str, Any]) -> Iterator[Record]:
     match block.get("type"):
         case "summary":
             yield builder.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
-        case "manual_bash_invocation":  # the person's own, beside the conversation
+        case "manual_bash_invocation":  # run by the person, outside the conversation
             command = as_text(_object(block.get("args")).get("cmd"))
             yield builder.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
             yield builder.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))

@@ -1,12 +1,12 @@
-"""Antigravity keeps a transcript of each conversation: <home>/brain/<id>/.system_generated/logs/transcript[_full].jsonl.
+"""Antigravity keeps one transcript per conversation: <home>/brain/<id>/.system_generated/logs/transcript[_full].jsonl.
 
 The home is ~/.gemini/antigravity (the app), antigravity-ide or antigravity-cli.
-Evidence: one trimmed capture and a sample of the CLI; no whole real session was read.
-`transcript_full.jsonl` says everything, `transcript.jsonl` cuts long fields: where both are, the full one is read. A line is
-a step. A `PLANNER_RESPONSE` is one answer of the model with the tools it calls, which have no ids: the steps that follow are
-their results, of a type named after the tool. The values of a call's arguments are JSON inside JSON. What the person wrote
-stands in `<USER_REQUEST>`, beside notes of the app. The conversation itself (`conversations/*.pb`, `*.db`) is encrypted or
-protobuf, and is not read; the markdown files of the brain are the agent's work, no log of it.
+Evidence: one trimmed capture and a sample of the CLI; no complete real session was read.
+`transcript_full.jsonl` has everything, `transcript.jsonl` cuts long fields: where both exist, the full one is read. A line
+is a step. A `PLANNER_RESPONSE` is one answer of the model with its tool calls, which have no ids. The steps that follow are
+the results; their type is named after the tool. The values of a call's arguments are JSON inside JSON. The person's text is
+in `<USER_REQUEST>`, next to notes of the app. The conversation itself (`conversations/*.pb`, `*.db`) is encrypted or
+protobuf and is not read. The Markdown files of the brain are the agent's work, not a log.
 """
 
 import re
@@ -31,7 +31,7 @@ HOMES = ("antigravity", "antigravity-cli", "antigravity-ide")
 SHORT, FULL = "transcript.jsonl", "transcript_full.jsonl"
 REQUEST = re.compile(r"<(USER_REQUEST)>\n?")
 MODEL = re.compile(r"`Model Selection` from .*? to (.+?)\.?\s*$", re.MULTILINE)
-STEP_OF_TOOL = {  # where the step of a tool has another name than the tool
+STEP_OF_TOOL = {  # tools whose step has another name
     "list_dir": "LIST_DIRECTORY",
     "write_file": "CODE_ACTION",
     "write_to_file": "CODE_ACTION",
@@ -59,10 +59,10 @@ class Step(Struct):
 
 
 class Reading(Struct):
-    """A transcript on its way: the tools that were called and have not answered, and the model that was chosen."""
+    """The state of reading a transcript: open tool calls and the chosen model."""
 
     session: str
-    calls: dict[str, str] = {}  # the step that is to come, by the id we gave the call
+    calls: dict[str, str] = {}  # type of the expected step, by the id that we gave the call
     keys: dict[str, int] = {}
     model: str | None = None
 
@@ -75,7 +75,7 @@ class Reading(Struct):
         )
 
     def answered(self, kind: str) -> str | None:
-        """The call that a step of this type is the result of: the oldest of that name, else the oldest."""
+        """The call whose result is a step of this type: the oldest of that name, else the oldest of all."""
         call = next((call for call, step in self.calls.items() if step == kind), next(iter(self.calls), None))
         return call if call is not None and self.calls.pop(call) else None
 
@@ -122,7 +122,7 @@ def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
 
 
 def _request(reading: Reading, builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """What the person asked; what the app added to it is a note beside it."""
+    """The person's prompt; what the app added to it becomes a system record."""
     prompt = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
     notes = break_at_blocks(text, REQUEST).strip() if prompt != text else ""
     yield builder.prompt(prompt)
@@ -138,7 +138,7 @@ def _answer(reading: Reading, builder: RecordBuilder, step: Step, text: str) -> 
     if text.strip():
         ended = step.status == "DONE" and not step.tool_calls
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
-    reading.calls.clear()  # what has not answered by now never will
+    reading.calls.clear()  # calls without a result by now never get one
     for called in step.tool_calls or []:
         call = f"{builder.key}.{builder.count}"
         name = called.name or "tool"
@@ -149,7 +149,7 @@ def _answer(reading: Reading, builder: RecordBuilder, step: Step, text: str) -> 
 
 
 def _plain(args: Any) -> Any:
-    """Arguments with their values as they were meant: each is JSON, written as text."""
+    """Arguments with decoded values: each is JSON, written as text."""
     if not isinstance(args, dict):
         return args
     return {name: _value(value) for name, value in args.items()}

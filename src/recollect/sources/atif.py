@@ -1,11 +1,11 @@
-"""ATIF, the Agent Trajectory Interchange Format: what Harbor and others make of the sessions of any agent.
+"""ATIF, the Agent Trajectory Interchange Format: sessions of any agent, as Harbor and others export them.
 
 Evidence: the published format, 1.0 to 1.7, and 4 samples of OpenHands and Terminus 2.
-One JSON document per session, `trajectory.json` by custom. A step of the agent has its words, its calls, and what came of
-them. Where an agent summarised its context it may go on in `trajectory.cont-1.json`, which begins with copies of what was
-said (`is_copied_context`): both are one session. A sub-agent has a document of its own, named by the step that began it, or
-one inside of its parent's. `session_id` may name a run of several agents: a session is named after its `trajectory_id`,
-which there is from 1.7 on, else after the run and its file.
+One JSON document per session, by custom `trajectory.json`. A step of the agent has its text, its calls and their results.
+After summarising its context an agent may continue in `trajectory.cont-1.json`, which begins with copies of earlier steps
+(`is_copied_context`): both are one session. A sub-agent has its own document, named by the step that started it, or one
+inside its parent's. `session_id` may name a run of several agents. So a session is named after its `trajectory_id`, which
+exists from 1.7 on, else after the run and its file.
 """
 
 import re
@@ -68,7 +68,7 @@ def continuations(path: Path) -> list[Path]:
 
 
 def owner(path: Path) -> Path | None:
-    """The document that a continuation goes on with."""
+    """The document that a continuation belongs to."""
     name = CONTINUATION.fullmatch(path.name)
     first = path.with_name(f"{name[1]}.json") if name else None
     return first if first and first.is_file() else None
@@ -86,7 +86,7 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
 
 
 def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entry]:
-    """A document, or one that goes on with it: steps are numbered anew in each."""
+    """A document or one of its continuations; each numbers its steps from the start."""
     yield SessionMetadata(session=session, model=content.agent.model_name)
     for place, step, raw in decode_each(content.steps, Step):
         key = f"{session}/{number}.{place}" if number else f"{session}/{place}"
@@ -135,7 +135,7 @@ def _answer(builder: RecordBuilder, step: Step, words: str) -> Iterator[Record]:
 
 
 def _stop(step: Step, words: str) -> Stop | None:
-    """An answer that does nothing is the last. Agents that act by their words alone say so in them."""
+    """An answer without a call is the last one. Agents that act by text alone say so in the text."""
     return Stop.ANSWER if step.observation is None or COMPLETE.search(words) else None
 
 
@@ -148,7 +148,7 @@ def _results(builder: RecordBuilder, step: Step) -> Iterator[Entry]:
 
 
 def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[SessionMetadata]:
-    """Which documents are of sub-agents that a step began."""
+    """The documents of the sub-agents that a step started."""
     for result in _observed(step):
         refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
         for ref in refs if isinstance(refs, list) else []:

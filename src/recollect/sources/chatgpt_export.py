@@ -1,12 +1,13 @@
-"""ChatGPT lets people export their data; the conversations in it are in `conversations.json`.
+"""ChatGPT's data export; its conversations are in `conversations.json`.
 
-Evidence: published conversations out of real exports of 2025 and 2026, and descriptions of the layout; none of our own.
-The file is a list of conversations, hundreds of megabytes long, and is read one conversation at a time. Newer exports split
-it into `conversations-000.json` and so on; browser extensions save a single conversation. Files beside it (`user.json`,
-`shared_conversations.json`, `message_feedback.json`) hold no conversation and are left unrecognised.
-A conversation is a tree: an edited prompt or a second answer begins another branch. All branches are kept, each below the
-message that it answers. A message to a `recipient` other than `all` calls a tool of that name, and the tool's answer hangs
-below it. What the person has set up (`user_editable_context`) is written as a hidden message of theirs. There are no tokens.
+Evidence: published conversations from real exports of 2025 and 2026, and descriptions of the layout; no export of our own.
+The file is a list of conversations, up to hundreds of megabytes, and is read one conversation at a time. Newer exports
+split it into `conversations-000.json` and so on; browser extensions save a single conversation. Other files of the export
+(`user.json`, `shared_conversations.json`, `message_feedback.json`) have no conversation and are not recognised.
+A conversation is a tree: an edited prompt or a second answer starts another branch. All branches are stored, each after the
+message that it answers. A message to a `recipient` other than `all` calls a tool of that name, and the tool's answer is its
+child. The person's custom instructions (`user_editable_context`) are a hidden message in the user's role. There are no
+token counts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
 EVERYBODY = {"all", "", None}  # recipients that are not a tool
-WORDS = ("parts", "text", "result", "summary", "content", "assets")  # where content of any type keeps its text
+WORDS = ("parts", "text", "result", "summary", "content", "assets")  # fields that hold the text, for content of any type
 CONTEXT = ("user_profile", "user_instructions", "model_set_context", "repo_summary", "structured_context")
 FAILED = ("failed", "error", "cancelled")
 
@@ -94,7 +95,7 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
 
 
 def _tree_order(nodes: Nodes) -> Iterator[str]:
-    """Every node once: below its parent, an older branch before a newer one."""
+    """Every node once: after its parent, an older branch before a newer one."""
     seen: set[str] = set()
     roots = [name for name, node in nodes.items() if node is None or node.parent not in nodes]
     for start in [*roots, *nodes]:
@@ -147,7 +148,7 @@ def _user(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
 
 
 def _context(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
-    """What was put before the conversation on the person's behalf. Most of these messages are empty."""
+    """Context that the app put before the conversation. Most of these messages are empty."""
     data = message.metadata.get("user_context_message_data")
     values = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
     text = _text(message.content) or "\n\n".join(text for one in values if (text := text_of(_values(one))))
@@ -162,7 +163,7 @@ def _assistant(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     text = _text(message.content)
     kind = message.content.get("content_type")
     if kind == "reasoning_recap":
-        yield Ignored("reasoning_recap")  # only says for how long it thought
+        yield Ignored("reasoning_recap")  # only says how long the model thought
     elif kind == "thoughts":
         yield builder.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
     elif kind == "model_editable_context":
@@ -205,7 +206,7 @@ def _tool(builder: RecordBuilder, message: Message, call: str | None) -> Record:
 
 
 def _call_above(nodes: Nodes, node: Node) -> str | None:
-    """The call that a tool answers: the nearest message above it that called one."""
+    """The call that a tool answers: the nearest ancestor that called one."""
     for _ in range(len(nodes)):
         above = nodes.get(node.parent or "")
         if above is None or above.message is None or above.message.author.role in {"user", "system"}:

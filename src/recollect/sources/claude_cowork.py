@@ -1,10 +1,11 @@
 """Claude Cowork, in the Claude desktop app, runs Claude Code in a sandbox: its logs are Claude Code's, in another place.
 
-They lie in the app's folder, local-agent-mode-sessions/<account>/<workspace>/local_<id>/.claude/projects/**/<session>.jsonl.
-Beside each such folder is a `local_<id>.json` with the title and the session that it is of.
+They are in the app's folder,
+local-agent-mode-sessions/<account>/<workspace>/local_<id>/.claude/projects/**/<session>.jsonl. Next to each such folder,
+`local_<id>.json` has the title and the session's id.
 Evidence: published samples; no real session was read.
-What is in a log does not tell it from one of Claude Code's, so its place does. `audit.jsonl` beside it says the same things
-once more and is passed over. The account, the e-mail address and the system prompt in `local_<id>.json` are never read.
+The content of a log does not distinguish it from Claude Code's; its place does. `audit.jsonl` next to it repeats the
+records and is ignored. The account, the e-mail address and the system prompt in `local_<id>.json` are never read.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ PLACE = "local-agent-mode-sessions"
 
 
 class Info(Struct, rename="camel"):
-    """What the app keeps of a session. Its own `sessionId` is the folder's; `cliSessionId` is the log's."""
+    """The app's description of a session. `sessionId` is the folder's id, `cliSessionId` the log's."""
 
     cli_session_id: str | None = None
     title: str | None = None
@@ -53,7 +54,7 @@ def read_info(path: Path, info: Info) -> Iterable[Entry]:
     yield SessionMetadata(
         session=info.cli_session_id,
         title=info.title,
-        title_rank=TitleRank.AGENT,  # above the titles inside the log, which Cowork does not show
+        title_rank=TitleRank.AGENT,  # ranks above titles inside the log, which Cowork does not show
         at=parse_time(info.created_at),
     )
 

@@ -1,12 +1,12 @@
-"""Claude.ai lets people export their data; the conversations in it are in `conversations.json`.
+"""Claude.ai's data export; its conversations are in `conversations.json`.
 
-Evidence: published conversations out of real exports of 2026, and readers of older ones; none of our own.
-The file is a list of conversations and is read one at a time; browser extensions save a single conversation in the same
-shape. Files beside it (`projects.json`, `users.json`, `memories.json`) hold no conversation and are left unrecognised.
-One `assistant` message is a whole turn: its thoughts, texts, tool calls and their results, in order, each with the times
-of its own. `text` repeats all of that as one string and counts only where there are no blocks. In older exports tool calls
-have no ids: a result then answers the call before it. A last block of text that was written to its end ends the turn.
-What is pasted or attached comes as extracted text beside the prompt. There are no tokens and no model names.
+Evidence: published conversations from real exports of 2026, and readers of older ones; no export of our own.
+The file is a list of conversations, read one at a time; browser extensions save a single conversation in the same shape.
+Other files of the export (`projects.json`, `users.json`, `memories.json`) have no conversation and are not recognised.
+One `assistant` message is a complete turn: its thoughts, texts, tool calls and their results, in order, each with its own
+times. `text` repeats all of that as one string and is used only if there are no blocks. In older exports tool calls have no
+ids: a result then answers the call before it. A complete last text block ends the turn. Pasted or attached content comes as
+extracted text with the prompt. There are no token counts and no model names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -118,7 +118,7 @@ def _stop(message: Message, last: Any) -> Stop | None:
 
 
 def _linked(blocks: list[Any], key: str) -> Iterator[Any]:
-    """The blocks with calls and results that name each other."""
+    """The blocks, with an id on each call and on its result."""
     call: Any = None
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None

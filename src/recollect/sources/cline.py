@@ -1,11 +1,11 @@
-"""Cline keeps one folder per task in its editor's storage or ~/.cline/data/tasks, and since its SDK, sessions beside them.
+"""Cline keeps one folder per task in its editor's storage or ~/.cline/data/tasks; since its SDK also sessions next to them.
 
-Evidence: published types and samples of both forms; no real session was at hand.
-What a task consists of is told in `_task_folder`. A session of the SDK is ~/.cline/data/sessions/<id>/<id>.messages.json, a
-document of messages with content blocks; `<id>.json` beside it says folder, model and title. An answer whose tokens were
-counted and that calls no tool ends the turn. A sub-agent's messages lie in the folder of the session that called it.
-What the person typed stands in `<user_input>`, or in `<user_command>` after a slash, with notices and files around or in it;
-`metadata` says which user messages are none, and which came while the agent was at work (`userRunSpan` 0).
+Evidence: published types and samples of both forms; no real session was available.
+`tasks.folder` describes a task. A session of the SDK is ~/.cline/data/sessions/<id>/<id>.messages.json, a document of
+messages with content blocks; `<id>.json` next to it has folder, model and title. An answer with token counts and without a
+tool call ends the turn. A sub-agent's messages are in the folder of the session that started it.
+The person's text is in `<user_input>`, or in `<user_command>` after a slash, with notices and files around or in it.
+`metadata` says which user messages are not the person's, and which were sent while the agent was working (`userRunSpan` 0).
 """
 
 import re
@@ -41,7 +41,7 @@ TYPED = re.compile(r"<(user_input)\b[^<>]*>")
 COMMAND = re.compile(r"\s*<user_command\b[^>]*\bslash=\"([^\"]+)\"[^>]*>(.*)</user_command>\s*", re.DOTALL)
 ADDED = re.compile(r"<(mode_notice(?=>)|file_content\b)[^<>]*>")
 COMPACTIONS = {"compaction", "compaction_summary", "auto_compaction", "manual_compaction", "compaction_budget_emergency"}
-SILENT = {"system", "status", "error"}  # who speaks, where it is not the person
+SILENT = {"system", "status", "error"}  # display roles that are not the person
 NOTICES = {"completion_reminder", "loop_detection_notice", "mistake_stop_notice", "recovery_notice"}
 CONTINUED = ("[TASK RESUMPTION]", "The user approved switching to act mode. Continue with the approved plan now.")
 
@@ -165,7 +165,7 @@ def _steered(builder: RecordBuilder, text: str) -> Iterator[Record]:
 
 
 def _typed_text(text: str) -> tuple[str, list[str]]:
-    """What the person typed, and what was added to it."""
+    """The text that the person typed, and the blocks that were added to it."""
     if "<user_" not in text and "<mode_notice>" not in text:
         return text.strip(), []
     added = [text[block.start : block.end] for block in find_blocks(text, ADDED)]

@@ -2,8 +2,8 @@
 
 Evidence: 3 real databases of August 2025, 116 messages.
 Its times are seconds, although the schema's comments say milliseconds. In most databases everything is still in the
-write-ahead log. A message is one row with its parts as JSON; the tool's answers are rows of their own. A sub-agent's session
-is named after the message and the call that began it: `<message>$$<call>`.
+write-ahead log. A message is one row with its parts as JSON; tool results are rows of their own. A sub-agent's session is
+named after the message and the call that started it: `<message>$$<call>`.
 """
 
 import sqlite3
@@ -32,7 +32,7 @@ STOPS = {
 }
 SESSIONS = """
     SELECT id, title, updated_at, message_count,
-           -- Dates are whole seconds: of what is new, the length tells whether it has changed within one.
+           -- Dates are whole seconds: the length shows whether a recent session changed within one.
            CASE WHEN updated_at >= (SELECT max(updated_at) FROM sessions) - 3600
                 THEN (SELECT total(length(parts)) FROM messages WHERE session_id = sessions.id) END
       FROM sessions"""
@@ -84,7 +84,7 @@ def _message(builder: RecordBuilder, row: dict[str, Any], *, summary: bool) -> I
         return
     for part in parts:
         yield from _part(builder, part, row["role"], summary=summary)
-    if not builder.count:  # begun and not yet filled, or nothing but its end
+    if not builder.count:  # still empty, or only a finish part
         yield builder.record(Kind.RUNTIME, "")
 
 
@@ -109,7 +109,7 @@ def _part(builder: RecordBuilder, part: Part, role: str, *, summary: bool) -> It
         case "finish" if role == "assistant":
             yield from _finish(builder, data)
         case "finish":
-            return  # of rows that are no answer it says nothing
+            return  # means nothing in rows that are not an answer
         case "binary" | "image_url":
             yield builder.record(Kind.USER_INPUT, f"[{data.get('path') or data.get('Path') or part.type}]")
         case _:

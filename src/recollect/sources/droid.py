@@ -1,12 +1,12 @@
 """Factory Droid keeps one `<session>.jsonl` per session under ~/.factory/sessions/<folder>/.
 
-Evidence: 6 samples of both forms that others published, to version 0.229; no real session was at hand.
-The store has Anthropic's content blocks: answers of tools come in user messages, and reminders are wrapped around prompts.
-`<session>.settings.json` beside it says the model and the tokens, of the whole session only. The first line is written anew
-when the session gets a title. How a turn ended is said since 0.229 alone (`agent_turn_outcome`). A sub-agent has a session
-of its own, and names the call that began it.
-`droid exec --output-format stream-json` prints another form, which somebody may have saved: one line for each message, call,
-answer, and for the completion, whose text repeats the last message.
+Evidence: 6 published samples of both forms, up to version 0.229; no real session was available.
+The store has Anthropic's content blocks: tool results are in user messages, and reminders are wrapped around prompts.
+`<session>.settings.json` next to it has the model and the token counts of the whole session. The first line is rewritten
+when the session gets a title. Only since 0.229 does the log say how a turn ended (`agent_turn_outcome`). A sub-agent has
+its own session, which names the call that started it.
+`droid exec --output-format stream-json` prints another form, which somebody may have saved: one line per message, call,
+result, and one for the completion, whose text repeats the last message.
 """
 
 import re
@@ -29,7 +29,7 @@ from recollect.sources.formats.values import UUID, as_count, as_text, parse_time
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
-REFUSED = re.compile(  # what a tool answers where the person did not let it run
+REFUSED = re.compile(  # a tool result after the person refused the call
     r"(?:error: )?(?:[\w ]{0,60}\b(?:cancell?ed|rejected|denied|declined|refused|aborted) by (?:the )?user"
     r"|(?:the )?user (?:has )?(?:cancell?ed|rejected|denied|declined|refused|aborted)\b)",
     re.IGNORECASE,
@@ -40,9 +40,9 @@ OUTCOMES = {
     "end_turn": Stop.ANSWER,
     "stop_sequence": Stop.ANSWER,
     "max_tokens": Stop.ANSWER,
-    "refusal": Stop.ANSWER,  # the model's, which is its answer
+    "refusal": Stop.ANSWER,  # by the model: the refusal is its answer
     "refused": Stop.ANSWER,
-    "rejected": Stop.CANCEL,  # the person's, of a tool
+    "rejected": Stop.CANCEL,  # by the person, of a tool call
     "permission_denied": Stop.CANCEL,
     "interrupted": Stop.INTERRUPT,
     "cancelled": Stop.INTERRUPT,
@@ -152,7 +152,7 @@ def _store_line(line: Line | Problem, session: str, settings: Settings) -> Itera
 
 
 def _key(session: str, native: Any, line: int) -> str:
-    """A fork repeats the messages of its parent under their ids, which are the world's where they are UUIDs."""
+    """A fork repeats its parent's messages under their ids; an id that is a UUID is unique across sessions."""
     if not isinstance(native, str) or not native:
         return f"{session}@{line}"
     return native if UUID.fullmatch(native) else f"{session}/{native}"
@@ -191,13 +191,13 @@ def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
 
 
 def _stop_of(message: dict[str, Any]) -> Stop | None:
-    """How a message of the agent ended its turn, where it says so."""
+    """How an agent message ended its turn, if it says so."""
     reason = text_or_none(message.get("stopReason")) or text_or_none(message.get("stop_reason"))
     return OUTCOMES.get(reason or "")
 
 
 def _ended(record: Record) -> Record:
-    """An answer of a tool that says in its text how the call ended. A call that the person refused ends the turn."""
+    """A tool result, with the outcome that its text states. A call that the person refused ends the turn."""
     if record.kind is not Kind.TOOL_RESPONSE:
         return record
     if _is_refused(record):
@@ -209,7 +209,7 @@ def _ended(record: Record) -> Record:
 
 
 def _is_refused(answer: Record) -> bool:
-    """Whether the person did not let a tool run. A tool that ran may print such words as well."""
+    """Whether the person refused the call. The output of a tool that ran may contain such words too."""
     text = answer.text[:200].lstrip()
     return (answer.failed or text.startswith("Error:")) and REFUSED.match(text) is not None
 
@@ -240,7 +240,7 @@ def is_stream(head: Head) -> bool:
 def read_stream(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     steps = [line.value for line in lines if isinstance(line, Line) and isinstance(line.value, Step)]
     session = next((as_text(step.session or step.session_id) for step in steps if step.session or step.session_id), None)
-    last_text = ""  # by the agent, last
+    last_text = ""  # the agent's last message
     for line in lines:
         if isinstance(line, Problem):
             yield line

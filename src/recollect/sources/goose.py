@@ -1,12 +1,14 @@
-"""Goose keeps its sessions in one database, ~/.local/share/goose/sessions/sessions.db; until late 2025 in a JSONL file each.
+"""Goose keeps its sessions in ~/.local/share/goose/sessions/sessions.db; until late 2025 in one JSONL file each.
 
-Evidence: the published schema (versions 1 to 16), what others read in sessions of 1.35 to 1.51; no real session was read.
-A message is a row with its content as JSON. The answers of tools come in messages of the user. Compaction writes all
-messages anew: what was said before is then for the person only, and the summary, a note to go on, and a copy of the last
-prompt are for the agent only; those of an earlier compaction are then for nobody. Since 1.51 a message for the agent only
-follows each prompt (`turnContext`), and an answer says its model and tokens; before, tokens are counted for the session,
-and are not given. What a tool gave is often written twice, for the agent and for the person.
-No end is written down. But an answer is stored when it is whole, and one that calls no tool ends Goose's loop.
+Evidence: the published schema (versions 1 to 16), and what others read in sessions of 1.35 to 1.51; no real session was
+read.
+A message is a row with its content as JSON. Tool results are in user messages. Compaction rewrites all messages: earlier
+ones are then visible to the person only; the summary, a note to continue and a copy of the last prompt are visible to the
+agent only; those of an earlier compaction to nobody. Since 1.51 a message for the agent only follows each prompt
+(`turnContext`), and an answer has its model and token counts. Before, tokens are counted per session and are not read. A
+tool's output is often written twice, for the agent and for the person.
+The end of a turn is not written. But an answer is stored when it is complete, and one without a tool call ends Goose's
+loop.
 """
 
 import re
@@ -124,7 +126,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
     prompts, seen, counted = set[str](), dict[str, int](), set[str]()
     for place, row in enumerate(select(db, "messages", MESSAGE, "WHERE session_id = ? ORDER BY id", (session,)), 1):
         name = as_text(row["message_id"]) or f"@{place}"
-        seen[name] = seen.get(name, 0) + 1  # one answer of the API may be several rows
+        seen[name] = seen.get(name, 0) + 1  # one API answer may be several rows
         key = f"{session}/{name}" + (f"#{seen[name]}" if seen[name] > 1 else "")
         builder = RecordBuilder(session=session, key=key, at=parse_time(row["created_timestamp"]), line=place, model=model)
         content = decode_or_none(as_text(row["content_json"]), list[Raw])
@@ -153,7 +155,7 @@ def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
 def _message(
     builder: RecordBuilder, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
 ) -> Iterator[Record]:
-    """What a message says. `prompts` are those so far: the copies of them that compaction makes are no prompts."""
+    """The records of a message. `prompts` are the prompts so far: copies that a compaction makes are not prompts."""
     for_agent = metadata is not None and not metadata.user_visible
     parts = list(decode_each(content, Content))
     if metadata is not None and metadata.turn_context:
@@ -218,7 +220,7 @@ def _answer(builder: RecordBuilder, text: str, *, for_agent: bool) -> Record:
 
 
 def _call(builder: RecordBuilder, item: Content) -> Record:
-    """A call, which may be one that Goose could not make sense of."""
+    """A tool call; it may be one that Goose could not parse."""
     call = item.tool_call if isinstance(item.tool_call, dict) else {}
     value = call.get("value")
     if not isinstance(value, dict):
@@ -234,7 +236,7 @@ def _result(builder: RecordBuilder, item: Content) -> Record:
 
 
 def _for_agent(value: Any) -> Any:
-    """What a tool gave, without what was for the person only, unless there is nothing else."""
+    """A tool's output without the parts for the person only, unless there are no others."""
     parts = value.get("content") if isinstance(value, dict) else value
     if not isinstance(parts, list):
         return value
@@ -262,7 +264,7 @@ def is_lines(head: Head) -> bool:
 
 
 def is_database(head: Head) -> bool:
-    """Hermes has tables of the same names, and others beside them."""
+    """Hermes has tables of the same names, and more."""
     return {"sessions", "messages", "schema_version"} <= head.tables and not {"state_meta", "messages_fts"} & head.tables
 
 

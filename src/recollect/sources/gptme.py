@@ -1,11 +1,11 @@
-"""gptme keeps a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl`, and its `config.toml`.
+"""gptme keeps a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl` and `config.toml`.
 
-Evidence: one published sample and the code that writes the files, to September 2026; no real session was read.
-The log is written anew when a message is edited or undone, and messages have no ids. A tool is called by a code block in the
-answer's own text, which names it (```shell), or by a line `@shell(call-1): {…}`; what it gave comes back as messages of the
-role `system` (`tool` in some). A code block that nothing answers was not run, and stays text. Answers are written when they
-are whole. What gptme itself wrote around a compaction, and why it stopped, is marked in `metadata`. `branches/`, `views/`
-and `events.jsonl` beside the log hold other or shortened versions of it, and are not read.
+Evidence: one published sample and the code that writes the files, up to September 2026; no real session was read.
+The log is rewritten when a message is edited or undone, and messages have no ids. A tool is called by a code block in the
+answer's text that names it (```shell), or by a line `@shell(call-1): {…}`. Its output comes back as messages of the role
+`system` (`tool` in some). A code block without output was not run, and stays text. Answers are written when they are
+complete. `metadata` marks what gptme itself wrote around a compaction, and why it stopped. `branches/`, `views/` and
+`events.jsonl` next to the log are other or shortened versions of it, and are not read.
 """
 
 import re
@@ -45,7 +45,7 @@ FAILED = ("Error", "Failed")
 LIMIT = "max_steps_stop"
 COMPACTION = ("compaction_artifact", "result_stubs")
 REMINDER = ("compaction_checkpoint_view", "compaction_reminder_view", "compaction_checkpoint_failed_view")
-OWN = {LIMIT, *COMPACTION, *REMINDER, "prompt_generation", "resume_key"}  # marks of what gptme itself wrote
+OWN = {LIMIT, *COMPACTION, *REMINDER, "prompt_generation", "resume_key"}  # marks of messages that gptme itself wrote
 
 
 class Message(Struct):
@@ -62,7 +62,7 @@ class Message(Struct):
         return self.metadata if isinstance(self.metadata, dict) else {}
 
     def is_reply(self) -> bool:
-        """Whether this may be what a tool gave."""
+        """Whether this may be a tool's output."""
         shown = not (self.hide or self.pinned or self.ui_only or OWN & self.marks().keys())
         return self.role in {"system", "tool"} and shown and not text_of(self.content).startswith(INTERRUPTED)
 
@@ -131,7 +131,7 @@ def _answer(builder: RecordBuilder, message: Message, *, replies: int) -> Iterat
 
 
 def _calls(text: str) -> Iterator[tuple[slice, str, str | None, Any]]:
-    """(place in the text, tool, id, arguments) of every tool that an answer calls."""
+    """(place in the text, tool, id, arguments) of every tool call in an answer."""
     for call in CALL.finditer(text):
         yield slice(*call.span()), call[1], call[2], call[3]
     place = 0
@@ -151,7 +151,7 @@ def _without(text: str, places: list[slice]) -> str:
 
 
 def _usage(metadata: dict[str, Any]) -> Usage | None:
-    """Tokens, in a table of their own or, as early versions wrote them, beside the model."""
+    """The token counts: in `usage`, or in early versions next to the model."""
     counts = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
     return _counted(counts) if "output_tokens" in counts else None
 
@@ -166,7 +166,7 @@ _counted = tokens(
 
 
 def _reply(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
-    """What a tool gave: the one that the message names, else the next; the last one may give several."""
+    """The output of a call: of the one that the message names, else of the next; the last call may have several."""
     tool = message.marks().get("tool")
     called = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
     if len(calls) > 1:

@@ -1,12 +1,13 @@
 """Hermes keeps its sessions in ~/.hermes/state.db, and writes or wrote copies of them to ~/.hermes/sessions/.
 
-Evidence: its published schema to version 30, and 5 samples of the other forms; no real session was at hand.
-Messages are OpenAI's, with the thoughts in `reasoning`. In the database, content that is more than text is JSON behind a
-mark; a compaction either rewrites the session, repeating the messages that it keeps, or goes on in a new session whose
-parent is the old one. Tokens are counted for the whole session only. Copies are `<session>.jsonl`, whose first line has the
-role `session_meta`, and `session_<session>.json`, written anew each time and with no time but the first: all three are
-the same session. Times without a zone are this machine's.
-A trajectory is an export for training, one conversation a line, in which thoughts, calls and answers are tags in the text.
+Evidence: its published schema up to version 30, and 5 samples of the other forms; no real session was available.
+Messages are OpenAI's, with the thoughts in `reasoning`. In the database, content that is more than text is JSON after a
+mark. A compaction either rewrites the session and repeats the messages that it keeps, or continues in a new session whose
+parent is the old one. Tokens are counted per session only. Copies are `<session>.jsonl`, whose first line has the role
+`session_meta`, and `session_<session>.json`, which is rewritten each time and has only its first time: all three are the
+same session. Times without a zone are local times.
+A trajectory is an export for training, one conversation per line, in which thoughts, calls and results are tags in the
+text.
 """
 
 import re
@@ -33,7 +34,7 @@ from recollect.sources.formats.values import arguments_of, as_count, as_text, pa
 
 STRUCTURED = "\0json:"  # before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
-INVOKED = re.compile(r"\[(?:SYSTEM|IMPORTANT): The user has invoked")  # a skill, by a slash command
+INVOKED = re.compile(r"\[(?:SYSTEM|IMPORTANT): The user has invoked")  # a skill, started by a slash command
 INJECTED = (
     *("[SYSTEM:", "[System", "[IMPORTANT: You are running", "[IMPORTANT: Background process"),
     *("[IMPORTANT: Watch patterns", "[ASYNC DELEGATION"),
@@ -73,7 +74,7 @@ def home(env: Mapping[str, str]) -> Path:
 
 
 def profiles(env: Mapping[str, str]) -> list[Path]:
-    """Its home, and the homes of its profiles."""
+    """The home folder and the folders of its profiles."""
     return [home(env), *sorted(home(env).glob("profiles/*"))]
 
 
@@ -106,7 +107,7 @@ def _message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as chat messages are everywhere."""
+    """A message in the usual form of chat messages."""
     plain = dict(message)
     content, calls = message.get("content"), message.get("tool_calls")
     if isinstance(content, str) and content.startswith(STRUCTURED):
@@ -130,7 +131,7 @@ def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
 
 
 def _judge(record: Record, message: dict[str, Any]) -> None:
-    """Tools answer with an object as text, which says whether they failed."""
+    """A tool's result is an object as text, which says whether the tool failed."""
     result = decode_or_none(record.text, dict[str, Any]) or {}
     code = result.get("exit_code")
     if isinstance(code, int) and not isinstance(code, bool):
@@ -142,13 +143,13 @@ def _judge(record: Record, message: dict[str, Any]) -> None:
 
 
 def is_database(head: Head) -> bool:
-    """Goose has such tables as well, but neither searches them nor keeps a state of its own."""
+    """Goose has the same tables, but neither a search index nor a state table."""
     tables = head.tables
     return {"sessions", "messages", "schema_version"} <= tables and bool({"messages_fts", "state_meta"} & tables)
 
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """What a session is known by: its own row, and how many messages it has up to which."""
+    """Each session with what changes in it: its row, its number of messages and the last message's id."""
     messages = {
         session: counted for session, *counted in db.execute("SELECT session_id, count(*), max(id) FROM messages GROUP BY 1")
     }
@@ -179,7 +180,7 @@ def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> It
 
 
 def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages without those that a compaction wrote again: such a one has the time of the first."""
+    """The messages without those that a compaction repeated: a copy has the time of the original."""
     seen: set[tuple[Any, ...]] = set()
     for row in rows:
         identity = tuple(row[name] for name in ("role", "content", "tool_call_id", "tool_calls", "timestamp"))
@@ -254,7 +255,7 @@ def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry
 
 
 def _trajectory(line: Line, trajectory: Trajectory, name: str) -> Iterator[Record]:
-    """A trajectory is known by when it was made, and by the number of its prompt in the batch."""
+    """One trajectory; its session is named by its time and its prompt's number in the batch."""
     run = as_text(trajectory.timestamp) or f"{name}@{line.number}"
     session = f"trajectory-{run}-{as_text(trajectory.prompt_index)}"
     calls: list[str] = []
@@ -284,7 +285,7 @@ def _turn(builder: RecordBuilder, one: dict[str, Any], calls: list[str]) -> Iter
 
 
 def _tagged(builder: RecordBuilder, text: str, calls: list[str]) -> Iterator[Record]:
-    """Calls have no ids, and are answered in their order."""
+    """The records of a tagged text. Calls have no ids; their results follow in order."""
     for block in find_blocks(text, TAG):
         parsed = arguments_of(block.text.strip())
         match block.name:

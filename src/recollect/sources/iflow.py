@@ -1,9 +1,9 @@
 """iFlow keeps one `session-<id>.jsonl` per session under ~/.iflow/projects/<folder>/.
 
 Evidence: one redacted capture of 1.0 and what others published of theirs.
-The frame of a record is Claude Code's, the result of a tool in it is Gemini CLI's. An answer is written in pieces, one for
-each tool that it calls, and a piece begins with the call that the piece before ended with: a call counts once. The last
-piece of an answer (`response-<time>`, without the name of a tool) ends the turn if it calls none. Tokens are mostly 0.
+A record has Claude Code's frame; a tool result in it has Gemini CLI's form. An answer is written in pieces, one per tool
+call, and a piece begins with the call that ended the piece before: each call counts once. The last piece of an answer
+(`response-<time>`, without a tool's name) ends the turn if it has no call. Token counts are mostly 0.
 """
 
 import re
@@ -28,7 +28,7 @@ from recollect.sources.formats.source import Lines, ReaderState, Source
 from recollect.sources.formats.values import as_count, parse_time
 
 SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-RECENT = 64  # calls that may be repeated; a piece repeats the one before
+RECENT = 64  # calls that may be repeated; a piece repeats the last one only
 
 
 class Message(Struct, frozen=True):
@@ -115,7 +115,7 @@ def _user(builder: RecordBuilder, row: Row) -> Iterator[Record]:
 
 
 def _unwrapped(content: Any) -> Any:
-    """The blocks of a message, with what a tool answered out of the function response around it."""
+    """The blocks of a message, with tool results taken out of their function responses."""
     if not isinstance(content, list):
         return content
     return [

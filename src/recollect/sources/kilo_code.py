@@ -1,8 +1,8 @@
-"""Kilo Code, a fork of Roo Code, keeps one folder per task in its editor's storage; `_task_folder` tells what is in it.
+"""Kilo Code, a fork of Roo Code, keeps one folder per task in its editor's storage; `tasks.folder` describes it.
 
-Evidence: published types; no real session was at hand.
-Nothing in such a folder says that it is not Roo Code's, so it is known by where it lies. Since version 7 it keeps its
-sessions in a database of OpenCode's make, which is another format.
+Evidence: published types; no real session was available.
+Nothing in such a folder distinguishes it from Roo Code's, so it is recognised by its place. Since version 7 it keeps its
+sessions in a database of OpenCode's kind, which is another format.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ EXTENSION = "kilocode.kilo-code"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    """Its first command line kept tasks under ~/.kilocode/cli."""
+    """The editors' folders, and that of its first command line, ~/.kilocode/cli."""
     command_line = user_home(env) / ".kilocode/cli/global"
     return [folder / "tasks" for folder in (*extension_storage(env, EXTENSION), command_line)]
 

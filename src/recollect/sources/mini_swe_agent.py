@@ -1,11 +1,11 @@
-"""mini-swe-agent writes one trajectory per task, <instance>.traj.json; `mini` keeps its last one in its folder of settings.
+"""mini-swe-agent writes one trajectory per task, <instance>.traj.json; `mini` keeps its last one in its settings folder.
 
 Evidence: 18 real trajectories of 2.2 (format 1.1, tool calls); format 1 and answers of the Responses API as published.
-The file is written anew after every step. Messages are those of the API with what the agent knows of them in `extra`: the
-time, the whole answer of the provider, a command's exit code. From version 2 on commands are tool calls and the last message
-has the role `exit`; before, a command is the code block of an answer, its output the next message of the user, and the end
-is told by `info` alone. The instruction of a task is one message with the task in it.
-`mini` overwrites its last trajectory with the next, so a session is named after its file and its task.
+The file is rewritten after every step. Messages are the API's, with the agent's data in `extra`: the time, the provider's
+complete answer, a command's exit code. From version 2 on, commands are tool calls and the last message has the role `exit`.
+Before, a command is the code block of an answer, its output the next user message, and only `info` records the end. A
+task's instruction is one message that contains the task.
+`mini` overwrites its last trajectory with the next one, so a session is named after its file and its task.
 """
 
 import re
@@ -92,11 +92,11 @@ class Trajectory(Struct):
 
 
 class Talk(Struct):
-    """Where a session stands: what the next message must know of those before it."""
+    """The state of a session that reading its next message needs."""
 
-    at: int | None = None  # the last time that was told, or the first that will be
+    at: int | None = None  # the last known time, or the first one to come
     has_task: bool = False
-    call: str | None = None  # of a command that stood in a code block
+    call: str | None = None  # of a command in a code block
     has_ended: bool = False
 
 
@@ -144,7 +144,7 @@ def _name(path: Path, task: str) -> str:
 
 
 def _without_template(task: str, template: str) -> str:
-    """A task without the words that its template puts in front of it."""
+    """A task without its template's text before it."""
     return task.removeprefix(template.partition("{{task}}")[0]).strip()
 
 
@@ -171,7 +171,7 @@ def _entries(builder: RecordBuilder, message: Message, raw: str, talk: Talk) -> 
 
 
 def _user(builder: RecordBuilder, message: Message, extra: Extra, talk: Talk) -> Iterator[Record]:
-    """The task; then what the person interrupted with, the output of a command, or that an answer was of no use."""
+    """The task; later the person's interruption, a command's output, or a note that an answer was not usable."""
     call, talk.call = talk.call, None
     words = text_of(message.content)
     if extra.interrupt_type == INTERRUPTION:

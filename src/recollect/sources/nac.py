@@ -1,10 +1,10 @@
 """NAC keeps all sessions in one database under ~/.config/nac/: store.db, later stable.db, beta.db or dev.db by its track.
 
 Evidence: a published sample of the first schema and NAC's own code up to schema 32; no real session was read.
-A session's messages are a list of JSON in its row. In newer versions that list is only what the session began with, and what
-follows are rows of `thread_events` under the name `__orchestrator__`, each with its place in the list. A worker is known by
-its episodes, what it was told to do and what it came to: each worker thread is a session of its own. What workers did in
-between (the other `thread_events`) is not read. An answer that calls no tool ends a run. Only rows of the log have times.
+A session's messages are a JSON list in its row. In newer versions that list holds only the first messages; later ones are
+rows of `thread_events` under the name `__orchestrator__`, each with its place in the list. A worker is described by its
+episodes, their tasks and results: each worker thread is a session of its own. What workers did in between (the other
+`thread_events`) is not read. An answer without a tool call ends a run. Only rows of the log have times.
 """
 
 import sqlite3
@@ -68,7 +68,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 
 
 def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Iterator[Entry]:
-    cwd = _text(row["cwd"]) if not row["host_id"] else None  # else it is a folder of another machine
+    cwd = _text(row["cwd"]) if not row["host_id"] else None  # with a host, it is a folder of another machine
     model = _text(row["model"])
     yield SessionMetadata(session=session, title=_title(db, session), title_rank=TitleRank.CUSTOM, cwd=cwd, model=model)
     usages = _usages(row["token_usages_json"])
@@ -94,7 +94,7 @@ def _text(value: Any) -> str | None:
 
 
 def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tuple[int, Any, str | None]]:
-    """(place, message, time) of what a session began with and of what was logged since."""
+    """(place, message, time) of a session's first messages and of those logged since."""
     first_messages = decode_or_none(first or "[]", list[Any])
     if first_messages is None:
         first_messages = [first]
@@ -145,7 +145,7 @@ def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
 
 
 def _utc(stamp: str | None) -> int | None:
-    """Times are UTC and do not say so."""
+    """A time in UTC, which is written without a zone."""
     return parse_time(f"{stamp}Z") if isinstance(stamp, str) else None
 
 

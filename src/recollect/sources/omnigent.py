@@ -1,10 +1,10 @@
 """Omnigent, which drives other agents, keeps all conversations in one database, ~/.omnigent/chat.db.
 
 Evidence: published samples of single items, and Omnigent's own code; no real database was read.
-An item is a row with its type and, as JSON, its data. Newer versions write types as numbers, ids as 16 bytes, and long data
-compressed; what is known of a conversation then stands in a table of its own. Items are final when written. An answer is the
-last of its turn if nothing else of the same response follows. A conversation of a sub-agent names its parent. Tokens are
-counted for the whole conversation only, so they are not told here.
+An item is a row with its type and its data as JSON. Newer versions write types as numbers, ids as 16 bytes, and long data
+compressed; the conversation's metadata is then in a table of its own. Items are final when written. An answer is the last
+of its turn if no other item of the same response follows. A sub-agent's conversation names its parent. Tokens are counted
+per conversation only, so they are not read.
 """
 
 import sqlite3
@@ -51,7 +51,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 
 
 def _ids(session: str) -> tuple[Any, Any]:
-    """A conversation's id as either generation writes it."""
+    """A conversation's id as text and as bytes."""
     try:
         return session, bytes.fromhex(session)
     except ValueError:
@@ -59,7 +59,7 @@ def _ids(session: str) -> tuple[Any, Any]:
 
 
 def _name(value: Any) -> str | None:
-    """A name, of which newer versions write ids as bytes."""
+    """A name or an id; newer versions write ids as bytes."""
     return value.hex() if isinstance(value, bytes) else value if isinstance(value, str) else None
 
 
@@ -85,7 +85,7 @@ def _type(value: Any) -> str:
 
 
 def _data(value: Any) -> dict[str, Any]:
-    """An item's data: text, or bytes that say how they were packed. What is none of it is kept as it is."""
+    """An item's data: text, or bytes whose first two say how they are packed. Anything else is stored as it is."""
     plain: Any = value
     if isinstance(value, bytes):
         try:
@@ -124,7 +124,7 @@ def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool
 
 
 def _side_item(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Record:
-    """What happens around the conversation and is not sent to the model."""
+    """An event around the conversation that is not sent to the model."""
     match kind:
         case "routing_decision":
             chosen, why = text_of(data.get("model")), text_of(data.get("rationale"))
@@ -154,7 +154,7 @@ def _message(builder: RecordBuilder, data: dict[str, Any], *, last: bool) -> Ite
 
 
 def _native(builder: RecordBuilder, item: Any) -> Record:
-    """A tool that the model's provider ran, such as its web search: what it gave is not kept."""
+    """A tool that the model's provider ran, such as its web search. The log does not have its output."""
     item = item if isinstance(item, dict) else {}
     return builder.call(text_of(item.get("type")) or None, None, item.get("action"))
 

@@ -1,10 +1,10 @@
-"""Oh My Pi keeps one log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl, and its sub-agents' in <time>_<id>/.
+"""Oh My Pi keeps one log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl; sub-agents' are in <time>_<id>/.
 
 Evidence: the counts of 20 real sessions, its documentation and source code of version 17, and published lines of real
-sessions of July to September 2026; none was at hand to be read as a whole.
-It is Pi's log (see `_pi_session`) with a line in front that holds the title and is overwritten in place. A sub-agent's log
+sessions of July to September 2026; no complete session was available.
+It is Pi's log (see `pi.session`) with a line in front that holds the title and is overwritten in place. A sub-agent's log
 is named after the agent, `<time>_<id>/<agent>.jsonl`, and so is its session: the parent's id, then the agent's name. The
-result of the parent's `task` call tells those names. Every tool call is announced once more, which is passed over.
+result of the parent's `task` call has those names. Every tool call is announced once more; the announcement is ignored.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def begin(path: Path, first: list[Any]) -> PiState:
 
 
 def _agent(path: Path) -> str | None:
-    """The session of a sub-agent: that of the folder's owner, then the names down to the log."""
+    """A sub-agent's session: the session that the folder belongs to, then the names down to the log."""
     folders = list(path.parent.parts)
     names = [path.stem]
     while folders:

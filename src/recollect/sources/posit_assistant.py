@@ -1,10 +1,10 @@
 """Posit Assistant keeps a folder per conversation: ~/.posit/assistant/workspaces/<workspace>/<conversation>/.
 
 Evidence: published samples of three conversations, one of them of a sub-agent; no real session was read.
-`conversation.json` is the tree of what was shown, `lm-messages.jsonl` what was said, in the order it was said: the tree is
-read for what it says of the conversation, the lines for the conversation itself. A branch that was given up was said all the
-same, and stays. A sub-agent's folder lies in `subagents/` of its parent's. The folder worked in is in the workspace's
-`workspace.json`. `index.json` and `ui-messages.jsonl` repeat what these say.
+`conversation.json` is the tree that was shown, and provides the conversation's metadata; `lm-messages.jsonl` has the
+messages in order. Messages of an abandoned branch are stored too. A sub-agent's folder is in `subagents/` of its parent's.
+The working folder is in the workspace's `workspace.json`. `index.json` and `ui-messages.jsonl` repeat what these files
+have.
 """
 
 import re
@@ -120,7 +120,7 @@ def _about(path: Path, root: Root, session: str) -> SessionMetadata:
 
 
 def _provider_details(options: Any) -> dict[str, Any]:
-    """What the provider said of a message: when it was, by which model, with how many tokens."""
+    """The provider's data of a message: its time, model and token counts."""
     match options:
         case {"providerMetadata": {"positai": dict(details)}}:
             return details
@@ -148,7 +148,7 @@ def _message(builder: RecordBuilder, message: Message, raw: bytes) -> Iterator[R
 
 
 def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
-    finished = builder.usage is not None  # its tokens are counted when it is whole
+    finished = builder.usage is not None  # its tokens are counted when it is complete
     records = list(read_agent_message(builder, content))
     calls = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:

@@ -1,8 +1,8 @@
 """Prime keeps one log per session, ~/.prime/agent/sessions/<id>.jsonl; sub-agents, below session-artifacts/<id>/sub-<hex>/.
 
 Evidence: its source code and published samples; unverified on real sessions.
-It is Pi's log (see `_pi_session`). The header's `rlmDepth` says how deep a sub-agent it is of, and `parentSession` of whom;
-at depth 0, a parent is what the session was forked from. A sub-agent's prompts are its parent's `agent_message`s.
+It is Pi's log (see `pi.session`). The header's `rlmDepth` is the depth of the sub-agent and `parentSession` its parent;
+at depth 0, a parent is the session it was forked from. A sub-agent's prompts are its parent's `agent_message`s.
 """
 
 import re
@@ -30,7 +30,7 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def is_log(path: Path) -> bool:
-    """Among what sub-agents leave behind, only their logs."""
+    """Whether a file is a log: sub-agents leave other files too."""
     return "session-artifacts" not in path.parts or AGENT.fullmatch(path.parent.name) is not None
 
 

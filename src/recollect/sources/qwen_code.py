@@ -1,12 +1,12 @@
 """Qwen Code keeps one `<session>.jsonl` per session under ~/.qwen/projects/<folder>/chats/.
 
-Evidence: the project's own contract samples and published ones of 0.19 to 0.21; no real session was at hand.
-The frame of a record is like Claude Code's, the message in it is Gemini's. One record is one answer of the API, unless the
-next record has the same uuid: then it goes on. What the person typed is the `displayText`; other parts of a prompt were
-added by hooks and file references. A rewind only names where the history goes on, so what it left behind stays; a
-compression repeats history, of which only the summary is new. `/branch` copies records under their uuids into the log of
-another session. A background agent has a log under subagents/<session>/, with a `.meta.json` that names the call that began
-it. At first the file was Gemini CLI's document, under ~/.qwen/tmp/<project>/chats/.
+Evidence: the project's own contract samples and published ones of 0.19 to 0.21; no real session was available.
+A record has a frame like Claude Code's; the message in it is Gemini's. One record is one API answer, unless the next record
+has the same uuid: then it continues. The person's text is `displayText`; hooks and file references added the other parts of
+a prompt. A rewind only names where the history continues, so earlier messages stay. A compression repeats history; only its
+summary is new. `/branch` copies records under their uuids into another session's log. A background agent has a log under
+subagents/<session>/, with a `.meta.json` that names the call that started it. At first the file was Gemini CLI's document,
+under ~/.qwen/tmp/<project>/chats/.
 """
 
 import re
@@ -101,8 +101,8 @@ class AgentMeta(Struct, rename="camel"):
 
 
 class QwenState(ReaderState, kw_only=True):
-    parent: str | None = None  # of a background agent or a fork, until it was told
-    uuid: str | None = None  # of the record before, and how many events it made
+    parent: str | None = None  # of a background agent or a fork, until it is reported
+    uuid: str | None = None  # of the record before, with its number of events
     written: int = 0
 
 
@@ -165,7 +165,7 @@ def _user(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
 
 
 def _prompt_parts(row: Row) -> tuple[str, list[str]]:
-    """What the person typed, and the texts that were added to it."""
+    """The text that the person typed, and the texts that were added to it."""
     texts = [text for part in _parts(row) if (text := gemini_cli.part_text(part)).strip()]
     shown = row.system_payload.get("displayText") if row.system_payload else None
     return gemini_cli.split_added(texts, shown if isinstance(shown, str) else "", TAGGED)
@@ -204,7 +204,7 @@ def _agent_part(builder: RecordBuilder, part: Any) -> Iterator[Record]:
 
 
 def _usage(counts: dict[str, Any] | None) -> Usage | None:
-    """What an answer took. Google counts thoughts apart from the rest of it, all others count them in; the total tells."""
+    """The tokens of an answer. Google does not count thoughts as output, all others do; the total shows which."""
     if not counts:
         return None
     cached, thoughts = as_count(counts.get("cachedContentTokenCount")), as_count(counts.get("thoughtsTokenCount"))
@@ -233,7 +233,7 @@ def _tool_result(builder: RecordBuilder, row: Row) -> Iterator[Record]:
         yield record
 
 
-# ---- what is neither
+# ---- system records
 
 
 def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
@@ -261,7 +261,7 @@ def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
 
 
 def _summary(history: Any) -> str:
-    """The new part of a compressed history; the rest of it are copies."""
+    """The new part of a compressed history; the rest is copies."""
     contents = history if isinstance(history, list) else []
     texts = (text_of(content.get("parts")) for content in contents if isinstance(content, dict))
     return next((text for text in texts if SUMMARY in text), "")
@@ -275,7 +275,7 @@ def _slash_command(builder: RecordBuilder, payload: dict[str, Any]) -> Iterator[
 
 
 def _telemetry(builder: RecordBuilder, event: Any) -> Iterator[Entry]:
-    """What was measured repeats what was said, but for an error of the API: it is told nowhere else."""
+    """Telemetry repeats other records, except API errors, which are recorded nowhere else."""
     if isinstance(event, dict) and str(event.get("event.name")).endswith("api_error"):
         error = text_of(event.get("error_message") or event.get("error"))
         yield builder.record(Kind.RUNTIME, error, stop=Stop.CRASH, failed=True)
@@ -286,7 +286,7 @@ def _telemetry(builder: RecordBuilder, event: Any) -> Iterator[Entry]:
 READERS = {"user": _user, "assistant": _assistant, "tool_result": _tool_result, "system": _system}
 
 
-# ---- beside the logs
+# ---- files next to the logs
 
 
 def read_meta(path: Path, meta: AgentMeta) -> Iterator[Entry]:

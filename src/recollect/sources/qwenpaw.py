@@ -1,9 +1,9 @@
 """QwenPaw (CoPaw until 2026) keeps one document per session under ~/.qwenpaw/workspaces/<agent>/sessions/.
 
-Evidence: samples that others published, and the program's own source; no real session was at hand.
-A document is the saved state of an agent: pairs of a message and its marks, written anew after every turn. A message has
-content blocks; the results of tools come as messages of the system. Times have no zone. A session is named after its file,
-which is unique only below its agent's folder. The names of the chats are in `chats.json` beside the sessions.
+Evidence: samples that others published, and the program's own source; no real session was available.
+A document is the saved state of an agent: pairs of a message and its marks, rewritten after every turn. A message has
+content blocks; tool results are messages of the system. Times have no zone. A session is named after its file, which is
+unique only in its agent's folder. The names of the chats are in `chats.json` next to the sessions.
 """
 
 import re
@@ -73,7 +73,7 @@ def recognises(head: Head) -> bool:
 
 
 def session_of(path: Path) -> str:
-    """The agent's folder, and the file's name below `sessions`."""
+    """The session's id: the agent's folder and the file's name."""
     parts = path.with_suffix("").parts
     if "sessions" not in parts[1:-1]:
         return path.stem
@@ -84,7 +84,7 @@ def session_of(path: Path) -> str:
 def read(path: Path, saved: Saved) -> Iterator[Entry]:
     session = session_of(path)
     pairs = list(decode_each(saved.agent.memory.content, tuple[Message, Any]))
-    if summary := saved.agent.memory.summary:  # of what is no longer there
+    if summary := saved.agent.memory.summary:  # of messages that were removed
         first = next((pair[0].timestamp for _, pair, _ in pairs if pair), None)
         yield RecordBuilder(session=session, key=f"{session}/summary", at=parse_time(first)).record(Kind.COMPACTION, summary)
     for place, pair, raw in pairs:
@@ -134,7 +134,7 @@ def recognises_chats(head: Head) -> bool:
 
 
 def read_chats(path: Path, listed: Chats) -> Iterator[Entry]:
-    """Names of sessions; those of newer versions lie in a folder of their channel."""
+    """The names of sessions; newer versions keep sessions in a folder per channel."""
     for chat in listed.chats:
         if not chat.name or chat.name == UNNAMED or not chat.session_id:
             continue

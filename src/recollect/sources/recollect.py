@@ -1,7 +1,7 @@
-"""Recollect's own sessions: those that were run here, turn by turn. A message says what a line of an agent's log does.
+"""Recollect's own sessions: those that were run here, turn by turn.
 
-Evidence: written by ourselves (`store/live.py`, `store/transcripts.py`). In a realm that is kept as JSON Lines a session is
-a file: what the session is, then the messages of a turn and what the session has come to with it, turn after turn.
+Evidence: written by ourselves (`store/live.py`, `store/transcripts.py`). In a realm that is stored as JSON Lines, a session
+is a file: its description, then for each turn the messages and the session's new state.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class Block(Struct):
 
 
 class Result(Struct):
-    """What a tool gave back."""
+    """A tool's result."""
 
     tool_use_id: str = ""
     content: str = ""
@@ -82,7 +82,7 @@ def metadata_of(session: str, folder: str | None) -> Entry:
 
 
 def read_message(session: str, number: int, message: Message) -> Iterator[Entry]:
-    """What one message says: a record for each of its parts."""
+    """The records of one message: one for each of its parts."""
     records = list(_records(session, number, message))
     for part, record in enumerate(records):
         record.key = f"{session}/{number}" if part == 0 else f"{session}/{number}.{part}"
@@ -127,7 +127,7 @@ def _answer(record: Any, message: Message) -> Iterator[Record]:
 
 
 def _usage(tokens: Tokens | None) -> Usage | None:
-    """What an agent told; an estimate of ours is no evidence."""
+    """The agent's own counts; our estimates are not used."""
     if tokens is None or tokens.estimated:
         return None
     counts = (

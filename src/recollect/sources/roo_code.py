@@ -1,7 +1,7 @@
-"""Roo Code, a fork of Cline, keeps one folder per task in its editor's storage; `_task_folder` tells what is in it.
+"""Roo Code, a fork of Cline, keeps one folder per task in its editor's storage; `tasks.folder` describes it.
 
-Evidence: published types, and one published task that was looked at; no real session was at hand.
-Its tasks are named by UUIDs, begin with a plain text, and may call others: `history_item.json` names the task that called.
+Evidence: published types, and one published task that was looked at; no real session was available.
+Its tasks are named by UUIDs, begin with a plain text, and may start others: `history_item.json` names the parent task.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ EXTENSION = "rooveterinaryinc.roo-cline"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    """Its command line runs the extension in a likeness of an editor, which has no other."""
+    """The editors' folders, and that of the mock editor in which its command line runs the extension."""
     likeness = user_home(env) / ".vscode-mock/global-storage"
     return [folder / "tasks" for folder in (*extension_storage(env, EXTENSION), likeness)]
 

@@ -1,11 +1,10 @@
-"""SWE-agent writes one trajectory per task, <instance>.traj in a folder per run, wherever it was told to.
+"""SWE-agent writes one trajectory per task, <instance>.traj in a folder per run, at a place of the user's choice.
 
 Evidence: 22 real trajectories of 0.5 to 1.0, most of them demonstrations that a person stepped through.
-`trajectory` has what the agent thought, did and saw, step by step; `history` has the same as the model was shown it, with
-older output left out, and besides the system prompt, the task, and the calls of tools by name and id. So a step is read from
-the first, and what only the second knows is added to it. A demonstration that was shown to the agent is no part of the
-session. There are no times, and tokens are counted for the whole run only. A hand-written demonstration may have a `history`
-alone.
+`trajectory` has the agent's thoughts, actions and observations, step by step. `history` has the same as the model saw it,
+with older output left out, and also the system prompt, the task, and tool calls by name and id. So a step is read from the
+first, with details from the second. A demonstration that was shown to the agent is not part of the session. There are no
+times, and tokens are counted per run only. A hand-written demonstration may have only a `history`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,11 +21,11 @@ from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.usage import tokens
 from recollect.sources.formats.values import arguments_of, as_text
 
-SHELL = "bash"  # what an action is given to, where no tool is named
+SHELL = "bash"  # the tool of an action that names none
 
 
 class Step(Struct):
-    """One answer of the model, what was done about it, and what came of it."""
+    """One answer of the model, its action and the observation."""
 
     action: Any = None
     observation: Any = None
@@ -97,7 +96,7 @@ def _model(config: Any) -> str | None:
 
 
 def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> Iterator[Entry]:
-    """Messages as the model was shown them. The first that a user wrote is the task, the others are output."""
+    """Messages as the model saw them. The first user message is the task, the others are output."""
     is_task = True
     call: str | None = None
     for place, message, raw in messages:
@@ -128,7 +127,7 @@ def _step(session: str, place: int, step: Step | None, raw: str, answer: Message
     state = decode_or_none(as_text(step.state), State)
     builder.cwd = state.working_dir if state else None
     if text_of(answer.action).strip() != text_of(step.action).strip():
-        answer = Message()  # an answer that the history has and the trajectory has not, or the other way round
+        answer = Message()  # an answer that only one of the two has
     call: str | None = None
     for record in _acts(builder, text_of(step.thought) or text_of(step.response), step.action, answer):
         call = record.call
@@ -141,7 +140,7 @@ def _step(session: str, place: int, step: Step | None, raw: str, answer: Message
 
 
 def _acts(builder: RecordBuilder, text: str, action: Any, answer: Message) -> Iterator[Record]:
-    """What an answer says, and what it does: calls by name if the model made them, else a line for the shell."""
+    """An answer's text and actions: the model's tool calls, else one command line."""
     if text.strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip())
     if isinstance(answer.tool_calls, list) and answer.tool_calls:

@@ -1,8 +1,8 @@
 """TraeX, also called TRAE CLI, is a fork of Codex and keeps the same rollouts, under ~/.trae/cli/sessions/YYYY/MM/DD/.
 
 Evidence: one published sample of 0.200 with a sub-agent; no real session was read.
-Its header names Codex as the originator all the same. What tells it apart is the model provider, the instructions it was
-given, or that it lies in TraeX's own folder.
+Its header still names Codex as the originator. It is recognised by the model provider, its instructions, or TraeX's own
+folder.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ INSTRUCTED = "You are TRAE"
 def homes(env: Mapping[str, str]) -> list[Path]:
     root = Path(env["TRAE_HOME"]).expanduser() if env.get("TRAE_HOME") else user_home(env) / HOME
     cli = Path(env["TRAECLI_HOME"]).expanduser() if env.get("TRAECLI_HOME") else root / "cli"
-    return [cli / "sessions", cli / "archived_sessions", root / "sessions"]  # the last is where they lay at first
+    return [cli / "sessions", cli / "archived_sessions", root / "sessions"]  # the last is the oldest place
 
 
 def recognises(head: Head) -> bool:

@@ -1,11 +1,10 @@
-"""Mistral Vibe keeps a folder per session under ~/.vibe/logs/session/: `messages.jsonl` and, about it, `meta.json`.
+"""Mistral Vibe keeps a folder per session under ~/.vibe/logs/session/: `messages.jsonl`, and `meta.json` with its metadata.
 
 Evidence: two published samples and the code that writes the files; no real session was read.
-`messages.jsonl` only grows, but has no times and does not say whose it is: the session's id, folder, branch and title stand
-in `meta.json`, which is written right after the first messages. Until it is there, nothing is read. A message is written
-when it is whole, and an answer that calls no tool is the last of its turn. What Vibe itself said stands in tags. A
-compaction or a rewind begins a new session that names the old one. Tokens are counted for the session only, so they are not
-told here.
+`messages.jsonl` only grows, but has no times and no session id. The session's id, folder, branch and title are in
+`meta.json`, which is written right after the first messages; until then, nothing is read. A message is written when it is
+complete, and an answer without a tool call is the last of its turn. Vibe's own messages are in tags. A compaction or a
+rewind starts a new session that names the old one. Tokens are counted per session only, so they are not read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -68,11 +67,11 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         key = _key(meta.session_id, message.get("message_id"), line.number)
         builder = RecordBuilder(session=meta.session_id, key=key, at=started, line=line.number, model=_model(meta))
         yield from _message(builder, message, line)
-        started = None  # the start is the time of the first message; of the others none is known
+        started = None  # the session's start is the first message's time; the others have none
 
 
 def _key(session: str, named: Any, line: int) -> str:
-    """Messages are named by a UUID, which tells the copies that a new session begins with; results of tools are not."""
+    """A record's key. Messages have a UUID, which identifies copies in a new session; tool results have none."""
     if not isinstance(named, str) or not named:
         return f"{session}@{line}"
     return named if len(named) == UUID else f"{session}/{named}"

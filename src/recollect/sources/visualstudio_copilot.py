@@ -1,10 +1,10 @@
 """Copilot in Visual Studio writes its telemetry to %TEMP%\\VSGitHubCopilotLogs\\traces, one file per start of the program.
 
-Evidence: 4 redacted captures of 18.6; what a `chat` span holds, by readers of other people's.
+Evidence: 4 redacted captures of 18.6; the content of a `chat` span is known from other people's readers.
 The files are OTLP JSON, one span per line, by the semantic conventions for generative AI: `invoke_agent` is a request of
-the person, `chat` a call of the model, `execute_tool` the run of a tool. Every span names its conversation; a trace is no
-conversation, but the run of the program. A conversation goes on in the file of the next run, so all files are read together.
-The captures hold no words of the person or the model: what such a request leaves is its end and what its tools did.
+the person, `chat` a model call, `execute_tool` a tool run. Every span names its conversation; a trace is one run of the
+program. A conversation may continue in the next run's file, so all files are read together. The captures have no text of
+the person or the model: such a request leaves only its end and its tools' results.
 """
 
 from collections.abc import Mapping

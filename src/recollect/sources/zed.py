@@ -1,11 +1,11 @@
-"""Zed keeps its agent's threads in one database, threads/threads.db in its data folder: a row each, with the thread as JSON.
+"""Zed keeps its agent's threads in threads/threads.db in its data folder: one row per thread, which holds it as JSON.
 
 Evidence: the published source of the versions 0.1.0 to 0.3.0 of that JSON; no real thread was read.
 The JSON is plain in old rows and compressed with zstd in all others. Messages are `{"User": …}`, `{"Agent": …}` or
-`"Resume"`; to 0.2.0 they have a role, segments, and tools beside them. A message has no time: the thread's last one was when
-the thread was last saved, and all others are dated by the thread's beginning.
-No end is written down. But a message is stored when it is whole, and one that calls no tool ends the turn. Of the requests
-that a prompt took, only the tokens of the last one are kept.
+`"Resume"`; up to 0.2.0 they have a role, segments and tools. A message has no time: the last one gets the time when the
+thread was saved, all others the thread's start.
+The end of a turn is not written. But a message is stored when it is complete, and one without a tool call ends the turn. Of
+a prompt's requests, only the last one's tokens are stored.
 """
 
 import sqlite3
@@ -50,7 +50,7 @@ class Snapshot(Struct):
 class Thread(Struct):
     messages: list[Raw] = []
     model: Model | None = None
-    request_token_usage: Any = None  # by the id of the prompt; to 0.2.0, by the place of the answer
+    request_token_usage: Any = None  # by the prompt's id; up to 0.2.0, by the answer's place
     subagent_context: Subagent | None = None
     initial_project_snapshot: Snapshot | None = None
 
@@ -66,7 +66,7 @@ class Agent(Struct):
 
 
 class Message(Struct):
-    """One of the two is there; or else it is of the older form."""
+    """One of the two is set, unless the message has the older form."""
 
     user: User | None = field(default=None, name="User")
     agent: Agent | None = field(default=None, name="Agent")
@@ -86,7 +86,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     row = select_one(db, "threads", COLUMNS, session)
     thread = decode_or_none(_json(row), Thread)
     if thread is None:
-        yield Problem(path, 0, "a thread is not of a shape that is known", session)
+        yield Problem(path, 0, "the thread has an unknown shape", session)
         return
     yield _about(session, row, thread)
     saved = parse_time(row["updated_at"])
@@ -147,7 +147,7 @@ def _messages(thread: Thread, session: str, started_at: int | None) -> Iterator[
 
 
 def _read_user(builder: RecordBuilder, user: User) -> Iterator[Record]:
-    """The prompt, with what it mentions named in it; then what was read for the agent of what is mentioned."""
+    """The prompt with the names of what it mentions; then the mentioned contents."""
     prompt = "".join(map(_typed, user.content)).strip()
     if prompt:
         yield builder.prompt(prompt)
@@ -175,7 +175,7 @@ def _typed(item: Any) -> str:
 
 
 def _read_agent(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
-    """One answer of the API, with the results of the tools that it called."""
+    """One API answer with the results of its tool calls."""
     results = dict(agent.tool_results)
     records: list[Record] = []
     for item in agent.content:
@@ -226,7 +226,7 @@ def _output(content: Any) -> str:
 
 
 def _old_message(builder: RecordBuilder, message: OldMessage | None, raw: str) -> Iterator[Record]:
-    """A message of the older form, told in the newer one. To 0.1.0, the user's message brought the results of tools."""
+    """A message of the older form, read as one of the newer. Up to 0.1.0, tool results were in the user's message."""
     if message is None:
         yield builder.unknown(raw)
         return
@@ -250,7 +250,7 @@ def _tagged(segment: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usages: Any, key: str | int | None) -> Usage | None:
-    """The tokens of an answer: found by its prompt's id, or in older threads by its place."""
+    """The tokens of an answer, by its prompt's id or in older threads by its place."""
     match usages, key:
         case dict(), str():
             usage = usages.get(key)
@@ -277,7 +277,7 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def recognises(head: Head) -> bool:
-    """Other agents have a table of that name too, but none has it alone."""
+    """Whether it is Zed's: other agents have a table of that name too, but with others."""
     return "threads" in head.tables and (head.path.name == "threads.db" or head.tables <= {"threads", "migrations"})
 
 

@@ -1,12 +1,12 @@
 """Claude Code keeps one `<session>.jsonl` per session under ~/.claude/projects/<folder>/.
 
 Evidence: 177 real sessions of versions 2.0.64 to 2.1.232 (chosen from 451), and published samples from 1.0.24 on.
-One API message is spread over several lines, one block each; its usage is repeated and grows from line to line.
-"User" records are the person's in one case of ten: the others are tool results, reminders and echoes of commands.
-A prompt typed while the agent works is first a `queue-operation`; where it was steered into the running turn, no user
-record of it ever follows. Sub-agents have files of their own (`subagents/agent-<id>.jsonl`), before that their records
-came inline (1.0) or inside progress records (to 2.1.81). A resumed or backgrounded session begins with a copy of the
-old one under the same uuids, which is how ingest knows the copy.
+One API message is spread over several lines, one block each; its usage is repeated and grows from line to line. One in ten
+"user" records is the person's; the others are tool results, reminders and echoes of commands. A prompt typed while the
+agent works is first a `queue-operation`; if it was steered into the running turn, no user record follows. Sub-agents have
+their own files (`subagents/agent-<id>.jsonl`); before, their records were inline (1.0) or inside progress records (up to
+2.1.81). A resumed or backgrounded session begins with a copy of the old one under the same uuids, by which ingest
+recognises the copy.
 """
 
 import re
@@ -37,17 +37,17 @@ from recollect.sources.formats.source import Lines, Source
 from recollect.sources.formats.values import UUID, as_count, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
-AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, as far as it may be part of a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
-OPEN_MESSAGES = 8  # API messages whose lines may still be interleaved: parallel tools, never seen beyond 3
+OPEN_MESSAGES = 8  # API messages whose lines may be interleaved: parallel tools, at most 3 seen
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
-NOT_LOGS = {"tool-results", "memory"}  # folders beside a session that hold what it spilled
+NOT_LOGS = {"tool-results", "memory"}  # folders with files that a session left
 INTERRUPTED = "[Request interrupted by user"
 LEAVES = {"/exit", "/quit"}
-LAUNCHED = "async_launched"  # a sub-agent in the background: this result is not its answer
+LAUNCHED = "async_launched"  # a background sub-agent: this result is not its answer
 TRANSCRIPT = re.compile(rf"read the full transcript at:?\s+\S*?({UUID.pattern})\.jsonl", re.IGNORECASE)
 TAIL = 1_000  # characters at the end of a text that may name the transcript it was carried over from
-AUDIT = "audit.jsonl"  # where Cowork keeps the same records once more
+AUDIT = "audit.jsonl"  # Cowork's second copy of the same records
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 
 
@@ -61,7 +61,7 @@ def is_log(path: Path) -> bool:
 
 
 def begin(path: Path, first: list[Any]) -> ClaudeState:
-    """The file's name says which session it is; where it does not, the first record does."""
+    """The state to start with. The file's name has the session's id; else the first record has it."""
     row = next((value for value in first[:1] if isinstance(value, Row)), Row())
     named = UUID.search(path.stem)
     session = named[0] if named else row.session_id or path.stem
@@ -79,7 +79,7 @@ def recognises(head: Head) -> bool:
 
 
 def _is_record(row: dict[str, Any]) -> bool:
-    """By a side record, by the tree that records form, or, in scrubbed logs, by a message with its time."""
+    """Whether a record is Claude Code's: a side record, a record of the tree, or in scrubbed logs a message with a time."""
     kind, message = str(row.get("type")), row.get("message")
     if kind in SIDE_RECORDS or (kind in READERS and ("parentUuid" in row or row.get("uuid") is not None)):
         return True
@@ -88,7 +88,7 @@ def _is_record(row: dict[str, Any]) -> bool:
 
 
 def _is_of_other_agent(row: dict[str, Any]) -> bool:
-    """Qwen Code writes records of the same frame around messages of Gemini's make; iFlow's sessions have another name."""
+    """Qwen Code puts Gemini's messages into the same frame; iFlow names its sessions differently."""
     message = row.get("message")
     qwens = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
     return qwens or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
@@ -109,7 +109,7 @@ def read(line: Line, state: ClaudeState) -> Iterable[Entry]:
     return entries or [Ignored(f"empty {row.type}")]
 
 
-# ---- whose record, under which key
+# ---- unknown records
 
 
 def _unknown(row: Row, line: Line, state: ClaudeState) -> Record:
@@ -163,13 +163,13 @@ def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Rec
 
 
 def _continued(text: str) -> str | None:
-    """The session that a summary or a plan was carried over from: both end with the path of its transcript."""
+    """The session that a summary or a plan came from: both end with the path of its transcript."""
     found = TRANSCRIPT.search(text, max(0, len(text) - TAIL))
     return found[1] if found else None
 
 
 def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
-    """What the text of a user record is: usually one thing; a prompt may come with injected blocks beside it."""
+    """(text, kind, more fields) of a user record: usually one; a prompt may have injected blocks around it."""
     own: list[str] = []
     injected: list[str] = []
     for block in blocks:
@@ -180,7 +180,7 @@ def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[t
             injected.append(text)
         elif text.strip():
             own.append(text)
-    if own:  # first, so that what came with a prompt is in the turn that the prompt begins
+    if own:  # first, so that the blocks around a prompt are in the turn that it opens
         yield _classify_text("\n\n".join(own), row, answering=answering)
     yield from ((text, Kind.SYSTEM, {}) for text in injected)
 
@@ -260,7 +260,7 @@ def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, m
 
 
 def _usage(message: Message, state: ClaudeState) -> Usage | None:
-    """What this line adds to what was counted for its API message before."""
+    """The tokens that this line adds to those counted for its API message before."""
     if message.usage is None:
         return None
     now = _counts(message.usage)
@@ -282,7 +282,7 @@ def _counts(usage: ApiUsage) -> Usage:
 
 
 def _repeated(message: Message, block: Block, state: ClaudeState) -> bool:
-    """Old versions wrote a block of one API message again under a new uuid."""
+    """Whether the block was read before: old versions repeated blocks of an API message under a new uuid."""
     payload = block.id or block.text or block.thinking
     if message.id is None or not payload:
         return False
@@ -297,7 +297,7 @@ def _repeated(message: Message, block: Block, state: ClaudeState) -> bool:
 
 
 def _sub_agent(row: Row, state: ClaudeState, session: str) -> Iterator[SessionMetadata]:
-    """The first record of an inline side chain is the prompt of the call that began it."""
+    """A sub-agent's parent and call. The first record of an inline side chain repeats the call's prompt."""
     if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
         call = state.tasks.pop(digest(text), None)
         yield SessionMetadata(session=session, parent=state.session, parent_call=call)
@@ -318,7 +318,7 @@ def _spawned(row: Row, line: Line, blocks: list[Block], state: ClaudeState) -> I
 
 
 def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, state: ClaudeState) -> Record:
-    """The end of a sub-agent that has no file of its own: its last answer is the result that its parent got."""
+    """The end of a sub-agent without its own file: its last answer is the result that its parent got."""
     answer = result_text(result.content if result and result.content else block.content)
     is_repeated = state.last_words.pop(child, None) == digest(answer)
     if block.is_error:
@@ -333,7 +333,7 @@ def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | 
 
 
 def _progress(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
-    """Progress is noise, but for the end of a turn, and for the records of a sub-agent that has no file of its own."""
+    """Progress is ignored, except the end of a turn and the records of a sub-agent without its own file."""
     data = bytes(row.data)
     progress = decode_or_none(data, Progress) if b'"agent_progress"' in data or b'"Stop"' in data else None
     if progress is not None and progress.type == "hook_progress" and progress.hook_event == "Stop":

@@ -1,4 +1,4 @@
-"""Claude Code's records beside the conversation: titles, settings, the prompt queue, system notes, attachments."""
+"""Claude Code's records around the conversation: titles, settings, the prompt queue, system notes, attachments."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def title(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
 
 
 def setting(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
-    if state.at is None:  # how a session is set up before anything happens in it
+    if state.at is None:  # settings from before the first message
         yield Ignored(row.type)
         return
     match row.type:
@@ -50,7 +50,7 @@ def bookkeeping(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
 
 
 def queue(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
-    """Prompts typed ahead. `dequeue` comes back as a user record; `remove` was steered in and may come back nowhere."""
+    """Queued prompts. After `dequeue` a user record follows; after `remove` (steered in) none may follow."""
     content = result_text(row.content)
     match row.operation:
         case "enqueue":
@@ -68,8 +68,10 @@ def queue(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
 
 
 def _mark(text: str) -> str:
-    """What a queued prompt is known by: its words. Pictures are named in one of its two records only, and secrets are
-    taken out between two readings, so neither counts."""
+    """A digest that identifies a queued prompt.
+
+    Images and secrets do not count: images are in one of its two records only, and secrets are redacted between two syncs.
+    """
     return digest(" ".join(redact(PICTURE.sub(" ", text)).split()))
 
 
@@ -89,7 +91,7 @@ def _queued(text: str, row: Row, line: Line, state: ClaudeState) -> Record:
 
 
 def stop_hook(row: Row, line: Line, state: ClaudeState) -> Entry:
-    """The first hook that runs because the agent has finished its turn. Until 2.1.81, nothing else may say so."""
+    """The first hook that runs after the agent's turn: up to 2.1.81 it may be the only sign of the turn's end."""
     if state.stop_hooks_ran:
         return Ignored("progress")
     state.stop_hooks_ran = True

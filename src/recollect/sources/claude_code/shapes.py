@@ -13,7 +13,7 @@ class ApiUsage(Struct):
 
 
 class Block(Struct):
-    """One content block: the union of text, thinking, tool_use, tool_result and what they call their payload."""
+    """One content block: the fields of text, thinking, tool_use and tool_result together."""
 
     type: str = ""
     text: str | None = None
@@ -84,7 +84,7 @@ class Row(Struct, rename="camel"):
 
 
 class Progress(Struct, rename="camel"):
-    """The payload of a progress record. `message` is a whole record of a sub-agent."""
+    """The payload of a progress record. `message` is a complete record of a sub-agent."""
 
     type: str = ""
     agent_id: str | None = None

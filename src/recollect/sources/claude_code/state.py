@@ -1,4 +1,4 @@
-"""What reading a Claude Code log must remember, and how a row of it becomes a record."""
+"""The state of reading a Claude Code log, and how one of its rows becomes a record."""
 
 from hashlib import blake2b
 from typing import Any
@@ -14,20 +14,20 @@ PART = 4 << 20  # characters of a text that are encoded at once
 
 class ClaudeState(ReaderState):
     agent: bool = False  # the file is a sub-agent's own
-    parent: str | None = None  # whose sub-agent, until that was said
-    prompted: bool = False  # a prompt has come: what a later one refers to is not what the session continues
-    at: int | None = None  # the last time seen: side records have none of their own
+    parent: str | None = None  # the parent session, until it is reported
+    prompted: bool = False  # a prompt was read: only the first may name the session that this one continues
+    at: int | None = None  # the last time seen: side records have none
     queue: list[str] = []
-    steered: list[str] = []  # prompts taken from the queue whose twin attachment has not come
-    attached: list[str] = []  # the other way round
+    steered: list[str] = []  # prompts taken from the queue whose attachment has not come yet
+    attached: list[str] = []  # attachments whose queue record has not come yet
     usage: dict[str, Usage] = {}
     blocks: list[str] = []
     sidechains: dict[str, str] = {}  # uuid -> native id of the side chain it belongs to
     tasks: dict[str, str] = {}  # prompt of a running sub-agent call -> call id
-    running: dict[str, str] = {}  # call id -> sub-agent that this log tells of and whose result has not come
+    running: dict[str, str] = {}  # call id -> sub-agent in this log whose result has not come yet
     stop_hooks_ran: bool = False  # since the agent's last record
-    models: dict[str, str] = {}  # sub-agent that has no file of its own -> its model
-    last_words: dict[str, str] = {}  # sub-agent -> digest of what it said last
+    models: dict[str, str] = {}  # sub-agent without its own file -> its model
+    last_words: dict[str, str] = {}  # sub-agent -> digest of its last text
 
 
 def session_of(row: Row, state: ClaudeState) -> str:
@@ -47,14 +47,14 @@ def record(row: Row, line: Line, session: str, place: int, kind: Kind, text: str
         key = f"{session}@{line.offset}.{place}"
     elif len(row.uuid) == 36:
         key = f"{row.uuid}.{place}"
-    else:  # not a UUID: only its own session vouches for it
+    else:  # not a UUID: unique in its session only
         key = f"{session}/{row.uuid}.{place}"
     branch = row.git_branch if row.git_branch != "HEAD" else None
     return Record(session=session, key=key, kind=kind, text=text, line=line.number, cwd=row.cwd, branch=branch, **more)
 
 
 def digest(*texts: str) -> str:
-    """A short name for the texts as one. They may be large, so no copy of all of them is made."""
+    """A short digest of the texts together. They may be large, so they are not joined."""
     digest = blake2b(digest_size=8)
     for text in texts:
         for start in range(0, len(text), PART):

@@ -14,9 +14,9 @@ READABLE = (
 )  # fmt: skip
 
 
-LOCAL_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")  # what a slash command printed
+LOCAL_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")  # the output of a slash command
 SHELL_OUTPUT = ("<bash-stdout>", "<bash-stderr>")
-INJECTED = (  # what user records hold that nobody typed
+INJECTED = (  # starts of user texts that nobody typed
     "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
     "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
     "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
@@ -57,7 +57,7 @@ def command_text(text: str) -> str:
 
 
 def is_context_tag(name: str) -> bool:
-    """Whether Claude Code wraps what stands beside a prompt in this tag."""
+    """Whether Claude Code puts context around a prompt in this tag."""
     return name in EDITOR_TAGS or is_hook_tag(name)
 
 
@@ -77,7 +77,7 @@ def error_text(error: Any) -> str:
 
 
 def attachment_text(attachment: Any) -> tuple[str, str]:
-    """An attachment's kind and what it told the model."""
+    """An attachment's kind and its text."""
     if not isinstance(attachment, dict):
         return "attachment", result_text(attachment)
     kind = str(attachment.get("type") or "attachment")

@@ -1,11 +1,11 @@
 """Codex keeps one `rollout-<time>-<id>.jsonl` per session under ~/.codex/sessions/YYYY/MM/DD/; cold ones become `.zst`.
 
 Evidence: 77 real sessions of versions 0.118 to 0.144, and published samples from before 0.42 and of 0.146.
-What is said stands twice: as a response item (what the model saw) and as an event (what was shown). A prompt's item
-comes first, an answer's event does, and either may be missing; so the first of the two counts and the second is its
-twin. A record's key is its place: rollouts only grow. `task_started` and `task_complete` bound the turns; a second
-prompt between them steers. A forked session begins with its parent's whole history, stamped anew within milliseconds.
-Token counts are running totals, which a fork takes over from its parent.
+Most messages are written twice: as a response item (what the model saw) and as an event (what was shown). A prompt's item
+comes first, an answer's event comes first, and either may be missing. So the first of the two counts, and the second is its
+twin. A record's key is its place: rollouts only grow. `task_started` and `task_complete` bound the turns; a second prompt
+between them steers. A forked session begins with its parent's complete history, with new times within milliseconds. Token
+counts are running totals, which a fork inherits from its parent.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import UUID, parse_iso_time
 
-COPY_GAP = 1000  # milliseconds: copied history is written in one go, the next prompt is not
+COPY_GAP = 1000  # milliseconds: copied history is written at once, the next prompt comes later
 NOTICES = {"deprecation_notice", "guardian_warning", "model_reroute", "stream_error", "undo_completed", "warning"}
 QUIET = {
     "account/rateLimits/updated", "additional_tools", "agent_reasoning_section_break", "background_event",
@@ -47,11 +47,11 @@ BODY = {
     "event_msg",
     "turn_context",
     "compacted",
-}  # a rollout begins with one of these only if its front is gone
+}  # a rollout begins with one of these only if its start was lost
 QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 
-# ---- where the logs lie, whose they are
+# ---- recognition and sessions
 
 
 def begin(path: Path, first: list[Any]) -> CodexState:
@@ -127,7 +127,7 @@ def _inter_agent_communication(value: Envelope, line: Line, state: CodexState) -
 
 
 def _flat(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    """A line that is the record itself, as in the oldest rollouts, or one whose type is new."""
+    """A line that is the record itself, as in the oldest rollouts, or a line of an unknown type."""
     if value.record_type == "state":
         return [Ignored("state")]
     if _is_header(value):
@@ -137,7 +137,7 @@ def _flat(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
 
 
 def _odd(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
-    """A record without a type of its own, or of a type that no shape is declared for."""
+    """A record without a type, or of a type without a declared shape."""
     loose: shape.Loose | None = shaped(shape.LOOSE, raw)
     if loose is None:
         return unknown(line, state)
@@ -161,7 +161,7 @@ def _untyped(loose: shape.Loose) -> "msgspec.json.Decoder[Any] | None":
     return FUNCTION_CALL if loose.name else None
 
 
-# ---- the session, its forks
+# ---- the session and its forks
 
 
 def _session_meta(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
@@ -203,8 +203,8 @@ def _spawned_by(source: Any) -> str | None:
 def _is_own(value: Envelope, state: CodexState) -> bool:
     """Whether the copied history of a fork ends before this line.
 
-    The log may say so by an ordinal. Otherwise ids tell: those of turns and sessions are UUIDs of version 7, which
-    begin with the time, and a parent's turns are older than the fork. Without such ids, a pause tells.
+    The log may say so by an ordinal. Otherwise ids decide: turns and sessions have UUIDs of version 7, which begin
+    with the time, and a parent's turns are older than the fork. Without such ids, a pause decides.
     """
     mark: shape.Mark = shaped(shape.MARK, value.payload) or shape.Mark()
     if state.own_from is not None and isinstance(value.ordinal, int):
@@ -252,7 +252,7 @@ def _thread_name(part: shape.ThreadNameUpdated, line: Line, state: CodexState) -
     return [SessionMetadata(session=session, title=part.thread_name, title_rank=TitleRank.CUSTOM, at=at(line.value))]
 
 
-# ---- what a record of each kind says
+# ---- readers by record type
 
 
 def _item_completed(part: shape.ItemCompleted, line: Line, state: CodexState) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""What is said in a Codex rollout: prompts, answers, thoughts, and what Codex itself puts into the user's mouth."""
+"""Messages of a Codex rollout: prompts, answers, thoughts, and what Codex itself writes in the user's role."""
 
 from recollect.model import Entry, Ignored, Kind, Record, Stop, TurnStart
 from recollect.sources.codex import shapes as shape
@@ -31,7 +31,7 @@ def user_turn_item(part: shape.UserTurnItem, line: Line, state: CodexState) -> l
 
 
 def _person(texts: list[str], images: int, stream: int, line: Line, state: CodexState) -> list[Entry]:
-    """A message in the user's role: blocks that Codex wrote, and blocks of the person or the parent agent."""
+    """A message in the user's role: blocks of Codex itself, and blocks of the person or the parent agent."""
     if texts and texts[0].lstrip().startswith(wording.ABORTED):
         return stopped(Stop.INTERRUPT, wording.untagged(texts[0]), stream, line, state)
     parts = [wording.split_injected(text) for text in texts]
@@ -53,7 +53,7 @@ def _person(texts: list[str], images: int, stream: int, line: Line, state: Codex
 
 
 def stopped(stop: Stop, text: str, stream: int, line: Line, state: CodexState) -> list[Entry]:
-    """The end of a turn by force. An event and a message to the model tell of it; the first of them counts."""
+    """An interrupted turn. Both an event and a message to the model record it; the first of them counts."""
     state.turn, state.prompted = None, False
     if is_twin("stopped", "", stream, line, state):
         return twin_of(stream)
@@ -69,7 +69,7 @@ def _prompt(text: str, place: int, line: Line, state: CodexState) -> Record:
 
 
 def inter_agent(part: shape.InterAgentMessage, line: Line, state: CodexState, stream: int = ITEM) -> list[Entry]:
-    """A message between agents: a new task is the parent's prompt, anything else is news."""
+    """A message between agents: a new task is the parent's prompt, anything else is information."""
     texts, images = wording.texts_of(part.content)
     text = wording.with_images("\n".join(texts), images)
     if is_twin("agents", text, stream, line, state):
@@ -95,7 +95,7 @@ def plan_turn_item(part: shape.PlanTurnItem, line: Line, state: CodexState) -> l
 
 
 def _agent(texts: list[str], stream: int, line: Line, state: CodexState) -> list[Entry]:
-    """An answer. An item's blocks are events of their own, so it is blocks that are compared."""
+    """An answer. Each block of an item is an event of its own, so blocks are compared."""
     state.spoke = True
     state.prompted = state.prompted and state.turn is not None
     fresh: list[str] = []

@@ -1,4 +1,4 @@
-"""The shapes of a Codex rollout's records. What nobody reads is not declared, and so never decoded."""
+"""The shapes of a Codex rollout's records. Fields that nobody reads are not declared, so they are never decoded."""
 
 from typing import Annotated, Any
 
@@ -7,12 +7,12 @@ from msgspec.json import Decoder
 
 NOTHING = Raw(b"")
 NULL = Raw(b"null")
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # beyond it lies no count of anything, and no column of ours
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # larger numbers are not counts, and fit no column
 ExitCode = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 32)]
 
 
 class Envelope(Struct):
-    """One line. The oldest rollouts have no payload: there the line itself is the record."""
+    """One line. In the oldest rollouts there is no payload: the line itself is the record."""
 
     type: str | None = None
     payload: Raw = NOTHING
@@ -34,7 +34,7 @@ Content = list[Block | str] | str | None
 
 
 class Loose(Struct):
-    """A record whose type is missing or new to us: enough of it to tell what it is."""
+    """A record whose type is missing or unknown: the fields that describe it."""
 
     type: str | None = None
     role: str | None = None
@@ -47,7 +47,7 @@ class Loose(Struct):
 
 
 class Tokens(Struct):
-    """`input_tokens` includes what came from the cache or went into it; `output_tokens` includes reasoning."""
+    """`input_tokens` includes cached tokens, read and written; `output_tokens` includes reasoning."""
 
     input_tokens: Count | None = None
     cached_input_tokens: Count | None = None
@@ -64,7 +64,7 @@ class TokenInfo(Struct):
 
 
 class Mark(Struct):
-    """What is looked at in a copied record: whose turn it begins, and how many tokens were spent by then."""
+    """The fields of a copied record that are read: the turn that it begins, and the tokens so far."""
 
     type: str | None = None
     turn_id: str | None = None
@@ -86,7 +86,7 @@ class SessionMeta(Struct):
     source: Any = None
     parent_thread_id: str | None = None
     forked_from_id: str | None = None
-    history_base: Raw = NOTHING  # a fork that points to its parent's history copies none of it
+    history_base: Raw = NOTHING  # a fork that refers to its parent's history does not copy it
     subagent_history_start_ordinal: Count | None = None
 
 
@@ -99,7 +99,7 @@ class Compacted(Struct):
     message: str | None = None
 
 
-# ---- response items: what the model was told and what it said
+# ---- response items: the model's input and output
 
 
 class Item(Struct, tag_field="type", tag="item"):
@@ -401,7 +401,7 @@ class ItemCompleted(EventBase, tag="item_completed"):
     item: Raw = NOTHING
 
 
-# ---- the items of paginated rollouts, which stand in for the events
+# ---- the items of paginated rollouts, which replace the events
 
 
 class UserTurnItem(EventBase, tag="UserMessage"):

@@ -1,4 +1,4 @@
-"""What reading a Codex rollout must remember, and the records made with it."""
+"""The state of reading a Codex rollout, and how its records are built."""
 
 from typing import Any
 from zlib import crc32
@@ -12,14 +12,14 @@ from recollect.sources.formats.container import Line
 from recollect.sources.formats.source import ReaderState
 from recollect.sources.formats.values import parse_iso_time
 
-TWINS_APART = 32  # lines between the two records of one thing; never seen beyond 4
-TWINS = 32  # things remembered for their second record: a reasoning item may have a dozen parts
-UNKNOWN_TEXT = 2000  # bytes of an unknown record that are kept as its text
-ITEM, EVENT, LOG = 1, 2, 4  # the streams in which one thing may be told again
+TWINS_APART = 32  # lines between the two records of one message; at most 4 seen
+TWINS = 32  # records that wait for their twin: a reasoning item may have a dozen parts
+UNKNOWN_TEXT = 2000  # bytes of an unknown record that are stored as its text
+ITEM, EVENT, LOG = 1, 2, 4  # the streams in which one message may be repeated
 
 
 class Twin(Struct, array_like=True):
-    """Something told in one stream or more, by the checksum of its text."""
+    """A message that was read in one stream or more, by the checksum of its text."""
 
     mark: int
     streams: int
@@ -27,7 +27,7 @@ class Twin(Struct, array_like=True):
 
 
 class Call(Struct, array_like=True):
-    """A tool call whose end has not been told, and what an event said of it before its output came."""
+    """A tool call without an end yet, with what an event said of it before its output came."""
 
     exit_code: int | None = None
     failed: bool = False
@@ -35,8 +35,8 @@ class Call(Struct, array_like=True):
 
 
 class CodexState(ReaderState):
-    thread: str  # the id by which the log calls its session
-    begun: bool = False  # something other than session_meta has been read
+    thread: str  # the session's id in the log
+    begun: bool = False  # a record other than session_meta was read
     born_at: int | None = None  # the only time in the oldest rollouts
     forked: bool = False
     copying: bool = False  # reading the parent's history that a fork begins with
@@ -44,18 +44,18 @@ class CodexState(ReaderState):
     copied_at: int | None = None
     copied_turns: bool = False
     turn: str | None = None
-    prompted: bool = False  # the running task has had its prompt: the next one steers
+    prompted: bool = False  # the running task has its prompt: the next one steers
     spoke: bool = False
     cwd: str | None = None
     model: str | None = None
-    total: Usage | None = None  # tokens so far, as the last count said
+    total: Usage | None = None  # tokens so far, by the last count
     twins: list[Twin] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     answered: list[str] = field(default_factory=list)
 
 
 def shaped(decoder: "msgspec.json.Decoder[Any]", raw: Raw | bytes) -> Any:
-    """The value in its declared shape; None where it has another."""
+    """The value in its declared shape; None if it has another."""
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -84,7 +84,7 @@ def unknown(line: Line, state: CodexState) -> list[Entry]:
 
 
 def is_twin(what: str, text: str, stream: int, line: Line, state: CodexState) -> bool:
-    """Whether another stream has told this already. If not, it is remembered for the others."""
+    """Whether another stream had this message already. If not, it is remembered for the others."""
     mark = crc32(f"{what}\0{text.strip()}".encode("utf-8", "surrogatepass"))
     state.twins = [twin for twin in state.twins[-TWINS:] if line.number - twin.line <= TWINS_APART]
     for twin in state.twins:

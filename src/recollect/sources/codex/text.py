@@ -1,4 +1,4 @@
-"""What the texts of a Codex rollout say: whose words they are, and how a tool's run ended. Pure functions of text."""
+"""Texts of a Codex rollout: who wrote them, and how a tool's run ended. Pure functions of text."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from recollect.sources.formats.injected import is_hook_tag, split_context
 
 IMAGE = "[image]"
 ABORTED = "<turn_aborted>"
-REQUEST = "## My request for Codex:"  # editors put what is open and selected before this line, the prompt after it
+REQUEST = "## My request for Codex:"  # editors put open files and selections before this line, the prompt after it
 INJECTED_TAGS = {
     "agents_md", "app-context", "context_window", "context_window_guidance", "environment_context", "heartbeat",
     "hook_prompt", "instructions", "model_switch", "permissions", "personality_spec", "plugins",
@@ -34,18 +34,23 @@ INJECTED_OPENINGS = (
     "Warning: apply_patch was requested via ",
     "Warning: Your account was flagged",
 )
-HEADED = ("Chunk ID: ", "Command: ", "Wall time: ", "Exit code: ")  # outputs that begin with how the run went
+HEADED = (
+    "Chunk ID: ",
+    "Command: ",
+    "Wall time: ",
+    "Exit code: ",
+)  # starts of outputs that state the outcome
 FAILURES = (
     "Script failed", "aborted", "apply_patch verification failed", "collab spawn failed", "exec_command failed",
     "execution error", "failed to parse function arguments", "resources/list failed", "resources/read failed",
     "tool call error", "tool call failed", "unsupported call", "unsupported custom tool call", "write_stdin failed",
 )  # fmt: skip
 LONGEST_CODE = 10  # digits of an exit code: Windows writes unsigned 32 bits
-HIDDEN = ("oai-mem-citation", "proposed_plan")  # blocks of an answer that its event leaves out
+HIDDEN = ("oai-mem-citation", "proposed_plan")  # blocks of an answer that are missing in its event
 
 
 class Outcome(NamedTuple):
-    """The end of a tool's run, as far as its output tells."""
+    """The outcome of a tool's run, as far as its output shows."""
 
     text: str
     exit_code: int | None = None
@@ -58,7 +63,7 @@ class _Metadata(msgspec.Struct):
 
 
 class _Wrapped(msgspec.Struct):
-    """How outputs were written until 2026: a JSON string with the exit code beside the text."""
+    """How outputs were written until 2026: a JSON string with the exit code next to the text."""
 
     output: str
     metadata: _Metadata | None = None
@@ -70,7 +75,7 @@ _MCP_CONTENT = msgspec.json.Decoder(McpContent)
 
 
 def texts_of(content: Content) -> tuple[list[str], int]:
-    """The text blocks and the number of images. The tags that wrap an image are no text."""
+    """The text blocks and the number of images. The tags around an image do not count as text."""
     if content is None or isinstance(content, str):
         return ([content] if content else []), 0
     texts: list[str] = []
@@ -106,7 +111,7 @@ def is_injected_tag(name: str) -> bool:
 
 
 def split_injected(text: str) -> tuple[str, list[str]]:
-    """What the person wrote of a text, and what Codex or a hook wrote around it."""
+    """The person's part of a text, and the parts that Codex or a hook wrote around it."""
     if text.lstrip().startswith(INJECTED_OPENINGS):
         return "", [text]
     own, blocks = split_context(text, is_injected_tag)
@@ -120,7 +125,7 @@ def untagged(text: str) -> str:
 
 
 def request_of(text: str) -> tuple[str, str]:
-    """What an editor put before the prompt, and the prompt."""
+    """The editor's text before the prompt, and the prompt."""
     if text[:4].lstrip().startswith("# ") and REQUEST in text:
         before, _, request = text.partition(REQUEST)
         if request.strip():
@@ -129,7 +134,7 @@ def request_of(text: str) -> tuple[str, str]:
 
 
 def shown_texts(text: str) -> list[str]:
-    """An answer as the events tell it: the visible text, and a proposed plan by itself."""
+    """The texts of an answer as its events have them: the visible text, and a proposed plan by itself."""
     if "<" + HIDDEN[0] not in text and "<" + HIDDEN[1] not in text:
         return [text]
     parts = [text]
@@ -196,7 +201,7 @@ def result_outcome(result: Any) -> Outcome:
 
 
 def mcp_outcome(raw: msgspec.Raw) -> Outcome:
-    """An MCP server's answer. Structured content counts where the text only says that there is some."""
+    """An MCP server's answer. Structured content counts if the text only announces it."""
     try:
         result = _MCP_RESULT.decode(raw)
         answer = result.ok or _MCP_CONTENT.decode(raw)
@@ -212,7 +217,7 @@ def mcp_outcome(raw: msgspec.Raw) -> Outcome:
 
 
 def arguments_of(given: Any) -> dict[str, Any]:
-    """A call's arguments as an object: they are a JSON string as a rule, free text for custom tools."""
+    """A call's arguments as an object: usually a JSON string, free text for custom tools."""
     if isinstance(given, str):
         try:
             given = msgspec.json.decode(given) if given.startswith("{") else given or {}
@@ -237,7 +242,7 @@ def full_name(namespace: str | None, name: str | None) -> str | None:
 
 
 def search_subject(action: dict[str, Any] | None, query: str | None = None) -> str:
-    """What a web search was about: by this its two records are known for one."""
+    """The subject of a web search, by which its two records are matched."""
     action = action or {}
     queries = action.get("queries")
     first = queries[0] if isinstance(queries, list) and queries else None

@@ -1,4 +1,4 @@
-"""~/.codex/session_index.jsonl: the names that threads were given, one line for each renaming. The last one counts."""
+"""~/.codex/session_index.jsonl: the names of threads, one line per renaming. The last one counts."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Tool calls in a Codex rollout, their outputs, and the events that tell of their ends.
+"""Tool calls in a Codex rollout, their outputs, and the events at their ends.
 
-An end event comes before the output as a rule and lends it the exit code. It comes after it where a command was left
-running. Where a script called the tool, there is no call and no output beside it: then the event is both.
+An end event usually comes before the output and provides its exit code. If a command was left running, it comes after
+the output. If a script called the tool, there is neither call nor output: then the event counts as both.
 """
 
 from typing import Any
@@ -177,7 +177,7 @@ def _is_known(call: str | None, state: CodexState) -> bool:
 def _ended(
     tool: str, call: str | None, arguments: dict[str, Any], outcome: Outcome, line: Line, state: CodexState
 ) -> list[Entry]:
-    """The end of a call: news for its output if that is still to come, a call and a response if there is neither."""
+    """The end of a call: kept for its output if that is still to come; a call and a response if there is neither."""
     if known := state.calls.get(call or ""):
         known.exit_code, known.failed = outcome.exit_code, outcome.failed
         return [TWIN_OF_RESPONSE]
@@ -192,7 +192,7 @@ def _ended(
     ]
 
 
-# ---- tools of the model's own: a call and an event, in either order, and no output
+# ---- tools that the provider runs: a call and an event, in either order, without output
 
 
 def web_search_call(part: shape.WebSearchCall, line: Line, state: CodexState) -> list[Entry]:

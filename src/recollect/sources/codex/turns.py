@@ -1,4 +1,4 @@
-"""How turns begin, end and are cut short in a Codex rollout, and what they cost."""
+"""How turns begin, end and are interrupted in a Codex rollout, and their tokens."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def task_started(part: shape.TaskStarted, line: Line, state: CodexState) -> list
 
 
 def task_complete(part: shape.TaskComplete, line: Line, state: CodexState) -> list[Entry]:
-    """The end of a turn. Its last message counts where no other record has told it."""
+    """The end of a turn. Its last message counts if no other record has it."""
     entries: list[Entry] = []
     if part.last_agent_message and not state.spoke:
         entries.append(record(line, state, Kind.ASSISTANT_RESPONSE, part.last_agent_message, model=state.model))
@@ -73,7 +73,7 @@ def token_count(part: shape.TokenCount, line: Line, state: CodexState) -> list[E
 
 
 def used(info: shape.TokenInfo | None, state: CodexState) -> Usage:
-    """What was spent since the last count. A total that shrinks has begun anew."""
+    """The tokens since the last count. A smaller total means that counting started again."""
     if info is None:
         return Usage()
     last = _usage(info.last_token_usage)
@@ -101,7 +101,7 @@ def _usage(tokens: shape.Tokens | None) -> Usage:
     )
 
 
-# ---- what else a person may look for
+# ---- reviews, goals and rollbacks
 
 
 def entered_review(part: shape.EnteredReviewMode, line: Line, state: CodexState) -> list[Entry]:

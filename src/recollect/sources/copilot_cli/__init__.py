@@ -1,13 +1,14 @@
 """GitHub Copilot CLI keeps one `events.jsonl` per session under ~/.copilot/session-state/<session>/.
 
 Evidence: 1 real session of 1.0.72 (634 records), 3 real ones of 0.0.354 with their paths scrubbed, published samples of
-other versions, and the event schema of its SDK. Before 1.0 the log was `session-state/<session>.jsonl`; before 0.0.343, one
-JSON document in `history-session-state/`. A session that is resumed from such a document goes on in a log that copies it, so
-the document is a session of its own here.
-`turn_start` and `turn_end` bracket one call of the model, not a turn. A tool call is written twice: as a request in the
-answer and as a start of its execution, in either order. "User" messages with a `source` are injected; those delivered by
-`steering` reached an agent at work. A sub-agent's records stand in its parent's log, marked with the call that began it or,
-since 1.0, with the agent's id; the one that repeats its task may have no mark. `workspace.yaml` beside the log has the name.
+other versions, and the event schema of its SDK.
+Before 1.0 the log was `session-state/<session>.jsonl`; before 0.0.343, one JSON document in `history-session-state/`. A
+session resumed from such a document continues in a log that copies it, so the document is a session of its own here.
+`turn_start` and `turn_end` enclose one model call, not a turn. A tool call is written twice: as a request in the answer and
+as the start of its execution, in either order. "User" messages with a `source` are injected; those delivered by `steering`
+reached a working agent. A sub-agent's records are in its parent's log, marked with the call that started it or, since 1.0,
+with the agent's id; the one that repeats its task may have no mark. `workspace.yaml` next to the log has the session's
+name.
 """
 
 import re
@@ -29,10 +30,10 @@ from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import UUID, arguments_of, parse_time, text_or_none
 
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
-FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a line that is whole
-BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value stands on the lines below
-OPEN_CALLS = 256  # tool calls under way that are remembered
-OPEN_TASKS = 16  # the same of those that may begin a sub-agent: one in the background begins after its call has ended
+FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a complete line
+BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value is on the following lines
+OPEN_CALLS = 256  # open tool calls that are remembered
+OPEN_TASKS = 16  # open calls that may start a sub-agent: one in the background starts after its call has ended
 BOOKKEEPING = re.compile(
     r"hook\.|permission\.|assistant\.(turn_start|turn_end|intent|idle|usage|fusion|message_start|\w+_delta)|model\.|canvas|mcp"
     r"|commands?\."
@@ -51,7 +52,7 @@ class History(Struct, rename="camel"):
     start_time: Any = None
 
 
-# ---- where
+# ---- homes and recognition
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -84,7 +85,7 @@ def _is_event(row: dict[str, Any]) -> bool:
 
 
 def begin(path: Path, first: list[Any]) -> CopilotState:
-    """The log is named after its session; where it is not, its first record says whose it is."""
+    """The state to start with. The log is named after its session; else its first record has the id."""
     name = path.parent.name if path.name == "events.jsonl" else path.stem
     rows = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
     named_inside = next((session for session in rows if isinstance(session, str) and session), None)
@@ -92,7 +93,7 @@ def begin(path: Path, first: list[Any]) -> CopilotState:
     return CopilotState(session=named[0] if named else named_inside or name)
 
 
-# ---- what
+# ---- events
 
 
 def read(line: Line, state: CopilotState) -> Iterable[Entry]:
@@ -111,7 +112,7 @@ def read(line: Line, state: CopilotState) -> Iterable[Entry]:
 
 
 def _session_of(row: Row, state: CopilotState) -> str:
-    """Whose record it is: a sub-agent is named after the call that began it."""
+    """The record's session: a sub-agent is named after the call that started it."""
     call = row.data.parent_tool_call_id or state.agents.get(row.agent or "") or row.agent
     return f"{state.session}/{call}" if call else state.session
 
@@ -146,7 +147,7 @@ def _user(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Ent
 
 
 def _is_from_parent(builder: RecordBuilder, source: Any, state: CopilotState) -> bool:
-    """Whether a sub-agent is spoken to by the agent that began it."""
+    """Whether a message to a sub-agent comes from the agent that started it."""
     return builder.session != state.session and str(source).startswith("agent-")
 
 
@@ -165,7 +166,7 @@ def _answer(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[E
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if ended else None)
     for request in data.tool_requests or []:
         yield from _call(builder, request, state)
-    if builder.usage:  # an answer whose words are not in the log was paid for all the same
+    if builder.usage:  # an answer without text in the log used tokens too
         yield _spent(builder, "an answer without words")
 
 
@@ -183,7 +184,7 @@ def _shutdown(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator
 
 
 def _call(builder: RecordBuilder, request: ToolRequest, state: CopilotState) -> Iterator[Entry]:
-    """A tool call, unless it is the one that was told already."""
+    """A tool call, unless it was read already."""
     call = request.tool_call_id
     if call in state.calls:
         yield Ignored("a tool call again")
@@ -254,7 +255,7 @@ Reader = Callable[[RecordBuilder, Row, CopilotState], Iterator[Entry]]
 
 
 def text_reader(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -> Reader:
-    """What reads an event that only says something."""
+    """A reader of events that have only a text."""
 
     def reader(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
         data = row.data
@@ -293,7 +294,7 @@ READERS: dict[str, Reader] = {
 }
 
 
-# ---- the files beside, and before
+# ---- other files and older formats
 
 
 def is_workspace(head: Head) -> bool:
@@ -301,7 +302,7 @@ def is_workspace(head: Head) -> bool:
 
 
 def read_workspace(path: Path, content: str) -> Iterator[Entry]:
-    """What the session is called and where it was. Of the YAML, its flat keys will do."""
+    """The session's name and folder. Only the flat keys of the YAML are read."""
     fields = {key: value.strip("\"'") for key, value in FLAT_KEY.findall(content)}
     named = UUID.search(path.parent.name)
     session = named[0] if named else fields.get("id")

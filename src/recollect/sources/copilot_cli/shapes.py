@@ -1,4 +1,4 @@
-"""The events of GitHub Copilot CLI as it writes them, and what must be remembered between them."""
+"""The events of GitHub Copilot CLI as it writes them, and the state of reading them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class ToolRequest(Struct, rename="camel"):
 
 
 class Data(Struct, rename="camel"):
-    """What an event says: the fields of all kinds of events that are read here."""
+    """An event's data: the fields of all kinds of events that are read."""
 
     session_id: Any = None
     context: Any = None
@@ -60,14 +60,14 @@ class Row(Struct):
 
 class CopilotState(ReaderState, kw_only=True):
     calls: list[str] = []  # under way
-    tasks: dict[str, str] = {}  # what sub-agents may be asked, by the calls that may begin them
-    begun: dict[str, str] = {}  # what those at work were asked, until their logs say it again
-    agents: dict[str, str] = {}  # those calls, by the ids of the agents
+    tasks: dict[str, str] = {}  # tasks of possible sub-agents, by the calls that may start them
+    begun: dict[str, str] = {}  # tasks of running sub-agents, until their records repeat them
+    agents: dict[str, str] = {}  # those calls, by the agents' ids
     model: str | None = None  # the one that was chosen last
     thought: str = ""  # the last reasoning event, which the answer that follows may repeat
     folder: str | None = None  # where the session works; its sub-agents work there too
     branch: str | None = None
     told: Usage = Usage()  # tokens of this run, of the session and its sub-agents
-    told_before: Usage = Usage()  # those of them that were told when a shutdown was read last
-    run_start: int | None = None  # as that shutdown said it
+    told_before: Usage = Usage()  # those that were counted at the last shutdown
+    run_start: int | None = None  # as in that shutdown
     run_total: Usage = Usage()

@@ -1,8 +1,8 @@
-"""What a session of GitHub Copilot CLI cost.
+"""The tokens of a GitHub Copilot CLI session.
 
-An answer says how many tokens came out. `session.shutdown` says everything, by model, for the run that ends: it includes the
-answers told before it and those of sub-agents. Where the next shutdown has the same start and no smaller counts, it includes
-the one before; else it counts anew.
+An answer has its output tokens. `session.shutdown` has all counts by model for the run that ends, including the answers
+before it and those of sub-agents. If the next shutdown has the same start and no smaller counts, it includes the one
+before; else it starts counting again.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def answer_usage(data: Data, state: CopilotState) -> Usage | None:
 
 
 def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
-    """What a run cost beyond what was told of it already."""
+    """The tokens of a run that were not counted already."""
     total = sum((_model_usage(usage) for usage in _usages(data.model_metrics).values()), Usage())
     if total == Usage():
         return None
@@ -34,7 +34,7 @@ def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
 
 
 def shutdown_model(data: Data) -> str | None:
-    """The model in use at the end, else the one that read and wrote most."""
+    """The model in use at the end, else the one with the most tokens."""
     usages = _usages(data.model_metrics)
     most = max(usages, key=lambda model: _model_usage(usages[model]).total(), default=None)
     return text_or_none(data.current_model) or most
@@ -50,7 +50,7 @@ def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
 
 
 def _model_usage(usage: dict[str, Any]) -> Usage:
-    """`inputTokens` is all that went in, the cached part too."""
+    """The tokens of one model. `inputTokens` includes cached ones."""
     read, written = as_count(usage.get("cacheReadTokens")), as_count(usage.get("cacheWriteTokens"))
     given = as_count(usage.get("inputTokens"))
     return Usage(

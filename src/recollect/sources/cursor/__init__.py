@@ -1,12 +1,12 @@
-"""Cursor keeps its sessions in three ways: transcripts of agents, chats of its command line, conversations in its editor.
+"""Cursor keeps its sessions in three forms: agent transcripts, chats of its command line, conversations in its editor.
 
-Evidence: real transcripts that others have published, seen by eye (January to September 2026, to Cursor 3.19), samples of
-all three ways, and what others measured on 648 chats; no real session could be kept. One conversation may be in several of
-them under the same id: the one that tells most is kept.
+Evidence: real published transcripts, inspected by eye (January to September 2026, up to Cursor 3.19), samples of all three
+forms, and what others measured on 648 chats; no real session could be stored. One conversation may exist in several forms
+under the same id: the most complete one is stored.
 Transcripts are ~/.cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl, with those of sub-agents in
-`subagents/`; before February 2026 they were `<session>.txt`. They know neither times nor ids nor the results of tools, but
-each prompt may say when it was written. Since June 2026 a line says that a turn has ended. Reasoning is withheld since they
-are JSON: `[REDACTED]` stands for it.
+`subagents/`; before February 2026 they were `<session>.txt`. They have no times, ids or tool results, but each prompt may
+contain its time. Since June 2026 a line marks the end of a turn. Reasoning is withheld since they are JSON: `[REDACTED]`
+replaces it.
 """
 
 import re
@@ -30,14 +30,14 @@ from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import user_folders
 
-TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH}  # any other way: by the person
+TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH}  # any other end: by the person
 FOREIGN = {"uuid", "sessionId", "id", "type", "parentId", "seq"}  # keys that Cursor's lines do not have
 SPEAKER = re.compile(r"^(user|assistant|A):[ \t]*$", re.MULTILINE)
 PIECE = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*", re.MULTILINE)
 FENCED = re.compile(r"```.*?```", re.DOTALL)
 SPEECH = re.compile(
     r"(?<!\n)(?<!\*\*)\n(?!\s|[-+*]\s|[|>#]|\d+[.)]\s)"
-)  # a line that goes on with no list, table or heading
+)  # a line that does not start a list, table or heading
 ARGUMENT = re.compile(r"^  (\w+): ", re.MULTILINE)
 
 
@@ -54,11 +54,11 @@ class Row(Struct):
     model: Any = None
 
 
-# ---- where
+# ---- homes and recognition
 
 
 def transcript_homes(env: Mapping[str, str]) -> list[Path]:
-    """Only the folders with transcripts: a project's folder holds terminals, assets and more."""
+    """The folders with transcripts only: a project's folder also holds terminals, assets and more."""
     projects = user_home(env) / ".cursor/projects"
     return sorted(projects.glob("*/agent-transcripts"))
 
@@ -140,7 +140,7 @@ def _old_answer(builder: RecordBuilder, words: str) -> Iterator[Record]:
 
 
 def _thought(piece: str) -> tuple[str, str]:
-    """A thought, and what was said after it. Only the line is new: the paragraphs of a thought are set apart by more."""
+    """A thought and the text after it. A single line break ends it: a thought's paragraphs are separated by more."""
     end = SPEECH.search(FENCED.sub(lambda found: "`" * len(found[0]), piece))
     return (piece[: end.start()], piece[end.end() :]) if end else (piece, "")
 

@@ -1,8 +1,8 @@
-"""Chats of Cursor's command line: ~/.cursor/chats/<workspace>/<chat>/store.db, one database for each.
+"""Chats of Cursor's command line: ~/.cursor/chats/<workspace>/<chat>/store.db, one database per chat.
 
 `meta` holds one JSON object, written as hexadecimal digits; `blobs` holds everything else under its SHA-256. The latest root
-is a protobuf message whose field 1 lists the messages that the model is shown, each a JSON blob. When a chat is summarised
-the list is made anew, and the messages it had before are only blobs; they are put back by the order in which they came.
+is a protobuf message whose field 1 lists the messages that the model sees, each a JSON blob. When a chat is summarised
+the list is rebuilt, and earlier messages are only blobs; they are put back in the order in which they were stored.
 """
 
 import re
@@ -22,12 +22,12 @@ from recollect.sources.formats.message import RecordBuilder, read_agent_message,
 from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import path_of
 
-MESSAGES, WORKSPACE, PLACE = 1, 9, 21  # fields of the root; of the place, the first is its folder and the second its branch
-VARINT, BYTES = 0, 2  # how a field is written
-FIXED = {1: 8, 5: 4}  # the bytes of those that are always as long
+MESSAGES, WORKSPACE, PLACE = 1, 9, 21  # fields of the root; in the place, field 1 is the folder and field 2 the branch
+VARINT, BYTES = 0, 2  # wire types of a field
+FIXED = {1: 8, 5: 4}  # bytes of the fixed-size wire types
 LONGEST_VARINT = 10  # bytes
 ID_BYTES = 32
-UNREADABLE = {"redacted-reasoning", "redacted_reasoning"}  # blocks that only the model's maker can read
+UNREADABLE = {"redacted-reasoning", "redacted_reasoning"}  # blocks that only the model's provider can read
 UNNAMED = "New Agent"
 EXIT_CODE = re.compile(r"Exit code: (\d{1,9})\b")
 
@@ -47,7 +47,7 @@ class Message(Struct, rename="camel"):
 
 
 class Sidecar(Struct, rename="camel"):
-    """`meta.json` beside the database, where there is one."""
+    """`meta.json` next to the database, if it exists."""
 
     title: Any = None
     cwd: Any = None
@@ -86,7 +86,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     at = parse_time(meta.created_at)
     seen: Counter[str] = Counter()
     for place, (blob, data) in enumerate(_in_order(db, listed), 1):
-        again = f"~{seen[blob]}" if seen[blob] else ""  # the same words twice are one blob
+        again = f"~{seen[blob]}" if seen[blob] else ""  # the same text twice is one blob
         seen[blob] += 1
         builder = RecordBuilder(session=session, key=f"{session}/{blob}{again}", at=at, line=place)
         at = None
@@ -115,7 +115,7 @@ def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> Session
 
 
 def _in_order(db: sqlite3.Connection, listed: list[str]) -> Iterator[tuple[str, bytes]]:
-    """The messages that the root lists, and before each of them those older ones that it lists no more."""
+    """The messages that the root lists, and before each the older ones that it no longer lists."""
     rows = db.execute("SELECT rowid, id, data FROM blobs WHERE substr(CAST(data AS BLOB), 1, 1) = x'7B' ORDER BY rowid")
     blobs = {str(blob): (number, _bytes(data)) for number, blob, data in rows}
     shown = set(listed)
@@ -158,7 +158,7 @@ def _message(builder: RecordBuilder, data: bytes) -> Iterator[Record]:
 
 
 def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
-    """A message is stored once the model has finished it: one that calls no tool ends the turn."""
+    """An agent message. It is stored when it is complete; one without a tool call ends the turn."""
     blocks = content if isinstance(content, list) else [content]
     kinds = [text_or_none(block.get("type")) if isinstance(block, dict) else None for block in blocks]
     readable = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
@@ -180,7 +180,7 @@ def _bytes(data: Any) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a protobuf message that hold bytes, as far as it is one."""
+    """The bytes fields of a protobuf message, as far as it can be parsed."""
     place = 0
     while place < len(message):
         key, place = _varint(message, place)
@@ -199,7 +199,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """A number in groups of seven bits, the lowest first, and where it ends."""
+    """A protobuf varint (seven bits per byte, lowest first) and its end."""
     value = 0
     for group, byte in enumerate(message[place : place + LONGEST_VARINT]):
         value |= (byte & 0x7F) << (7 * group)

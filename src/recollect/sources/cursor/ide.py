@@ -1,7 +1,7 @@
 """Conversations in Cursor's editor: <User>/globalStorage/state.vscdb, table `cursorDiskKV`, of up to several GB.
 
-`composerData:<conversation>` lists its messages, which are rows `bubbleId:<conversation>:<bubble>`. Their order is that of
-the list, not of the rows. What the list has dropped was undone. Before 2025 the messages stood in the conversation itself.
+`composerData:<conversation>` lists its messages, which are rows `bubbleId:<conversation>:<bubble>`. The list has their
+order. Messages missing in the list were undone. Before 2025 the messages were in the conversation itself.
 """
 
 import sqlite3
@@ -17,10 +17,10 @@ from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
 from recollect.sources.formats.values import arguments_of, as_count, parse_time, text_or_none
 
-RECENT_MS = 3_600_000  # how long after its last change a conversation's bubbles are still looked at
+RECENT_MS = 3_600_000  # how long after its last change a conversation's bubbles are checked
 USER, AGENT = 1, 2  # types of bubbles
 STOPS = {"completed": Stop.ANSWER, "aborted": Stop.INTERRUPT, "error": Stop.CRASH}
-DONE = {"completed", "error", "cancelled", "canceled", "rejected"}  # states of a tool that has answered, or never will
+DONE = {"completed", "error", "cancelled", "canceled", "rejected"}  # states of a tool call that is over
 CONVERSATIONS = """
     SELECT substr(key, 14), updated, status, messages, size
       FROM (SELECT key,
@@ -76,7 +76,7 @@ class Bubble(Struct, rename="camel"):
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Every conversation with what changes in it; of recent ones, also how much their bubbles hold."""
+    """Every conversation with what changes in it; for recent ones, also the size of their bubbles."""
     rows = db.execute(CONVERSATIONS).fetchall()
     newest = max((parse_time(updated) or 0 for _, updated, *_ in rows), default=0)
     for session, updated, *more in rows:
@@ -118,7 +118,7 @@ def _about(session: str, conversation: Conversation) -> SessionMetadata:
 
 
 def _bubbles(db: sqlite3.Connection, session: str, conversation: Conversation) -> Iterator[Any]:
-    """The messages in the order of the list; where there is no list, those of the conversation itself."""
+    """The messages in the list's order; without a list, those in the conversation itself."""
     if not conversation.full_conversation_headers_only:
         yield from conversation.conversation or []
         return

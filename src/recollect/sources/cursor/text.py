@@ -1,4 +1,4 @@
-"""What Cursor wraps around a person's words, in transcripts and in the chats of its command line."""
+"""The tags that Cursor puts around a prompt, in transcripts and in the chats of its command line."""
 
 import re
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ INJECTED = re.compile(
     r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
     r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
 )
-FOLLOW_UP = "Briefly inform the user about the task result"  # what Cursor asks when a task in the background has ended
+FOLLOW_UP = "Briefly inform the user about the task result"  # Cursor's own prompt when a background task has ended
 WITHHELD = "[REDACTED]"  # in place of the reasoning
 
 
 def read_query(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """The query is the prompt, its time stamp the clock, and all that stands around it was injected."""
+    """The records of a user text: the query is the prompt, its timestamp the time, everything around it is injected."""
     stamp = next(find_blocks(text, TIME), None)
     if stamp is not None:
         builder.at = clock(stamp.text) or builder.at
@@ -38,7 +38,7 @@ def read_query(builder: RecordBuilder, text: str) -> Iterator[Record]:
 
 
 def without_withheld(content: Any) -> Any:
-    """An agent's blocks without the mark that some reasoning is not shown."""
+    """An agent's blocks without the mark of withheld reasoning."""
     if not isinstance(content, list):
         return content
     return [

@@ -1,16 +1,16 @@
 """Gemini CLI keeps one file per session under ~/.gemini/tmp/<project>/chats/.
 
-Evidence: 4 real sessions of 0.23, a published one of 0.46, and published samples of the JSON (to 0.39) and the JSONL
-(from 0.40) form.
-To 0.39 the file is one JSON document, written anew after every step. From 0.40 on it is a log of lines: a header, messages,
-`$set` patches of the header (which may bring messages), and `$rewindTo`. A message is written again under the same id when
-its tools have answered, and the last one counts; what a rewind left behind was said all the same, and stays.
-`$set` may bring the whole history as the API has it, after a resume or a compression: what of it is new counts, not its
-copies. In that form thoughts and calls are parts of the content, all results of a message stand at each of its calls, and
-once more as the user's.
-One `gemini` message is one answer of the API: its thoughts, its text, then its tool calls with their results. An answer
-whose tokens were counted and that calls no tool ends the turn. The folder that the agent worked in is not in the file, only
-in `.project_root` two folders above.
+Evidence: 4 real sessions of 0.23, a published one of 0.46, and published samples of the JSON (to 0.39) and the JSONL (from
+0.40) form.
+Up to 0.39 the file is one JSON document, rewritten after every step. From 0.40 on it is a log of lines: a header, messages,
+`$set` patches of the header (which may contain messages), and `$rewindTo`. A message is written again under the same id
+when its tools have finished, and the last one counts. Messages before a rewind are stored too.
+After a resume or a compression, `$set` may contain the complete history in the API's form: only its new messages count. In
+that form thoughts and calls are parts of the content. All results of a message are at each of its calls, and again in the
+user's role.
+One `gemini` message is one API answer: its thoughts, its text, then its tool calls with their results. An answer with token
+counts and without a tool call ends the turn. The working folder is not in the file, only in `.project_root` two folders
+above.
 """
 
 import re
@@ -34,13 +34,13 @@ from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.gemini_cli.shapes import Header, Message, Patch, ToolCall
 
 CONTEXT_TAG = "session_context"
-INJECTED = (  # how a text begins that was added as a whole
+INJECTED = (  # starts of texts that the program added
     "This is the Gemini CLI. We are setting up the context",
     "Here is the user's editor context",
     "Here is a summary of changes in the user's editor context",
     "System: Please continue.",
 )
-REFERENCES = "--- Content from referenced files ---"  # what follows was read for an @ in the prompt
+REFERENCES = "--- Content from referenced files ---"  # followed by the files that an @ in the prompt names
 SUMMARY, SUMMARY_TAKEN = "<state_snapshot>", "Got it. Thanks for the additional context!"
 SHELL = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n(.*)\n```\s*",
@@ -49,7 +49,7 @@ SHELL = re.compile(
 SHELL_TOOL = "run_shell_command"
 SHELL_CODE = re.compile(r"Command exited with code (\d{1,9})\.")
 EXIT_CODE = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
-THOUGHT = "[Thought: true]"  # stands after a thought where the content is one text
+THOUGHT = "[Thought: true]"  # follows a thought if the content is one text
 REFUSED = {"cancelled", "canceled"}
 FAILED = {"error", *REFUSED}
 CANCELLED = "Request cancelled."
@@ -60,7 +60,7 @@ class SessionProgress(Struct):
 
     calls: set[str] = set()
     answered: set[str] = set()
-    ended: bool = False  # whether the turn has its answer
+    ended: bool = False  # the turn has its answer
 
 
 def is_log(path: Path) -> bool:
@@ -74,7 +74,7 @@ def recognises(head: Head) -> bool:
 
 
 def is_qwens(head: Head) -> bool:
-    """Qwen Code began as a fork of this agent: its old documents differ by the name of the one who answers."""
+    """Whether it is Qwen Code's, which began as a fork: in its old documents answers have the type `qwen`."""
     messages = head.first().get("messages")
     return isinstance(messages, list) and any(
         isinstance(message, dict) and message.get("type") == "qwen" for message in messages
@@ -92,7 +92,7 @@ def read_document(path: Path, header: Header) -> Iterable[Entry]:
 
 
 def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
-    """The log replayed: what was said last of every message, in the order in which they were begun."""
+    """The log replayed: the last version of every message, in the order of their first versions."""
     header = Header()
     messages: dict[str, tuple[int, Message | None, str]] = {}
     for line in lines:
@@ -122,9 +122,9 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
 
 
 def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session: str) -> Iterator[Entry]:
-    """What the messages say; only noise where there is context and nothing else.
+    """The entries of the messages; ignored entries only if the session has nothing but context.
 
-    Over ACP the program writes such a file whenever it starts, beside that of the session it is asked for.
+    Over ACP the program writes such a file whenever it starts, in addition to the requested session's.
     """
     progress = SessionProgress()
     entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, progress)]
@@ -184,7 +184,7 @@ def _entries(message: Message | None, raw: str, session: str, place: int, progre
             stop = Stop.INTERRUPT if text.startswith(CANCELLED) else None
             yield builder.record(Kind.RUNTIME, text, stop=stop)
         case "error":
-            stop = None if progress.ended else Stop.CRASH  # of a turn with its answer, it is a command that failed
+            stop = None if progress.ended else Stop.CRASH  # after a turn's answer, it is a failed command
             yield builder.record(Kind.RUNTIME, text_of(message.content), stop=stop, failed=True)
         case _:
             yield builder.unknown(raw)
@@ -232,7 +232,7 @@ def _is_context_tag(name: str) -> bool:
 
 
 def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
-    """What the person typed of a prompt's texts, and what was added to them: a text of its own, or a block around one."""
+    """The typed part of a prompt's texts, and what was added: texts of their own, or blocks around one."""
     if shown.strip():
         return shown, [text for text in texts if text.strip() != shown.strip()]
     end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
@@ -243,7 +243,7 @@ def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tupl
 
 
 def _late_result(builder: RecordBuilder, response: Any, progress: SessionProgress) -> Iterator[Entry]:
-    """A result as the API gets it: a copy, if the call has its own."""
+    """A result in the API's form: a copy, if the call has its result already."""
     given = response if isinstance(response, dict) else {}
     call = as_text(given.get("id"))
     if call in progress.answered:
@@ -256,7 +256,7 @@ def _late_result(builder: RecordBuilder, response: Any, progress: SessionProgres
 
 
 def _shell(builder: RecordBuilder, command: str, output: str) -> Iterator[Record]:
-    """What the person ran without the agent."""
+    """A command that the person ran without the agent."""
     yield builder.record(Kind.USER_INPUT, f"!{command}", opens=TurnStart.COMMAND)
     found = SHELL_CODE.match(output)
     code = int(found[1]) if found else None
@@ -315,7 +315,7 @@ def _plain(thought: str) -> str:
 
 
 def _calls_inside(message: Message, progress: SessionProgress) -> list[ToolCall]:
-    """The calls in the content of an answer that are told nowhere else."""
+    """The calls that are only in the content of an answer."""
     known = progress.calls | {call.id or "" for call in message.tool_calls or []}
     given = [part["functionCall"] for part in _parts(message.content) if isinstance(part.get("functionCall"), dict)]
     calls = [ToolCall(id=as_text(one.get("id")), name=as_text(one.get("name")), args=one.get("args")) for one in given]
@@ -323,7 +323,7 @@ def _calls_inside(message: Message, progress: SessionProgress) -> list[ToolCall]
 
 
 def _output(call: ToolCall) -> Any:
-    """What a call was answered with, without what others of the same message were."""
+    """The result of a call, without the results of the message's other calls."""
     results = [item for item in (call.result if isinstance(call.result, list) else [call.result]) if item]
     own = [item for item in results if (response := _response(item)) is not None and response.get("id") == call.id]
     others = [item for item in results if (response := _response(item)) is not None and response.get("id") != call.id]

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-SERVER = re.compile(r".+ \((.+) MCP Server\)", re.DOTALL)  # in the name that people see, of a tool of an MCP server
+SERVER = re.compile(r".+ \((.+) MCP Server\)", re.DOTALL)  # the display name of an MCP server's tool
 
 
 class ToolCall(Struct):
@@ -20,7 +20,7 @@ class ToolCall(Struct):
     display_name: Any = field(default=None, name="displayName")
 
     def tool(self) -> str | None:
-        """The tool's name, with its server. The first server that has a tool of this name is left out of `name`."""
+        """The tool's name with its server. `name` omits the server for the first tool of that name."""
         shown = SERVER.fullmatch(self.display_name) if isinstance(self.display_name, str) else None
         if self.name is None or shown is None or self.name.removeprefix("mcp_").startswith(f"{shown[1]}_"):
             return self.name
@@ -45,7 +45,7 @@ class Message(Struct, rename="camel"):
 
 
 class Header(Struct, rename="camel"):
-    """The document, the first line of a log, or what `$set` changes of it."""
+    """The document, the first line of a log, or the changes of `$set`."""
 
     session_id: str | None = None
     kind: str | None = None

@@ -1,11 +1,12 @@
 """Grok keeps a folder per session under ~/.grok/sessions/<encoded folder>/<session>/.
 
 Evidence: published sessions of 1.0, and samples that others wrote with Grok Build's own types, in both of its formats.
-`chat_history.jsonl` is what the model sees: chat messages, in format 0 with a `role`, from format 1 on with a `type` and the
-thoughts as items of their own. It has no times and no ids, and a compaction or a rewind writes it anew. Title, folder and
-parent are in `summary.json`; times, tokens, exit codes and how a turn ended are in `updates.jsonl`. A prompt is wrapped in
-<user_query>; what the program itself said as the user has a `synthetic_reason`, all but the <user_info> at the beginning and
-the copy of the last prompt that a compaction leaves. What a fork inherited has nothing to be known by, and is there twice.
+`chat_history.jsonl` is what the model sees: chat messages, in format 0 with a `role`, from format 1 on with a `type` and
+with thoughts as separate items. It has no times and no ids, and a compaction or a rewind rewrites it. Title, folder and
+parent are in `summary.json`; times, tokens, exit codes and the end of each turn are in `updates.jsonl`. A prompt is wrapped
+in <user_query>. What the program wrote in the user's role has a `synthetic_reason`, except the <user_info> at the start and
+the copy of the last prompt that a compaction leaves. A fork's inherited messages cannot be recognised, so they are stored
+twice.
 """
 
 import re
@@ -38,7 +39,7 @@ HISTORY, SUMMARY, UPDATES = "chat_history.jsonl", "summary.json", "updates.jsonl
 QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 INJECTED = ("<user_info>",)
 CANCELLED = "Tool execution was cancelled by the user"
-OMITTED = "[Tool result omitted"  # from what the model sees
+OMITTED = "[Tool result omitted"  # in the history that the model sees
 LOST = "The previous turn was interrupted (the system exited"
 COMPACTED = "compaction_meta"
 INTERRUPTS = {"permission_rejected": Stop.CANCEL, "permission_cancelled": Stop.CANCEL}
@@ -55,7 +56,7 @@ class Info(Struct, frozen=True):
 
 
 class Summary(Struct):
-    """summary.json, or the meta.json that a parent keeps of a sub-agent."""
+    """summary.json, or a sub-agent's meta.json in its parent's folder."""
 
     info: Info = Info()
     generated_title: str | None = None
@@ -90,13 +91,13 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
 
 
 class History:
-    """The items of a session in their order, with what the updates tell of each."""
+    """The items of a session in order, each with the data of its updates."""
 
     def __init__(self, turns: Turns, created: int | None) -> None:
         self.turns = turns
         self.created = created if turns.begun else None
-        self.index: int | None = None  # of the running turn's prompt
-        self.compacted = False  # whether the item before was left by a compaction
+        self.index: int | None = None  # index of the running turn's prompt
+        self.compacted = False  # whether a compaction left the item before
 
     def item(self, builder: RecordBuilder, line: Line) -> Iterator[Record]:
         item: dict[str, Any] = line.value
@@ -129,7 +130,7 @@ class History:
         self.compacted = message.get("synthetic_reason") == COMPACTED
 
     def end(self, session: str) -> Iterator[Record]:
-        """How the running turn ended, if it did not end with an answer."""
+        """The end of the running turn, unless it ended with an answer."""
         if self.index is not None and (ended := self.turns.ended.get(self.index)) and ended.stop is not None:
             builder = RecordBuilder(session=session, key=f"{session}#{self.index}", at=ended.at)
             yield builder.record(Kind.RUNTIME, ended.reason, stop=ended.stop, failed=ended.stop is Stop.CRASH)
@@ -177,7 +178,7 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _backend_call(builder: RecordBuilder, kind: Any) -> Iterator[Record]:
-    """A tool that ran where the model runs: the call and what it found are one item."""
+    """A tool that ran on the server: its call and its result are one item."""
     if not isinstance(kind, dict):
         yield builder.unknown(kind)
         return

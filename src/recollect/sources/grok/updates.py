@@ -1,7 +1,7 @@
-"""What Grok's `updates.jsonl` tells of the turns of a session: when, for how many tokens, and how they ended.
+"""The turns of a session in Grok's `updates.jsonl`: their times, tokens and ends.
 
-It is the log of what the program told its window, and only grows. A prompt has its index there; what follows it, to the next
-one, is of its turn. Tokens are counted once, at a turn's end.
+It is the log of the program's updates to its window, and only grows. A prompt has its index there; what follows it, up to
+the next prompt, belongs to its turn. Tokens are counted once, at a turn's end.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ class Ended(Struct, frozen=True):
 
 
 class Ran(Struct):
-    """A call of a tool."""
+    """A tool call."""
 
     started: int | None = None
     ended: int | None = None
@@ -35,7 +35,7 @@ class Ran(Struct):
 
 
 class Turns:
-    """The turns of a session, by the index of their prompt, and the calls in them."""
+    """The turns of a session by the index of their prompt, and their tool calls."""
 
     def __init__(self) -> None:
         self.begun: dict[int, int | None] = {}
@@ -57,14 +57,14 @@ class Turns:
         return turns
 
     def time(self, index: int, role: Any, call: Any) -> int | None:
-        """When the agent did something: a call and its result as it ran, an answer at the turn's end."""
+        """The time of an agent's act: a call and its result when it ran, an answer at the turn's end."""
         ran = self.ran.get(call) if isinstance(call, str) else None
         if ran is not None:
             return ran.ended or ran.started if role == "tool" else ran.started
         return self.ended[index].at if role == "assistant" and index in self.ended else None
 
     def usage(self, index: int | None) -> Usage | None:
-        """The tokens of a turn, the first time."""
+        """The tokens of a turn, on the first call only."""
         if index is None or index in self._counted or index not in self.ended:
             return None
         self._counted.add(index)
@@ -84,7 +84,7 @@ class Turns:
             case "turn_completed" if index is not None:
                 reason = as_text(update.get("stop_reason"))
                 ended = Ended(at, reason, STOPS.get(reason), _usage(update.get("usage")))
-                self.ended.setdefault(index, ended)  # a later one is of a prompt that was lost
+                self.ended.setdefault(index, ended)  # a later one belongs to a lost prompt
         return index
 
     def _run(self, update: dict[str, Any], at: int | None) -> None:

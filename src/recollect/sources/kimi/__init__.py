@@ -1,9 +1,10 @@
 """Kimi keeps its sessions under ~/.kimi/sessions (kimi-cli) and ~/.kimi-code/sessions (kimi-code).
 
 Evidence: 5 real contexts of kimi-cli of October 2025, 3 trimmed captures of kimi-code (wire 1.4), and published samples of
-the wires 1.4 to 1.9. Three formats: the context and the wire of kimi-cli (`cli`), and the wire of kimi-code
-(`code`). Titles, and in kimi-code the folder that the agent worked in, are in a `state.json` beside the session. The
-ids of tool calls (`Bash_0`) are unique in their session only.
+the wires 1.4 to 1.9.
+There are three formats: the context and the wire of kimi-cli (`cli`), and the wire of kimi-code (`code`). The title, and in
+kimi-code the working folder, are in a `state.json` next to the session. The ids of tool calls (`Bash_0`) are unique in
+their session only.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from recollect.sources.kimi import cli, code
 
 
 class State(Struct, rename="camel"):
-    """state.json: of kimi-code, and with names_like_this of kimi-cli."""
+    """state.json of kimi-code; kimi-cli has the same with snake_case names."""
 
     title: str | None = None
     is_custom_title: bool = False
@@ -46,7 +47,7 @@ def recognises_context(head: Head) -> bool:
 
 
 def recognises_wire(head: Head) -> bool:
-    """By any event; a wire that has no event yet is kimi-code's if its head says when it was begun."""
+    """Whether it is a wire of kimi-cli: it has an event, or a header without the start time that kimi-code writes."""
     events = (row.get("message") for row in head.objects() if "timestamp" in row)
     if any(isinstance(event, dict) and "payload" in event for event in events):
         return True

@@ -1,9 +1,9 @@
-"""kimi-cli: the context that it sends to the model, and the wire that its surfaces listen to.
+"""kimi-cli: the context that it sends to the model, and the wire that its interfaces listen to.
 
-A context has chat messages between checkpoints and counts of tokens, without times or models. A tool's answer begins with
-what the tool says of itself, in <system>. The wire, added later, tells the same and more, each line with its time: where
-both lie side by side, the context is passed over. A sub-agent's events come inside the events of its parent's wire; newer
-versions give it a wire of its own beside that, which is then the one that is read.
+A context has chat messages between checkpoints and token counts, without times or models. A tool's result begins with the
+tool's own status, in <system>. The wire, added later, has the same and more, each line with its time: where both exist, the
+context is ignored. A sub-agent's events are inside its parent's events; newer versions also give it its own wire, which is
+then read instead.
 """
 
 import re
@@ -31,7 +31,7 @@ from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage
 
 WIRE = "wire.jsonl"
 SPAWNED = re.compile(r"Transcript saved to: \S*?([^/\\\s]+\.jsonl)")
-AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id as it may stand in a file name
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, as far as it may be part of a file name
 COMPACTED = "<system>Previous context has been compacted"
 INJECTED = ("<system>", "<notification")
 
@@ -58,10 +58,10 @@ class WireLine(Struct):
 
 
 def folder_of(path: Path) -> str | None:
-    """The folder that the agent worked in: a session lies in a folder that is named after the digest of its path.
+    """The working folder: a session's parent folder is named after the digest of its path.
 
-    kimi.json is not part of the session: it has the folder before the session's first line is written, and changes with
-    every session of any project.
+    kimi.json is not part of the session: it lists the folder before the session's first line is written, and changes
+    with every session of any project.
     """
     for folder in path.parents:
         if folder.parent.name == "sessions":
@@ -238,7 +238,7 @@ def _compacted(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> N
 
 
 def _approval(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
-    """A refusal ends the turn, unless the person said what to do instead."""
+    """A refusal ends the turn, unless the person gave other instructions."""
     if payload.get("response") != "reject":
         wire.add(Ignored("ApprovalResponse"))
     elif feedback := text_of(payload.get("feedback")).strip():

@@ -1,10 +1,9 @@
 """kimi-code: a wire of records from which it rebuilds an agent's state.
 
-A prompt is there twice, as the prompt of a turn and as a message of the context; so are the tokens of a step, at its end
-and as a record of use. A fork is a copy of the whole folder under a new name, with a mark at the end of what was copied; the
-session that it was copied from is in its `state.json`. What stands before the mark is told as a part of that session. A
-sub-agent that knows what its parent knew, as for a question by the way (/btw), begins with a copy of it. A newer version
-rewrites an old file as a whole.
+A prompt is there twice, as the prompt of a turn and as a message of the context; so are a step's tokens, at its end and as
+a usage record. A fork is a copy of the complete folder under a new name, with a mark after the copied part; `state.json`
+names the original session. Records before the mark belong to that session. A sub-agent that shares its parent's context, as
+for a side question (/btw), begins with a copy of it. A newer version rewrites an old file completely.
 """
 
 import re
@@ -27,11 +26,11 @@ from recollect.sources.formats.message import (
 from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage_of
 
-FINAL = {"end_turn", "max_tokens", "filtered"}  # reasons of a step's end after which the agent waits
+FINAL = {"end_turn", "max_tokens", "filtered"}  # finish reasons after which the agent waits
 ENDS = {"cancelled": Stop.INTERRUPT, "aborted": Stop.INTERRUPT, "failed": Stop.CRASH, "error": Stop.CRASH}
 STATE = "state.json"
-FORKED = "forked"  # the mark at the end of what was copied
-SIDE_QUESTION = "btw"  # of the person, answered by a copy of the agent
+FORKED = "forked"  # the mark after the copied part
+SIDE_QUESTION = "btw"  # answered by a copy of the agent
 NOBODY = ""
 GIT_CONTEXT = re.compile(r"<git-context>.*?</git-context>\s*", re.DOTALL)
 SPAWNED = re.compile(r"^agent_id: (agent-\d+)$", re.MULTILINE)
@@ -93,7 +92,7 @@ class Row(Struct, rename="camel"):
 
 
 class Copied(Struct, rename="camel"):
-    """What a session's state.json says of where it came from."""
+    """The origin of a session, by its state.json."""
 
     forked_from: str | None = None
 
@@ -131,7 +130,7 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
 
 
 def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
-    """Whose each part of a file is: its own the last one, and the one before it the session's that it is a copy of."""
+    """The sessions of a file's parts: the last part is its own, the ones before belong to the copied sessions."""
     forks = sum(isinstance(line, Line) and _is_fork(line) for line in lines)
     copied = next((state for place in state_of(path) if (state := read_sidecar(place, Copied))), Copied())
     _, _, agent = session.partition("/")
@@ -140,7 +139,7 @@ def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
 
 
 def _own_start(lines: list[Line | Problem]) -> int:
-    """The place of the line that a sub-agent began with. What it was told before is a copy of what its parent knew."""
+    """The place of a sub-agent's first own line. The lines before are a copy of its parent's context."""
     rows = ((place, line.value) for place, line in enumerate(lines, 1) if isinstance(line, Line))
     return next((place for place, row in rows if isinstance(row, Row) and _begins(row)), 0)
 
@@ -166,7 +165,7 @@ def _take(line: Line, place: int, wire: Wire) -> None:
         wire.add(builder.unknown(line.raw.decode("utf-8", "replace")))
 
 
-# ---- what the file and the agent are
+# ---- metadata
 
 
 def _settings(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -183,7 +182,7 @@ def _request(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     wire.add(Ignored(row.type))
 
 
-# ---- what is said to the agent
+# ---- input of the agent
 
 
 def _prompt(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -238,7 +237,7 @@ def _hear(builder: RecordBuilder, text: str, origin: Origin, wire: Wire) -> None
             wire.add(builder.record(Kind.SYSTEM, text))
 
 
-# ---- what the agent does
+# ---- acts of the agent
 
 
 def _loop_event(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -291,7 +290,7 @@ def _compaction(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     wire.usage = None
 
 
-# ---- how a turn ends
+# ---- ends of turns
 
 
 def _cancel(builder: RecordBuilder, row: Row, wire: Wire) -> None:

@@ -1,4 +1,4 @@
-"""What the formats of Kimi have in common: which session a file tells of, and what a turn's end says of its answer."""
+"""What the formats of Kimi share: the session of a file, token counts, and the end of a turn."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,12 @@ from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.usage import tokens
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or one that a compaction put aside
+PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or an older one that a compaction moved
 EXIT_CODE = re.compile(r"Command failed with exit code: (\d{1,9})\b")
 
 
 def session_of(path: Path) -> tuple[str, str | None]:
-    """The session that a file tells of, and its parent if it is a sub-agent's."""
+    """The session of a file, and its parent if it is a sub-agent's."""
     folder, stem = path.parent, path.stem
     if stem == "wire" or stem.partition("_")[0] == "context":
         if folder.parent.name in {"agents", "subagents"}:
@@ -44,16 +44,16 @@ usage_of = tokens(
 
 
 class Wire(Struct, kw_only=True):
-    """One session of a wire as it is read: what was said so far, of which later lines tell the tokens and the end."""
+    """One session of a wire while it is read: its entries so far; later lines add tokens and ends."""
 
     session: str
     model: str | None = None
     entries: list[Entry] = []
-    repeated: list[str] = []  # prompts that will be written a second time, as messages
+    repeated: list[str] = []  # prompts that are repeated later as messages
     step: Record | None = None  # the agent's first record in the running step
-    answer: Record | None = None  # and its last response in the running turn
-    stopped: bool = False  # whether the running turn was broken off
-    usage: Usage | None = None  # of a model call outside of any step
+    answer: Record | None = None  # the agent's last response in the running turn
+    stopped: bool = False  # the running turn was interrupted
+    usage: Usage | None = None  # of a model call outside any step
 
     def builder(self, place: int, line: Line, at: int | None = None) -> RecordBuilder:
         return RecordBuilder(session=self.session, key=f"{self.session}@{place}", at=at, line=line.number, model=self.model)
@@ -80,7 +80,7 @@ class Wire(Struct, kw_only=True):
         self.add(record)
 
     def end_turn(self) -> bool:
-        """Whether the turn's end could be noted: on its answer, or before that on what broke it off."""
+        """Record the turn's end on its answer, unless it was interrupted. Whether the turn has either."""
         if self.answer is not None and not self.stopped:
             self.answer.stop = Stop.ANSWER
         return self.stopped or self.answer is not None
