@@ -77,7 +77,7 @@ class Guided:
 
     def _work(self, given: Assignment) -> Generator[Output, None, None]:
         self._begun.set()
-        with given.cancel.calling(lambda: self._words.put(None)):
+        with given.cancel.on_cancel(lambda: self._words.put(None)):
             while (word := self._words.get()) is not None:
                 if isinstance(word, Exception):
                     raise word

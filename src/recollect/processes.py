@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 GRACE_S = 2.0  # seconds between asking a program to end and ending it
-STRAY_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
-MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
+DETACHED_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
+TURN_MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
 STEP_S = 0.02
 PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
-BEGAN = 19  # and when, in ticks since the machine started
+START_TIME = 19  # and when, in ticks since the machine started
 
 File: TypeAlias = tuple[int, int]  # what tells a file from all others: its device and its number there
 
@@ -24,7 +24,7 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
     if not _exists(group):
         return
     members = _members(group)
-    _tell(group, members, signal.SIGTERM)
+    _signal_group(group, members, signal.SIGTERM)
     until = time.monotonic() + GRACE_S
     while time.monotonic() < until:
         reap()
@@ -32,22 +32,22 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
         if not any(map(is_alive, members)):
             return
         time.sleep(STEP_S)
-    _tell(group, members, signal.SIGKILL)
+    _signal_group(group, members, signal.SIGKILL)
 
 
-def stop_strays(mark: str, pipes: Collection[File] = ()) -> None:
+def stop_detached(mark: str, pipes: Collection[File] = ()) -> None:
     """End what a turn started and its programs let go of: what left their group has mostly kept their environment, or at
     least the pipes that they wrote to."""
-    strays = _strays(mark, pipes)
-    _tell_each(strays, signal.SIGTERM)
-    until = time.monotonic() + STRAY_GRACE_S
+    strays = _detached(mark, pipes)
+    _signal(strays, signal.SIGTERM)
+    until = time.monotonic() + DETACHED_GRACE_S
     while any(map(is_alive, strays)) and time.monotonic() < until:
         time.sleep(STEP_S)
-    _tell_each(_strays(mark, pipes), signal.SIGKILL)
+    _signal(_detached(mark, pipes), signal.SIGKILL)
 
 
-def _strays(mark: str, pipes: Collection[File]) -> set[int]:
-    word = f"{MARK}={mark}".encode()
+def _detached(mark: str, pipes: Collection[File]) -> set[int]:
+    word = f"{TURN_MARK}={mark}".encode()
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # gone, or another person's
@@ -79,13 +79,13 @@ def _exists(group: int) -> bool:
     return True
 
 
-def _tell(group: int, members: set[int], number: int) -> None:
+def _signal_group(group: int, members: set[int], number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    _tell_each(members, number)
+    _signal(members, number)
 
 
-def _tell_each(processes: set[int], number: int) -> None:
+def _signal(processes: set[int], number: int) -> None:
     for process in processes:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process, number)
@@ -106,10 +106,10 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def began(pid: int) -> str:
+def start_time(pid: int) -> str:
     """What tells a process from a later one of the same number; empty where the system does not say."""
     fields = _stat(pid)
-    return fields[BEGAN] if fields else ""
+    return fields[START_TIME] if fields else ""
 
 
 def _members(group: int) -> set[int]:

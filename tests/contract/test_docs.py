@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from recollect import __version__
-from recollect.live.transcript_builder import MOST_TEXT
+from recollect.live.transcript_builder import MAX_TEXT
 from recollect.operations import FAMILIES, Operation
 from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
 from recollect.operations.sessions.definitions import LONGEST_PROMPT
@@ -96,7 +96,7 @@ def test_the_limits_of_sessions_are_documented() -> None:
     page = (ROOT / "docs" / "sessions.md").read_text()
     assert f"{LONGEST_PROMPT:,} characters" in page
     assert f"{MOST_LABELS} labels of at most {LONGEST_LABEL} characters" in page
-    assert f"{MOST_TEXT >> 20} million characters" in page
+    assert f"{MAX_TEXT >> 20} million characters" in page
 
 
 def test_every_dependency_is_justified() -> None:

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 
 from recollect.errors import BadSettings
-from recollect.realms.config import merged
-from recollect.realms.manifest import Backend, Origin, pin
+from recollect.realms.config import merge_patch
+from recollect.realms.manifest import Backend, Origin, read_or_create
 from recollect.realms.names import new_realm_name, uuid7
 from recollect.settings import LONGEST_MS
 from tests.conftest import Person
@@ -96,7 +96,7 @@ def test_racing_creators_agree(person: Person) -> None:
     code = (
         "import sys; from pathlib import Path; from recollect.realms.manifest import *\n"
         "sys.stdin.readline()\n"
-        "print(pin(Path(sys.argv[1]), 'contested', None, Origin.EXPLICIT).created_at)\n"
+        "print(read_or_create(Path(sys.argv[1]), 'contested', None, Origin.EXPLICIT).created_at)\n"
     )
     folder = person.state / "realms" / "contested"
     command = [sys.executable, "-c", code, str(folder)]
@@ -190,9 +190,9 @@ def test_a_folder_that_cannot_be_written_is_named(person: Person) -> None:
 
 def test_a_hint_is_compared_with_what_another_process_has_just_made(person: Person) -> None:
     folder = person.state / "realms" / "one"
-    pin(folder, "one", None, Origin.EXPLICIT)
+    read_or_create(folder, "one", None, Origin.EXPLICIT)
     with pytest.raises(BadSettings, match="mismatch"):
-        pin(folder, "one", Backend.MEMORY, Origin.EXPLICIT)
+        read_or_create(folder, "one", Backend.MEMORY, Origin.EXPLICIT)
 
 
 # ---- config
@@ -275,7 +275,7 @@ MERGES = [  # the examples of RFC 7396
 
 @pytest.mark.parametrize(("value", "changes", "result"), MERGES)
 def test_a_patch_is_merged_as_its_standard_says(value: Any, changes: Any, result: Any) -> None:
-    assert merged(value, changes) == result
+    assert merge_patch(value, changes) == result
 
 
 def test_a_config_is_obeyed_at_once(person: Person) -> None:

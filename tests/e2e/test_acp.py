@@ -88,7 +88,7 @@ class Turn:
             cancel=self.cancel,
             folder=self.folder,
             command=command,
-            started=self.pids.append,
+            on_process_started=self.pids.append,
             **more,
         )
         return acp.run(given, start_s)

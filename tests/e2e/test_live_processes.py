@@ -265,7 +265,7 @@ def test_a_kill_between_verdict_and_retiring_never_resurrects(
     """M27, M28: the turn that ran is cancelled by the process that runs it; history stays, for those who come later too."""
     session = deferred(rpc)
     first = begun(rpc, session, command=agent.command)
-    archived_by_one_that_dies(person, backend, session, "LiveSessions._end")
+    archived_by_one_that_dies(person, backend, session, "LiveSessions._end_turn")
     assert rpc.answer(first)["error"]["code"] == CANCELLED
     assert rpc.error("session/read", session_id=session)["code"] == NOT_FOUND
     assert rpc.error("turn/start", session_id=session, prompt="x", command=["cat"])["code"] == NOT_FOUND
@@ -350,7 +350,7 @@ def test_a_process_that_hangs_loses_its_turn(person: Person, other: RawRpc, agen
             os.kill(hanging.process.pid, signal.SIGCONT)
         refused = hanging.answer(first)["error"]
         assert refused["code"] == CANCELLED
-        assert "taken for crashed" in refused["message"]
+        assert "closed this turn as crashed" in refused["message"]
         assert hanging.result("turn/start", session_id=session, prompt="on", command=["cat"])["turns"] == 3
         assert [message.get("kind") for message in messages(hanging, session)] == [None, "crash", *[None] * 4]
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.realms.catalog import find_realm, list_realms
-from recollect.realms.manifest import Origin, pin
+from recollect.realms.manifest import Origin, read_or_create
 from recollect.store.live import Live
 from tests.conftest import COMMANDS_OVER_MCP, Person
 from tests.e2e.processes import inside
@@ -30,7 +30,7 @@ sys.addaudithook(lambda event, given: event == "shutil.rmtree" and os.kill(os.ge
 
 def create(person: Person, *realms: str) -> None:
     for name in realms:
-        pin(person.state / "realms" / name, name, None, Origin.EXPLICIT)
+        read_or_create(person.state / "realms" / name, name, None, Origin.EXPLICIT)
 
 
 def names(person: Person) -> list[str]:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from recollect.live.runners import AnswerText, Output, ReasoningText, ToolCall, ToolResult
-from recollect.live.runners.acp_updates import Updates
+from recollect.live.runners.acp_updates import UpdateTranslator
 
 
 def told(*updates: dict[str, Any]) -> list[Output]:
     """What becomes of the updates of a turn."""
-    reading = Updates()
-    return [output for update in updates for output in reading.read(update)] + list(reading.end())
+    reading = UpdateTranslator()
+    return [output for update in updates for output in reading.translate(update)] + list(reading.end())
 
 
 def call(status: str | None = None, text: str | None = None, number: str = "1", **more: Any) -> dict[str, Any]:

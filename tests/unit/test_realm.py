@@ -27,13 +27,13 @@ RACE = """
 import os, sys, tempfile, threading
 from pathlib import Path
 from recollect.live import LiveRealm
-from recollect.realms.manifest import Backend, Origin, pin
+from recollect.realms.manifest import Backend, Origin, read_or_create
 from recollect.settings import Settings
 
 THREADS, ROUNDS = 8, 20
 sys.setswitchinterval(1e-6)
 settings = Settings(home=Path(os.environ["RECOLLECT_HOME"]))
-pin(settings.home / "realms" / "passing", "passing", Backend.MEMORY, Origin.EXPLICIT)
+read_or_create(settings.home / "realms" / "passing", "passing", Backend.MEMORY, Origin.EXPLICIT)
 for _ in range(ROUNDS):
     realm, together, seen = LiveRealm(settings, "passing"), threading.Barrier(THREADS), []
 

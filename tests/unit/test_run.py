@@ -13,7 +13,7 @@ from recollect.live import sessions as live
 from recollect.live.commits import CommittedSessions
 from recollect.live.runners import AnswerText, ToolCall, ToolResult
 from recollect.live.sessions import LiveSessions
-from recollect.live.transcript_builder import MOST_TEXT
+from recollect.live.transcript_builder import MAX_TEXT
 from recollect.realms.manifest import Backend
 from tests.live_processes import Guided, new, opened, order, saying
 
@@ -39,14 +39,14 @@ def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
     sessions: LiveSessions, session: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
-    bodies, calls = CommittedSessions.bodies, iter([KeyboardInterrupt])
+    bodies, calls = CommittedSessions.encode, iter([KeyboardInterrupt])
 
     def interrupted(*given: object) -> list[bytes]:
         for error in calls:
             raise error
         return bodies(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(CommittedSessions, "bodies", interrupted)
+    monkeypatch.setattr(CommittedSessions, "encode", interrupted)
     with pytest.raises(Cancelled):
         sessions.run(session, order("go", saying(AnswerText("a long answer"))))
     notice = ("system_notice", "The turn was interrupted.")
@@ -77,7 +77,7 @@ def test_an_answer_may_come_before_the_last_tool(sessions: LiveSessions, session
 
 
 def test_what_tools_are_given_counts_as_well(sessions: LiveSessions, session: bytes) -> None:
-    outputs = [ToolCall(str(number), "write", {"text": "x" * (MOST_TEXT // 4)}) for number in range(5)]
+    outputs = [ToolCall(str(number), "write", {"text": "x" * (MAX_TEXT // 4)}) for number in range(5)]
     with pytest.raises(AgentFault, match="more than"):
         sessions.run(session, order("go", saying(*outputs)))
 
@@ -102,8 +102,8 @@ class Deaf(Guided):
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "PROGRAMS_S", 0.05)
-    monkeypatch.setattr(live, "GONE_WITHIN_S", 0.1)
+    monkeypatch.setattr(live, "STOP_PROGRAMS_S", 0.05)
+    monkeypatch.setattr(live, "CANCEL_S", 0.1)
 
 
 @pytest.mark.parametrize("end", ["interrupt", "archive"])

@@ -8,7 +8,7 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.live import LiveRealm
 from recollect.live.runners import AnswerText, Assignment, Cancel, Output, ToolCall, ToolResult
-from recollect.live.runners.process import ending, sentence
+from recollect.live.runners.process import describe_exit, failure_message
 from recollect.operations.sessions.runners import recall
 from recollect.realms.manifest import Backend
 from tests.conftest import Person
@@ -45,7 +45,7 @@ def test_recall_answers_what_is_no_question(person: Person) -> None:
     ],
 )
 def test_the_end_of_a_program_is_a_sentence_for_any_terminal(code: int, complaint: str, words: str) -> None:
-    assert sentence("agent", ending(code), complaint) == words
+    assert failure_message("agent", describe_exit(code), complaint) == words
 
 
 @pytest.mark.parametrize("turns", [0, 1, 5, 12])

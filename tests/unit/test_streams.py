@@ -23,21 +23,21 @@ def heard(listener: Subscriber) -> list[int]:
 
 def run(streams: EventStreams, first: int, last: int) -> None:
     """A whole turn."""
-    told = streams.begin(SESSION)
+    told = streams.begin_turn(SESSION)
     for number in range(first, last):
         streams.publish(SESSION, event(number), told)
     streams.publish(SESSION, event(last, "turn_completed"), told)
-    streams.finish(SESSION, told)
+    streams.finish_turn(SESSION, told)
 
 
 def test_a_turn_begins_when_the_end_of_the_one_before_it_is_told() -> None:
     streams = EventStreams()
     listener = streams.subscribe(SESSION)
-    first = streams.begin(SESSION)
+    first = streams.begin_turn(SESSION)
     second = threading.Thread(target=run, args=(streams, 2, 4))
     second.start()
     streams.publish(SESSION, event(1, "turn_interrupted"), first)
-    streams.finish(SESSION, first)
+    streams.finish_turn(SESSION, first)
     second.join()
     assert heard(listener) == [1, 2, 3, 4]
 
@@ -46,11 +46,11 @@ def test_of_a_turn_that_was_taken_over_nothing_is_told_any_more(monkeypatch: Any
     monkeypatch.setattr("recollect.live.event_streams.PREVIOUS_TURN_S", 0.01)
     streams = EventStreams()
     listener = streams.subscribe(SESSION)
-    deaf = streams.begin(SESSION)
-    told = streams.begin(SESSION)
+    deaf = streams.begin_turn(SESSION)
+    told = streams.begin_turn(SESSION)
     streams.publish(SESSION, event(7), told)
     streams.publish(SESSION, event(2, "turn_interrupted"), deaf)
-    streams.finish(SESSION, deaf)
+    streams.finish_turn(SESSION, deaf)
     streams.publish(SESSION, event(8, "turn_completed"), told)
     assert heard(listener) == [7, 8]
     assert heard(streams.subscribe(SESSION)) == [7, 8], "who joins late hears the turn that runs, from its beginning"
@@ -79,9 +79,9 @@ def test_who_comes_back_hears_the_rest_of_the_last_turn() -> None:
 def test_only_the_last_few_turns_are_kept() -> None:
     streams = EventStreams()
     for number in range(MAX_FINISHED + 1):
-        told = streams.begin(f"{number}")
+        told = streams.begin_turn(f"{number}")
         streams.publish(f"{number}", event(1, "turn_started"), told)
-        streams.finish(f"{number}", told)
+        streams.finish_turn(f"{number}", told)
     assert heard(streams.subscribe("0", last_sequence=0, committed=1)) == [-1]
     assert heard(streams.subscribe("1", last_sequence=0, committed=1)) == [1]
 

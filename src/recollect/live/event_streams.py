@@ -1,4 +1,4 @@
-"""Events of running turns, to whoever listens. A turn never waits for a listener; a slow one is told what it missed."""
+"""Sends the events of running turns to subscribers. A turn never waits for one; a slow one learns how much it missed."""
 
 import threading
 from collections import deque
@@ -11,62 +11,64 @@ from msgspec import Struct
 from recollect.errors import StaleCursor
 
 Event = dict[str, Any]
-QUEUE_SIZE = 1_000  # events that a listener may be behind; text comes in pieces of up to 64 KB
-EXTRA_FOR_ENDS = 100  # ends of turns that may wait beyond that: how a turn ended is told, whatever else is missing
-MAX_REPLAY = 4 << 20  # characters of a turn that are kept for those who join late
-MAX_FINISHED = 8  # turns that are kept for those whose connection broke off near the end
-PREVIOUS_TURN_S = 2.0  # seconds that a turn waits for the one before it to have told its end; it may hang
+QUEUE_SIZE = 1_000  # events that a subscriber may be behind; text comes in chunks of up to 64 KB
+EXTRA_FOR_ENDS = 100  # ends of turns queued beyond that: a subscriber learns how a turn ended, whatever else it misses
+MAX_REPLAY = 4 << 20  # characters of a turn that are stored for subscribers that join late
+MAX_FINISHED = 8  # finished turns that are stored for subscribers that lost their connection near the end
+PREVIOUS_TURN_S = 2.0  # seconds that a turn waits for the previous one to send its end; that one may hang
 TRUNCATED = "stream_truncated"
 TURN_END_TYPES = frozenset({"turn_completed", "turn_failed", "turn_interrupted"})
 
 
 def truncation_event(session: str, dropped: int) -> Event:
-    """What stands where events are missing."""
+    """The event that stands for missing ones."""
     return {"session_id": session, "type": TRUNCATED, "dropped": dropped}
 
 
 class Subscriber:
-    """One reader of a session's events, fed from any thread. `on_change` is called when there may be something to read."""
+    """A bounded queue of a session's events, filled from any thread. `on_change` is called when it may have changed."""
 
     def __init__(
         self,
         session: str = "",
         queue_size: int = QUEUE_SIZE,
         on_change: Callable[[], None] = lambda: None,
-        on_close: Callable[["Subscriber"], None] = lambda listener: None,
+        on_close: Callable[["Subscriber"], None] = lambda subscriber: None,
     ) -> None:
         self._session = session
-        self._most = queue_size
+        self._queue_size = queue_size
         self._on_change = on_change
         self._on_close = on_close
         self._events: deque[Event] = deque()
         self._dropped = 0
-        self._closed = False
-        self._changed = threading.Condition()
+        self._is_closed = False
+        self._condition = threading.Condition()
 
     def add_dropped(self, events: int) -> None:
-        with self._changed:
+        """Count events that the subscriber will not get."""
+        with self._condition:
             self._dropped += events
 
     def push(self, event: Event) -> None:
-        with self._changed:
+        """Queue an event, or count it as dropped if the queue is full."""
+        with self._condition:
             self._session = event["session_id"]
-            if event["type"] in TURN_END_TYPES and len(self._events) < self._most + EXTRA_FOR_ENDS:
+            if event["type"] in TURN_END_TYPES and len(self._events) < self._queue_size + EXTRA_FOR_ENDS:
                 if self._dropped:
                     self._events.append(truncation_event(self._session, self._dropped))
                     self._dropped = 0
                 self._events.append(event)
-            elif self._dropped or len(self._events) >= self._most:
+            elif self._dropped or len(self._events) >= self._queue_size:
                 self._dropped += 1
             else:
                 self._events.append(event)
-            self._changed.notify_all()
+            self._condition.notify_all()
         self._on_change()
 
     def next(self, seconds: float | None = None) -> Event | None:
-        """The next event; None when none came in that time, or none will."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._events or self._dropped or self._closed, seconds)
+        """The next event; None if none comes in that time, or ever."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._events or self._dropped or self._is_closed, seconds)
             if self._events:
                 return self._events.popleft()
             if self._dropped:
@@ -75,23 +77,25 @@ class Subscriber:
             return None
 
     def is_empty(self) -> bool:
-        """Whether nothing waits to be read."""
-        with self._changed:
+        """Whether there is nothing to read now."""
+        with self._condition:
             return not self._events and not self._dropped
 
     def is_finished(self) -> bool:
-        """Whether nothing will come any more."""
-        with self._changed:
-            return self._closed and not self._events and not self._dropped
+        """Whether everything was read and nothing more will come."""
+        with self._condition:
+            return self._is_closed and not self._events and not self._dropped
 
     def close(self) -> None:
+        """Unsubscribe."""
         self._on_close(self)
-        self.end()
+        self.finish()
 
-    def end(self) -> None:
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+    def finish(self) -> None:
+        """Accept that no more events come. Queued ones can still be read."""
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify_all()
         self._on_change()
 
     def __enter__(self) -> "Subscriber":
@@ -102,46 +106,46 @@ class Subscriber:
 
 
 class StreamedTurn(Struct):
-    """What was told of a turn so far, for those who join late; of a long one, its beginning, and how it ended."""
+    """The events of one turn, for subscribers that join late; of a long turn, its first events and its end."""
 
     events: list[Event] = []
-    more: int = 0
+    dropped: int = 0
     length: int = 0
     end: Event | None = None
 
     def add(self, event: Event) -> None:
         if event["type"] in TURN_END_TYPES:
             self.end = event
-        elif self.more or len(self.events) >= QUEUE_SIZE or self.length >= MAX_REPLAY:
-            self.more += 1
+        elif self.dropped or len(self.events) >= QUEUE_SIZE or self.length >= MAX_REPLAY:
+            self.dropped += 1
         else:
             self.events.append(event)
             self.length += len(event.get("delta", ""))
 
-    def again(self, listener: Subscriber, heard: int, most: int) -> None:
-        """Tell what came after the event with this number."""
-        fresh = [event for event in self.events if event["sequence"] > heard]
-        for event in fresh[:most]:
-            listener.push(event)
-        newest = self.events[-1]["sequence"] + self.more
-        listener.add_dropped(len(fresh[most:]) + min(self.more, max(0, newest - heard)))
-        if self.end is not None and self.end["sequence"] > heard:
-            listener.push(self.end)
+    def replay(self, subscriber: Subscriber, last_sequence: int, limit: int) -> None:
+        """Send the events after this number."""
+        missed = [event for event in self.events if event["sequence"] > last_sequence]
+        for event in missed[:limit]:
+            subscriber.push(event)
+        newest = self.events[-1]["sequence"] + self.dropped
+        subscriber.add_dropped(len(missed[limit:]) + min(self.dropped, max(0, newest - last_sequence)))
+        if self.end is not None and self.end["sequence"] > last_sequence:
+            subscriber.push(self.end)
 
-    def begun(self) -> int:
+    def previous_sequence(self) -> int:
         """The number of the last event before this turn."""
         return int(self.events[0]["sequence"]) - 1
 
 
 class EventStreams:
-    """All listeners of a realm in this process. Who joins while a turn runs hears it from its beginning."""
+    """All subscribers of a realm in this process. One that joins during a turn gets it from its beginning."""
 
     def __init__(self) -> None:
-        self._changing = threading.Condition()
-        self._listeners: dict[str, list[Subscriber]] = {}
+        self._condition = threading.Condition()
+        self._subscribers: dict[str, list[Subscriber]] = {}
         self._running: dict[str, StreamedTurn] = {}
         self._finished: dict[str, StreamedTurn] = {}
-        self._last: dict[str, int] = {}  # the sequence of the last event of each session that ran here
+        self._last_sequences: dict[str, int] = {}  # by session, of those that ran here
 
     def subscribe(
         self,
@@ -152,68 +156,72 @@ class EventStreams:
         last_sequence: int | None = None,
         committed: int = 0,
     ) -> Subscriber:
-        """Join. Who comes back says up to which event it has `heard`, and is told how many of the `committed` it missed."""
-        listener = Subscriber(session, queue_size, on_change, lambda one: self._leave(session, one))
-        with self._changing:
-            newest = max(committed, self._last.get(session, 0))
+        """Subscribe to a session's events. `committed` is the number of the last committed event.
+
+        A client that reconnects gives the `last_sequence` it has. It gets what came since, or learns how much it missed.
+        """
+        subscriber = Subscriber(session, queue_size, on_change, lambda one: self._unsubscribe(session, one))
+        with self._condition:
+            newest = max(committed, self._last_sequences.get(session, 0))
             if last_sequence is not None and last_sequence > newest:
                 raise StaleCursor(
                     f"This session has no event {last_sequence}; its newest is {newest}."
                     " Connect again without Last-Event-ID.",
                     newest=newest,
                 )
-            told = self._running.get(session) or (self._finished.get(session) if last_sequence is not None else None)
-            if told is not None and not told.events:
-                told = None
-            begun = told.begun() if told is not None else newest
-            if last_sequence is not None and last_sequence < begun:
-                listener.push(truncation_event(session, begun - last_sequence))
-            if told is not None:
-                told.again(listener, begun if last_sequence is None else last_sequence, queue_size)
-            self._listeners.setdefault(session, []).append(listener)
-        return listener
+            turn = self._running.get(session) or (self._finished.get(session) if last_sequence is not None else None)
+            if turn is not None and not turn.events:
+                turn = None
+            previous = turn.previous_sequence() if turn is not None else newest
+            if last_sequence is not None and last_sequence < previous:
+                subscriber.push(truncation_event(session, previous - last_sequence))
+            if turn is not None:
+                turn.replay(subscriber, previous if last_sequence is None else last_sequence, queue_size)
+            self._subscribers.setdefault(session, []).append(subscriber)
+        return subscriber
 
-    def _leave(self, session: str, listener: Subscriber) -> None:
-        with self._changing, suppress(ValueError, KeyError):
-            self._listeners[session].remove(listener)
-            if not self._listeners[session]:
-                del self._listeners[session]
+    def _unsubscribe(self, session: str, subscriber: Subscriber) -> None:
+        with self._condition, suppress(ValueError, KeyError):
+            self._subscribers[session].remove(subscriber)
+            if not self._subscribers[session]:
+                del self._subscribers[session]
 
-    def begin(self, session: str) -> StreamedTurn:
-        """A turn begins, once the end of the one before it is told: that is committed, and so lets us begin, first."""
-        with self._changing:
-            self._changing.wait_for(lambda: session not in self._running, PREVIOUS_TURN_S)
+    def begin_turn(self, session: str) -> StreamedTurn:
+        """Begin a turn, once the previous one has sent its end: it commits first, which lets this one begin."""
+        with self._condition:
+            self._condition.wait_for(lambda: session not in self._running, PREVIOUS_TURN_S)
             self._finished.pop(session, None)
-            self._running[session] = told = StreamedTurn()
-            return told
+            self._running[session] = turn = StreamedTurn()
+            return turn
 
-    def publish(self, session: str, event: Event, told: StreamedTurn) -> None:
-        """Of a turn that was taken over, and another has begun since, nothing is told any more."""
-        with self._changing:
-            if self._running.get(session) is not told:
+    def publish(self, session: str, event: Event, turn: StreamedTurn) -> None:
+        """Send an event to all subscribers, unless another turn has begun since: then this one was closed as crashed."""
+        with self._condition:
+            if self._running.get(session) is not turn:
                 return
-            self._last[session] = event["sequence"]
-            told.add(event)
-            for listener in self._listeners.get(session, ()):
-                listener.push(event)
+            self._last_sequences[session] = event["sequence"]
+            turn.add(event)
+            for subscriber in self._subscribers.get(session, ()):
+                subscriber.push(event)
 
-    def last(self, session: str) -> int:
-        """The sequence of the last event that was told here of a session, also of a turn that could not be committed."""
-        with self._changing:
-            return self._last.get(session, 0)
+    def last_sequence(self, session: str) -> int:
+        """The number of the last event sent here, also of a turn that could not be committed."""
+        with self._condition:
+            return self._last_sequences.get(session, 0)
 
-    def finish(self, session: str, told: StreamedTurn) -> None:
-        with self._changing:
-            if self._running.get(session) is told:
+    def finish_turn(self, session: str, turn: StreamedTurn) -> None:
+        """Store the turn for subscribers that reconnect."""
+        with self._condition:
+            if self._running.get(session) is turn:
                 self._finished[session] = self._running.pop(session)
-                self._changing.notify_all()
+                self._condition.notify_all()
             while len(self._finished) > MAX_FINISHED:
                 del self._finished[next(iter(self._finished))]
 
-    def end(self, session: str) -> None:
-        """The session is over: nothing more will be told of it."""
-        with self._changing:
-            listeners = self._listeners.pop(session, [])
+    def end_session(self, session: str) -> None:
+        """End all subscriptions: the session was archived."""
+        with self._condition:
+            subscribers = self._subscribers.pop(session, [])
             self._finished.pop(session, None)
-        for listener in listeners:
-            listener.end()
+        for subscriber in subscribers:
+            subscriber.finish()

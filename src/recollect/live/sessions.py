@@ -1,7 +1,7 @@
 """Live sessions: created, run turn by turn, interrupted, read, archived. ARCHITECTURE.md draws their states.
 
-Whoever wants to do something asks the database inside one transaction whether it may, and takes the right with it: one turn
-of a session at a time, whichever process runs it. Nothing of a turn is seen by anybody before all of it is committed.
+Each step checks inside one transaction whether it is allowed, and takes the session with it. So a session runs one turn at
+a time, whichever process runs it. Messages of a turn become visible when all of them are committed.
 """
 
 import threading
@@ -13,10 +13,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.errors import PersistenceDisabled
-from recollect.live.commits import CommittedSessions, end_orphans
-from recollect.live.event_sequence import sweep
+from recollect.live.commits import CommittedSessions, stop_orphans
+from recollect.live.event_sequence import remove_leftovers
 from recollect.live.event_streams import EventStreams, Subscriber
-from recollect.live.lease import GONE_WITHIN_S, Lease
+from recollect.live.lease import CANCEL_S, Lease
 from recollect.live.transcript_builder import usage_of
 from recollect.live.turn_runner import TurnRequest, TurnResult, TurnRun
 from recollect.model import Usage, now_ms
@@ -25,12 +25,12 @@ from recollect.realms.manifest import Backend
 from recollect.realms.names import uuid7
 from recollect.store.live import Live, LiveRow, RunningRow
 
-PROGRAMS_S = 3.5  # seconds that whoever runs a turn has to end its programs; then others do
-STEP_S = 0.01
+STOP_PROGRAMS_S = 3.5  # seconds that the process of a cancelled turn has to stop its programs; then others stop them
+POLL_S = 0.01
 
 
 class NewSession(Struct, frozen=True, kw_only=True):
-    """A session to be made."""
+    """A session to be created."""
 
     labels: dict[str, str]
     runner: str
@@ -50,35 +50,35 @@ class LiveSessions:
         self.instance = instance
         self.surface = "process"
         self.streams = EventStreams()
-        self._kept = CommittedSessions(folder, backend, redact=redact)
+        self._committed = CommittedSessions(folder, backend, redact=redact)
         self._on_commit = on_commit
-        self._opening = threading.Lock()
+        self._lease_lock = threading.Lock()
         self._lease: Lease | None = None
 
     # ---- opening and closing
 
     def lease(self) -> Lease:
-        """What says that this process is at work here."""
-        with self._opening:
+        """The lease of this process, taken on first use and again if its folder was deleted."""
+        with self._lease_lock:
             lease, lost = self._lease, None
-            if lease is None or not lease.is_in_place():
+            if lease is None or not lease.is_visible():
                 lost, lease = lease, Lease(self.folder, self.instance, self.surface)
-                self._clear_up()
+                self._recover_crashed()
             self._lease = lease
         if lost is not None:
             lost.close()
         return lease
 
-    def _clear_up(self) -> None:
-        """Close what crashed before we came: its programs may still be running."""
-        with self._kept.opened() as live:
+    def _recover_crashed(self) -> None:
+        """Close turns that crashed earlier: their programs may still be running."""
+        with self._committed.connection() as live:
             for running in live.all_running():
-                self._kept.look_after(live, running.session)
-            sweep(self.folder, {running.token for running in live.all_running()})
+                self._committed.recover_if_crashed(live, running.session)
+            remove_leftovers(self.folder, {running.token for running in live.all_running()})
 
     def close(self) -> None:
-        """Cancel what runs here, wait for it to be committed as interrupted, and give the lease back."""
-        with self._opening:
+        """Cancel running turns, wait until they are committed as interrupted, and release the lease."""
+        with self._lease_lock:
             lease, self._lease = self._lease, None
         if lease is not None:
             lease.close()
@@ -86,7 +86,7 @@ class LiveSessions:
     # ---- creating
 
     def create(self, new: NewSession) -> LiveRow:
-        """Register a session; nothing runs yet."""
+        """Commit a session without turns."""
         at = now_ms()
         row = LiveRow(
             id=uuid7().bytes,
@@ -101,69 +101,69 @@ class LiveSessions:
             generation=new.generation,
             usage=usage_of(Usage()),
         )
-        with self._kept.opened() as live, live.transaction():
-            self._kept.put(live, row, [])
+        with self._committed.connection() as live, live.transaction():
+            self._committed.commit(live, row, [])
         return row
 
     # ---- turns
 
-    def run(self, session: bytes, order: TurnRequest) -> TurnResult:
-        """Run one turn to its end. Raises `SessionBusy` at once where another one runs."""
-        run = TurnRun(self._kept, self.streams, self.lease(), session, order)
+    def run(self, session: bytes, request: TurnRequest) -> TurnResult:
+        """Run one turn to its end. Raises `SessionBusy` at once if another one runs."""
+        turn = TurnRun(self._committed, self.streams, self.lease(), session, request)
         try:
-            return run.to_end()
+            return turn.run()
         finally:
             self._on_commit()
 
     def interrupt(self, session: bytes) -> bool:
-        """End the running turn, and wait until it has; False where none runs."""
-        with self._kept.opened() as live:
-            with self._kept.settled(live, session):
+        """Cancel the running turn and wait until it has ended; False if none runs."""
+        with self._committed.connection() as live:
+            with self._committed.session_transaction(live, session):
                 running = live.running(session)
                 if running is None or not live.cancel(session):
                     return False
-            self._end(live, running)
+            self._end_turn(live, running)
         return True
 
     def archive(self, session: bytes) -> LiveRow:
-        """Commit the verdict, and only then end a turn that runs: what it came to is kept, too."""
-        with self._kept.opened() as live:
-            with self._kept.settled(live, session, durable=True) as row:
+        """Commit that the session is archived, then end its running turn, whose messages are committed too."""
+        with self._committed.connection() as live:
+            with self._committed.session_transaction(live, session, durable=True) as row:
                 running = live.running(session)
                 row.archived_at = row.updated_at = max(now_ms(), row.updated_at)
-                self._kept.put(live, row, [], durable=True)
+                self._committed.commit(live, row, [], durable=True)
                 live.cancel(session)
             if running is not None:
-                self._end(live, running)
-        self.streams.end(_name(session))
+                self._end_turn(live, running)
+        self.streams.end_session(_uuid_text(session))
         self._on_commit()
         return row
 
-    def _end(self, live: Live, running: RunningRow) -> None:
-        """End a turn that runs, wherever it does, and wait for it. Its process may be stopped, or hang: then we do it."""
+    def _end_turn(self, live: Live, running: RunningRow) -> None:
+        """End a cancelled turn, in whichever process, and wait for it. If its process hangs, close the turn here."""
         if self._lease is not None:
-            self._lease.cancel(running.token)  # if it is ours; another process sees by itself that it is not wanted
-        if not self._is_over(live, running, PROGRAMS_S):
-            end_orphans(live.running(running.session) or running)
-        if not self._is_over(live, running, GONE_WITHIN_S - PROGRAMS_S):
-            self._kept.take_over(live, running)
+            self._lease.cancel(running.token)  # if it is ours; another process polls for cancelled turns
+        if not self._wait_until_ended(live, running, STOP_PROGRAMS_S):
+            stop_orphans(live.running(running.session) or running)
+        if not self._wait_until_ended(live, running, CANCEL_S - STOP_PROGRAMS_S):
+            self._committed.close_interrupted(live, running)
             self._on_commit()
 
-    def _is_over(self, live: Live, running: RunningRow, seconds: float) -> bool:
-        """Wait for a turn to be committed; False where that takes too long."""
-        until = time.monotonic() + seconds
+    def _wait_until_ended(self, live: Live, running: RunningRow, seconds: float) -> bool:
+        """Wait for a turn to be committed; False if that takes too long."""
+        deadline = time.monotonic() + seconds
         while live.holds(running):
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 return False
-            time.sleep(STEP_S)
+            time.sleep(POLL_S)
         return True
 
     # ---- reading
 
     def read(self, session: bytes) -> tuple[LiveRow, bool]:
-        """A session, and whether a turn of it is running. Of an archived one, a realm in memory keeps a last view."""
-        with self._kept.opened() as live:
-            self._kept.look_after(live, session)
+        """A session, and whether a turn of it runs. A realm in memory also returns an archived one."""
+        with self._committed.connection() as live:
+            self._committed.recover_if_crashed(live, session)
             with live.snapshot():
                 row = live.session(session)
                 if row is None or (row.archived_at is not None and self.backend is not Backend.MEMORY):
@@ -172,8 +172,8 @@ class LiveSessions:
 
     def history(self, session: bytes, offset: int, limit: int) -> tuple[LiveRow, list[bytes]]:
         """A page of committed messages, as JSON."""
-        with self._kept.opened() as live:
-            self._kept.look_after(live, session)
+        with self._committed.connection() as live:
+            self._committed.recover_if_crashed(live, session)
             with live.snapshot():
                 row = live.session(session) or live.present(session)
                 if row.archived_at is not None and self.backend is Backend.MEMORY:
@@ -181,43 +181,44 @@ class LiveSessions:
                 return row, live.messages(session, offset, limit)
 
     def list_sessions(self, labels: dict[str, str], offset: int, limit: int) -> list[tuple[LiveRow, bool]]:
-        with self._kept.opened() as live:
+        """A page of sessions with these labels, each with whether a turn of it runs."""
+        with self._committed.connection() as live:
             for running in live.all_running():
-                self._kept.look_after(live, running.session)
+                self._committed.recover_if_crashed(live, running.session)
             with live.snapshot():
                 active = {running.session for running in live.all_running() if _is_running(live, running)}
                 return [(row, row.id in active) for row in live.listed(labels, offset, limit)]
 
     def changes(self) -> int:
-        """Grows with whatever is committed here; 0 where nothing ever was."""
-        return self._kept.changes()
+        """The change counter, which every commit increases; 0 if there never was one."""
+        return self._committed.changes()
 
     def subscribe(self, session: bytes, last_sequence: int | None, on_change: Callable[[], None]) -> Subscriber:
-        """Hear the events of this session's turns that run in this process, from `heard` on where somebody comes back."""
+        """Subscribe to events of this session's turns in this process, from `last_sequence` on if the client reconnects."""
         row, _ = self.read(session)
-        listener = self.streams.subscribe(
-            _name(session), on_change=on_change, last_sequence=last_sequence, committed=row.events
+        subscriber = self.streams.subscribe(
+            _uuid_text(session), on_change=on_change, last_sequence=last_sequence, committed=row.events
         )
-        if not self.is_present(session):  # it was archived in between
-            listener.end()
-        return listener
+        if not self.is_open(session):  # it was archived in between
+            subscriber.finish()
+        return subscriber
 
-    def is_present(self, session: bytes) -> bool:
-        """Whether there may be turns of this session in the future."""
-        with self._kept.opened() as live:
+    def is_open(self, session: bytes) -> bool:
+        """Whether the session exists and is not archived."""
+        with self._committed.connection() as live:
             row = live.session(session)
             return row is not None and row.archived_at is None
 
-    def find_by_prefix(self, beginning: str, limit: int) -> list[bytes]:
-        """The sessions whose ids begin so, archived ones too."""
-        with self._kept.opened() as live:
-            return live.like(beginning, limit)
+    def find_by_prefix(self, prefix: str, limit: int) -> list[bytes]:
+        """Sessions whose ids begin with these hexadecimal digits, also archived ones."""
+        with self._committed.connection() as live:
+            return live.like(prefix, limit)
 
 
 def _is_running(live: Live, running: RunningRow | None) -> bool:
-    """Whether a turn runs. In a folder that cannot be written, one that crashed stays there."""
+    """Whether a turn runs. In a read-only folder a crashed one cannot be closed."""
     return running is not None and (not live.is_read_only or is_alive(live, running.holder))
 
 
-def _name(session: bytes) -> str:
+def _uuid_text(session: bytes) -> str:
     return str(uuid.UUID(bytes=session))

@@ -1,4 +1,4 @@
-"""One turn while it runs: what the agent says and does becomes events for those who listen, and messages to commit."""
+"""Turns the outputs of a runner into events to send and messages to commit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,159 +21,163 @@ from recollect.model import Usage, now_ms, timestamp
 from recollect.redact import redact_all
 from recollect.store.live import Message
 
-MOST_TEXT = 32 << 20  # characters of one turn: a program that writes more is out of hand
-TOKEN = 4  # characters, where nothing better is known
+MAX_TEXT = 32 << 20  # characters of one turn: a program that writes more is out of control
+CHARS_PER_TOKEN = 4  # to estimate tokens that the agent does not report
 
 Event = dict[str, Any]
 
 
-def asked(prompt: str, at: int) -> Message:
+def user_message(prompt: str, at: int) -> Message:
     return {"role": "user", "content": prompt, "created_at": timestamp(at)}
 
 
-def notice(kind: str, text: str, at: int) -> Message:
-    """What was not said by anybody: how a turn ended that did not end with an answer."""
+def notice_message(kind: str, text: str, at: int) -> Message:
+    """A message of neither user nor agent: how a turn ended that has no answer."""
     return {"role": "system_notice", "content": text, "kind": kind, "created_at": timestamp(at)}
 
 
-def bodies_of(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
-    """Messages as they are kept: without secrets, and without halves of surrogate pairs, which are no text."""
+def encode_messages(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
+    """Messages as they are stored: without secrets, and with surrogates replaced, which are not text."""
     return [encode_replaced(redact_all(message) if redact else message) for message in messages]
 
 
 class TranscriptBuilder:
-    """What came of a turn so far."""
+    """The messages of one running turn. Each output is also sent as an event."""
 
-    def __init__(self, session: str, prompt: str, ordinal: int, sequence: int, tell: Callable[[Event], None]) -> None:
+    def __init__(self, session: str, prompt: str, ordinal: int, sequence: int, on_event: Callable[[Event], None]) -> None:
         self.prompt = prompt
         self.ordinal = ordinal
         self.sequence = sequence
         self.tool_calls = 0
         self.stop_reason = "end_turn"
-        self.kept: dict[str, Any] | None = None
+        self.runner_state: dict[str, Any] | None = None
         self._session = session
-        self._tell = tell
-        self._told: Usage | None = None
+        self._on_event = on_event
+        self._reported_usage: Usage | None = None
         self._length = 0
         self.began_at = now_ms()
-        self._messages: list[Message] = [asked(prompt, self.began_at)]
-        self._pieces: list[str] = []  # of the block that is being said
+        self._messages: list[Message] = [user_message(prompt, self.began_at)]
+        self._chunks: list[str] = []  # of the last block
         self.emit("turn_started", turn=ordinal)
 
-    def emit(self, noun: str, **more: Any) -> None:
+    def emit(self, event_type: str, **fields: Any) -> None:
+        """Send an event with the next number."""
         self.sequence += 1
-        self._tell({"session_id": self._session, "sequence": self.sequence, "type": noun, **more})
+        self._on_event({"session_id": self._session, "sequence": self.sequence, "type": event_type, **fields})
 
-    def take(self, output: Output) -> None:
+    def add(self, output: Output) -> None:
+        """Add one output of the runner."""
         match output:
             case AnswerText(text, quoted):
-                self._say("text", text, **({"quoted": True} if quoted else {}))
+                self._append_text("text", text, **({"quoted": True} if quoted else {}))
                 self.emit("text_delta", delta=text)
             case ReasoningText(text):
-                self._say("reasoning", text)
+                self._append_text("reasoning", text)
                 self.emit("reasoning_delta", delta=text)
-            case ToolCall(identity, name, given):
-                self._grow(_length(given))
+            case ToolCall(identity, name, arguments):
+                self._count_text(_length(arguments))
                 self.tool_calls += 1
-                self._settle()
-                self._blocks().append({"type": "tool_use", "id": identity, "name": name, "input": given})
-                self.emit("tool_call", id=identity, name=name, input=given)
+                self._flush()
+                self._assistant_blocks().append({"type": "tool_use", "id": identity, "name": name, "input": arguments})
+                self.emit("tool_call", id=identity, name=name, input=arguments)
             case ToolResult(identity, content, is_error, exit_code):
-                self._grow(len(content))
-                told: dict[str, Any] = {"content": content, "is_error": is_error}
-                told |= {} if exit_code is None else {"exit_code": exit_code}
-                self._results().append({"tool_use_id": identity, **told})
-                self.emit("tool_result", id=identity, **told)
+                self._count_text(len(content))
+                result: dict[str, Any] = {"content": content, "is_error": is_error}
+                result |= {} if exit_code is None else {"exit_code": exit_code}
+                self._tool_results().append({"tool_use_id": identity, **result})
+                self.emit("tool_result", id=identity, **result)
             case TokenUsage(usage):
-                self._told = usage
+                self._reported_usage = usage
             case RunnerState(state):
-                self.kept = state
+                self.runner_state = state
             case TurnEnded(reason):
                 self.stop_reason = reason
 
-    # ---- what it came to
+    # ---- results
 
     def text(self) -> str:
-        """The answer: what was said last, which may be before the last tool was called."""
-        self._settle()
-        said = (message["content"] for message in reversed(self._messages) if message["role"] == "assistant")
-        return next(filter(None, said), "")
+        """The answer: the agent's last text, which may come before the last tool call."""
+        self._flush()
+        texts = (message["content"] for message in reversed(self._messages) if message["role"] == "assistant")
+        return next(filter(None, texts), "")
 
     def usage(self) -> dict[str, Any]:
-        """Tokens, as the agent tells them; else by the length of what was said."""
-        if self._told is not None:
-            return usage_of(self._told)
-        return {**usage_of(Usage(input=-(-len(self.prompt) // TOKEN), output=-(-self._length // TOKEN))), "estimated": True}
+        """Tokens as the agent reports them; else estimated by the length of the texts."""
+        if self._reported_usage is not None:
+            return usage_of(self._reported_usage)
+        estimate = Usage(input=-(-len(self.prompt) // CHARS_PER_TOKEN), output=-(-self._length // CHARS_PER_TOKEN))
+        return {**usage_of(estimate), "estimated": True}
 
     def messages(self) -> list[Message]:
-        """All of it. A finished turn has an answer, if only an empty one."""
-        self._settle()
+        """All messages of a finished turn. The last one is an answer, if only an empty one."""
+        self._flush()
         if self._messages[-1]["role"] != "assistant":
-            self._blocks()
-            self._settle()
+            self._assistant_blocks()
+            self._flush()
         last = self._messages[-1]
         return [*self._messages[:-1], {**last, "stop_reason": self.stop_reason, "usage": self.usage()}]
 
-    def broken_off(self, kind: str, text: str) -> list[Message]:
-        """All of a turn that did not finish, with how it ended."""
-        self._settle()
-        return [*self._messages, notice(kind, text, now_ms())]
+    def failed_messages(self, kind: str, text: str) -> list[Message]:
+        """All messages of a turn that did not finish, with a notice of how it ended."""
+        self._flush()
+        return [*self._messages, notice_message(kind, text, now_ms())]
 
     # ---- messages
 
-    def _say(self, noun: str, text: str, **more: Any) -> None:
-        self._grow(len(text))
-        blocks = self._blocks()
-        if not blocks or blocks[-1]["type"] != noun:
-            self._settle()
-            blocks.append({"type": noun, "text": "", **more})
-        self._pieces.append(text)
+    def _append_text(self, block_type: str, text: str, **fields: Any) -> None:
+        self._count_text(len(text))
+        blocks = self._assistant_blocks()
+        if not blocks or blocks[-1]["type"] != block_type:
+            self._flush()
+            blocks.append({"type": block_type, "text": "", **fields})
+        self._chunks.append(text)
 
-    def _grow(self, more: int) -> None:
-        self._length += more
-        if self._length > MOST_TEXT:
-            raise AgentFault(f"The agent wrote more than {MOST_TEXT >> 20} million characters in one turn.")
+    def _count_text(self, length: int) -> None:
+        self._length += length
+        if self._length > MAX_TEXT:
+            raise AgentFault(f"The agent wrote more than {MAX_TEXT >> 20} million characters in one turn.")
 
-    def _blocks(self) -> list[dict[str, Any]]:
-        """The blocks of the assistant's message under way; a new one begins after the results of tools."""
+    def _assistant_blocks(self) -> list[dict[str, Any]]:
+        """The blocks of the current assistant message; a new message begins after tool results."""
         if self._messages[-1]["role"] != "assistant":
-            self._settle()
+            self._flush()
             self._messages.append({"role": "assistant", "content": "", "blocks": [], "created_at": timestamp(now_ms())})
         blocks: list[dict[str, Any]] = self._messages[-1]["blocks"]
         return blocks
 
-    def _results(self) -> list[dict[str, Any]]:
-        self._settle()
+    def _tool_results(self) -> list[dict[str, Any]]:
+        self._flush()
         if self._messages[-1]["role"] != "tool_results":
             self._messages.append({"role": "tool_results", "content": "", "results": [], "created_at": timestamp(now_ms())})
         results: list[dict[str, Any]] = self._messages[-1]["results"]
         return results
 
-    def _settle(self) -> None:
-        """Put what was said in pieces into its block, and the plain text of messages beside their parts."""
+    def _flush(self) -> None:
+        """Write collected chunks into their block, and the plain text of the last message beside its parts."""
         last = self._messages[-1]
         if last["role"] == "assistant":
-            if self._pieces:
-                last["blocks"][-1]["text"] += "".join(self._pieces)
-                self._pieces = []
+            if self._chunks:
+                last["blocks"][-1]["text"] += "".join(self._chunks)
+                self._chunks = []
             last["content"] = "".join(block["text"] for block in last["blocks"] if block["type"] == "text")
         elif last["role"] == "tool_results":
             last["content"] = "\n".join(result["content"] for result in last["results"])
 
 
-def _length(given: Any) -> int:
-    """How long what a tool is given would be as text; what can be no text is refused when it is to be kept."""
+def _length(arguments: Any) -> int:
+    """The length of a tool's arguments as JSON; 0 if they cannot be encoded, which committing reports."""
     try:
-        return len(msgspec.json.encode(given))
+        return len(msgspec.json.encode(arguments))
     except (RecursionError, UnicodeError):
         return 0
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
+    """Usage as it is stored and sent."""
     return {**usage.counts(), "total_tokens": usage.total()}
 
 
-def added(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """The tokens of two stretches of a session; an estimate if any part is one."""
+def sum_usage(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """The sum of two usages; estimated if either is."""
     counts = {name: before.get(name, 0) + more[name] for name in more if name != "estimated"}
     return {**counts, "estimated": True} if before.get("estimated") or more.get("estimated") else counts

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from recollect.errors import BadSettings, RealmNotFound, RecollectError, StoreBusy, StoreFault
-from recollect.realms.leases import is_anybody_here, is_present
+from recollect.realms.leases import has_live_process, process_exists
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
@@ -18,7 +18,7 @@ from recollect.store.live import LeaseRow, Live, live_of
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import memory_of
 
-DOOMED = ".{}.deleted"  # no realm may be called so
+DELETED = ".{}.deleted"  # no realm may be called so
 
 log = logging.getLogger(__name__)
 
@@ -41,23 +41,23 @@ class StoredRealm(Struct, frozen=True):
         return total
 
     def is_in_use(self) -> bool:
-        return is_held(self.folder, WRITING) or self.is_tended()
+        return is_held(self.folder, WRITING) or self.has_running_process()
 
-    def is_tended(self) -> bool:
+    def has_running_process(self) -> bool:
         """Whether somebody is at work in it, but for writing logs into its archive."""
-        return is_held(self.folder, DISTILLING) or is_anybody_here(self.folder)
+        return is_held(self.folder, DISTILLING) or has_live_process(self.folder)
 
     def instances(self) -> list[LeaseRow]:
         """Who is at work in it."""
         if not live_of(self.folder).exists():
             return []
         with Live(self.folder) as live:
-            return [lease for lease in live.leases() if is_present(live, lease)]
+            return [lease for lease in live.leases() if process_exists(live, lease)]
 
 
 def list_realms(settings: Settings) -> list[StoredRealm]:
     """Every realm, by name. One whose manifest cannot be read is among them, with the reason."""
-    return [_shelved(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
+    return [_stored_realm(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
 
 
 def exists(settings: Settings, name: str) -> bool:
@@ -71,7 +71,7 @@ def find_realm(settings: Settings, name: str) -> StoredRealm:
     return StoredRealm(name, folder, read(folder))
 
 
-def _shelved(folder: Path) -> StoredRealm:
+def _stored_realm(folder: Path) -> StoredRealm:
     try:
         return StoredRealm(folder.name, folder, read(folder))
     except RecollectError as fault:
@@ -93,22 +93,22 @@ def _is_realm(folder: Path) -> bool:
 def delete(realm: StoredRealm) -> None:
     """Take a realm away with all that is in it, unless somebody is at work in it."""
     in_use = StoreBusy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
-    doomed = realm.folder.with_name(DOOMED.format(f"{realm.name}.{uuid7()}"))
+    doomed = realm.folder.with_name(DELETED.format(f"{realm.name}.{uuid7()}"))
     try:
         with exclusive(realm.folder):  # nobody begins to write between the look and the renaming
-            if realm.is_tended():
+            if realm.has_running_process():
                 raise in_use
             realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
     except StoreBusy:
         raise in_use from None
     except OSError as reason:
         raise StoreFault(f"{realm.folder} cannot be deleted: {reason.strerror}.") from reason
-    sweep(realm.folder.parent)
+    remove_deleted(realm.folder.parent)
 
 
-def sweep(realms: Path) -> None:
+def remove_deleted(realms: Path) -> None:
     """Remove the files of deleted realms, also of those whose deleting was broken off."""
-    for doomed in realms.glob(DOOMED.format("*")):
+    for doomed in realms.glob(DELETED.format("*")):
         shutil.rmtree(doomed, ignore_errors=True)  # another process may be at it too
         if doomed.exists():
             log.warning("Not all of %s could be removed; the next realm that is deleted takes it along.", doomed)

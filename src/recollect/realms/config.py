@@ -15,8 +15,8 @@ from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn
 
 FILE = "config.json"
-MOST_WRITES = 1 << 53  # which every program that reads JSON can count to
-Allowed = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
+MAX_GENERATION = 1 << 53  # which every program that reads JSON can count to
+CheckChange = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
 
 
 class Config(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Config(Struct, frozen=True):
 
 def read(folder: Path) -> Config:
     """The config as it is. Runners that a person wrote into the file wrongly fail only where one of them is to run."""
-    found = _written(folder)
+    found = _read_file(folder)
     try:
         check(found.config)
     except BadRequest as reason:
@@ -34,15 +34,15 @@ def read(folder: Path) -> Config:
     return found
 
 
-def generation(folder: Path) -> int:
+def read_generation(folder: Path) -> int:
     """How often the config was written; 0 where its file cannot say. A realm is shown and deleted whatever is in it."""
     try:
-        return _written(folder).generation
+        return _read_file(folder).generation
     except StoreFault:
         return 0
 
 
-def _written(folder: Path) -> Config:
+def _read_file(folder: Path) -> Config:
     """What the file says. One that is only an object of settings, as a person may write it, is of generation 0."""
     path = folder / FILE
     try:
@@ -56,25 +56,25 @@ def _written(folder: Path) -> Config:
     config, writes = document.get("config"), document.get("generation", 0)
     if not document.keys() <= {"config", "generation"} or not isinstance(config, dict) or type(writes) is not int:
         return Config(document)
-    if not 0 <= writes < MOST_WRITES:
-        raise StoreFault(f"The config {path} cannot be obeyed: generation must be at least 0 and below {MOST_WRITES}.")
+    if not 0 <= writes < MAX_GENERATION:
+        raise StoreFault(f"The config {path} cannot be obeyed: generation must be at least 0 and below {MAX_GENERATION}.")
     return Config(config, writes)
 
 
-def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: Allowed) -> Config:
+def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
     """Make this the config, if nobody has written since the generation that is expected."""
     with in_turn(folder, CONFIGURING):
         return _replace(folder, config, _current(folder, expected), allowed)
 
 
-def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: Allowed) -> Config:
+def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
     """Change the config as RFC 7396 says: what is null goes, objects are merged, all else is replaced."""
     with in_turn(folder, CONFIGURING):
         current = _current(folder, expected)
-        return _replace(folder, merged(current.config, changes), current, allowed)
+        return _replace(folder, merge_patch(current.config, changes), current, allowed)
 
 
-def merged(value: Any, changes: Any) -> Any:
+def merge_patch(value: Any, changes: Any) -> Any:
     if not isinstance(changes, dict):
         return changes
     result = dict(value) if isinstance(value, dict) else {}
@@ -82,7 +82,7 @@ def merged(value: Any, changes: Any) -> Any:
         if change is None:
             result.pop(name, None)
         else:
-            result[name] = merged(result.get(name), change)
+            result[name] = merge_patch(result.get(name), change)
     return result
 
 
@@ -100,7 +100,7 @@ def check(config: dict[str, Any]) -> None:
 
 
 def _current(folder: Path, expected: int | None) -> Config:
-    current = _written(folder)
+    current = _read_file(folder)
     if expected is not None and expected != current.generation:
         raise GenerationConflict(
             f"The config is of generation {current.generation}, not {expected}; nothing was written.",
@@ -110,7 +110,7 @@ def _current(folder: Path, expected: int | None) -> Config:
     return current
 
 
-def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: Allowed) -> Config:
+def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: CheckChange) -> Config:
     check(config)
     configured.check(config.get("runner"), config.get("runners", {}))
     allowed(before.config, config)

@@ -56,7 +56,7 @@ def read(folder: Path) -> Manifest | None:
         raise BadSettings(f"The manifest {path} cannot be understood: {reason}.") from reason
 
 
-def pin(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
+def read_or_create(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
     """The manifest of a realm, made now if there is none. A backend that is asked for must be the one it has."""
     known = read(folder) or _create(folder, Manifest(
         realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(now_ms())

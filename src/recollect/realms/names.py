@@ -41,14 +41,14 @@ def new_instance_name() -> str:
     return f"instance-{uuid7()}"
 
 
-_giving = threading.Lock()
-_given = 0
+_uuid_lock = threading.Lock()
+_last_uuid = 0
 
 
 def uuid7() -> uuid.UUID:
     """A UUID that begins with the time in milliseconds (RFC 9562). Of one process, later ones are greater."""
-    global _given
+    global _last_uuid
     bits = now_ms() << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
-    with _giving:
-        _given = max(bits, _given + 1)  # the same millisecond, or a clock that was set back
-        return uuid.UUID(int=_given)
+    with _uuid_lock:
+        _last_uuid = max(bits, _last_uuid + 1)  # the same millisecond, or a clock that was set back
+        return uuid.UUID(int=_last_uuid)

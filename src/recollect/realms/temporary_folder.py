@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from recollect.processes import began, is_alive
+from recollect.processes import is_alive, start_time
 
 NAME = "recollect-memory-{pid}-{began}-"
 
@@ -16,7 +16,7 @@ def create_temporary_folder() -> Path:
     where = Path(tempfile.gettempdir())
     _sweep(where)
     pid = os.getpid()
-    folder = Path(tempfile.mkdtemp(prefix=NAME.format(pid=pid, began=began(pid)), dir=where))
+    folder = Path(tempfile.mkdtemp(prefix=NAME.format(pid=pid, began=start_time(pid)), dir=where))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
@@ -24,5 +24,5 @@ def create_temporary_folder() -> Path:
 def _sweep(where: Path) -> None:
     for left in where.glob(NAME.format(pid="*", began="*") + "*"):
         pid, start = left.name.split("-")[2:4]
-        if pid.isdigit() and not (is_alive(int(pid)) and began(int(pid)) == start):
+        if pid.isdigit() and not (is_alive(int(pid)) and start_time(int(pid)) == start):
             shutil.rmtree(left, ignore_errors=True)  # another person's stays: we may not remove it

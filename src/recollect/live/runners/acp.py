@@ -13,13 +13,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.errors import AgentFault, BadRequest, ProviderFault
-from recollect.live.runners.process import running, stop
+from recollect.live.runners.process import running_process, stop
 from recollect.live.runners.runner import Assignment, Output
 from recollect.model import AGENT_START_S
 from recollect.realms.runner_config import POLICIES, REJECT
 
 if TYPE_CHECKING:
-    from recollect.live.runners.acp_conversation import Talk
+    from recollect.live.runners.acp_turn import AcpTurn
 
 FORCE_S = 1.5  # seconds after which a cancelled turn is ended by force, also where nobody takes its outputs any more
 
@@ -30,16 +30,16 @@ def run(given: Assignment, start_s: float = AGENT_START_S) -> Generator[Output, 
     if policy not in POLICIES:
         raise BadRequest(f"permissions must be one of {', '.join(POLICIES)}", field="permissions")
     try:
-        from recollect.live.runners.acp_conversation import Talk  # an extra that takes half a second to import
+        from recollect.live.runners.acp_turn import AcpTurn  # an extra that takes half a second to import
     except ModuleNotFoundError as reason:
         raise ProviderFault('This runner needs more: pip install "recollect-agents[acp]"', missing=reason.name) from reason
     if given.cancel.is_set():
         return
-    with running(given) as process:
-        yield from _outputs(given, process, Talk(given, process, policy, start_s))
+    with running_process(given) as process:
+        yield from _outputs(given, process, AcpTurn(given, process, policy, start_s))
 
 
-def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "Talk") -> Iterator[Output]:
+def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "AcpTurn") -> Iterator[Output]:
     """The loop runs only while there is nothing to pass on, so an agent that floods waits for whoever takes it."""
     force = threading.Timer(FORCE_S, stop, [process])
     force.daemon = True
@@ -55,7 +55,7 @@ def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "Talk"
         turn = loop.create_task(talk.run())
         turn.add_done_callback(lambda _: talk.outputs.put_nowait(None))
         try:
-            with given.cancel.calling(cancel):
+            with given.cancel.on_cancel(cancel):
                 while (output := _next(talk, loop)) is not None:
                     yield output
             turn.result()
@@ -66,5 +66,5 @@ def _outputs(given: Assignment, process: "subprocess.Popen[bytes]", talk: "Talk"
             force.cancel()
 
 
-def _next(talk: "Talk", loop: asyncio.AbstractEventLoop) -> Output | None:
+def _next(talk: "AcpTurn", loop: asyncio.AbstractEventLoop) -> Output | None:
     return loop.run_until_complete(talk.outputs.get()) if talk.outputs.empty() else talk.outputs.get_nowait()

@@ -13,19 +13,26 @@ from typing import Any
 
 from msgspec import Struct
 
-RECORD = 200_000  # characters of earlier answers that a replay is compared with: the end of them
-TELLING = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update")
+MAX_RECORD = 200_000  # characters of earlier answers that a replay is compared with: the end of them
+REPLAYED_KINDS = (
+    "user_message_chunk",
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "plan",
+    "tool_call",
+    "tool_call_update",
+)
 
 Update = dict[str, Any]
 
 
-class _Held(Struct):
+class _HeldUpdate(Struct):
     update: Update
-    said: int = 0  # characters that the agent had said with it
+    answer_length: int = 0  # characters that the agent had said with it
     is_earlier: bool = False  # certainly told again
 
 
-class Replay:
+class ReplayFilter:
     """The replay of one session."""
 
     def __init__(self) -> None:
@@ -33,25 +40,25 @@ class Replay:
         self._prompts: set[str] = set()
         self._calls: set[str] = set()
         self._record = ""
-        self._is_begun = False
-        self._is_over = True
-        self._said = ""
-        self._held: list[_Held] = []
+        self._has_started = False
+        self._has_ended = True
+        self._answer = ""
+        self._held: list[_HeldUpdate] = []
 
-    def hear(self, update: Update) -> None:
+    def record_replayed(self, update: Update) -> None:
         """An update from before the prompt: always a replay."""
-        self._is_begun = self._is_begun or update.get("sessionUpdate") in TELLING
-        self._said = (self._said + _said(update))[-RECORD:]
+        self._has_started = self._has_started or update.get("sessionUpdate") in REPLAYED_KINDS
+        self._answer = (self._answer + _answer_text(update))[-MAX_RECORD:]
 
-    def go_on(self, messages: Iterable[dict[str, Any]], prompt: str) -> None:
+    def begin_turn(self, messages: Iterable[dict[str, Any]], prompt: str) -> None:
         """From now on it may be the new turn. `messages` are what is recorded of the earlier ones, newest first.
         A replay that has told all of them by now is over."""
         self._prompt = prompt
-        self._remember(messages)
-        self._is_over = self._said.endswith(self._record)
-        self._said = ""
+        self._load_record(messages)
+        self._has_ended = self._answer.endswith(self._record)
+        self._answer = ""
 
-    def _remember(self, messages: Iterable[dict[str, Any]]) -> None:
+    def _load_record(self, messages: Iterable[dict[str, Any]]) -> None:
         answers: list[str] = []
         length = 0
         for message in messages:
@@ -61,44 +68,44 @@ class Replay:
                 answers.append(message["content"])
                 self._calls |= {block["id"] for block in message.get("blocks", ()) if block.get("type") == "tool_use"}
             length += len(message["content"])
-            if length > RECORD:
+            if length > MAX_RECORD:
                 break
-        self._record = "".join(reversed(answers))[-RECORD:]
+        self._record = "".join(reversed(answers))[-MAX_RECORD:]
 
     def admit(self, update: Update) -> list[Update]:
         """The updates of the new turn that are known to be such with this one."""
-        if self._is_over or update.get("sessionUpdate") not in TELLING:
+        if self._has_ended or update.get("sessionUpdate") not in REPLAYED_KINDS:
             return [update]
         is_asked = update.get("sessionUpdate") == "user_message_chunk"
-        self._is_begun = self._is_begun or is_asked
-        if not self._is_begun:
-            return [*self._end(0), update]
+        self._has_started = self._has_started or is_asked
+        if not self._has_started:
+            return [*self._finish(0), update]
         if is_asked and _text(update) == self._prompt not in self._prompts:
-            self._end(len(self._held))
+            self._finish(len(self._held))
             return [update]
-        self._said += _said(update)
+        self._answer += _answer_text(update)
         is_earlier = (is_asked and _text(update) != self._prompt) or str(update.get("toolCallId")) in self._calls
-        self._held.append(_Held(update, len(self._said), is_earlier))
-        return [] if self._said in self._record else self.release()
+        self._held.append(_HeldUpdate(update, len(self._answer), is_earlier))
+        return [] if self._answer in self._record else self.flush()
 
-    def release(self) -> list[Update]:
+    def flush(self) -> list[Update]:
         """What was held back and is of the new turn: it does not go on, or it goes on otherwise than the record."""
         earlier = [place for place, held in enumerate(self._held, 1) if held.is_earlier]
         ends = [place for place, held in enumerate(self._held, 1) if self._ends_record(held)]
-        has_more = bool(ends) and self._held[-1].said > self._held[ends[-1] - 1].said
+        has_more = bool(ends) and self._held[-1].answer_length > self._held[ends[-1] - 1].answer_length
         is_told_again = has_more or bool(earlier)  # else it is an answer that is the same as the last one
-        return self._end(max([*earlier, *(ends if is_told_again else ())], default=0))
+        return self._finish(max([*earlier, *(ends if is_told_again else ())], default=0))
 
-    def _ends_record(self, held: _Held) -> bool:
-        return bool(_said(held.update)) and self._record.endswith(self._said[: held.said])
+    def _ends_record(self, held: _HeldUpdate) -> bool:
+        return bool(_answer_text(held.update)) and self._record.endswith(self._answer[: held.answer_length])
 
-    def _end(self, dropped: int) -> list[Update]:
-        self._is_over = True
+    def _finish(self, dropped: int) -> list[Update]:
+        self._has_ended = True
         updates, self._held = [held.update for held in self._held[dropped:]], []
         return updates
 
 
-def _said(update: Update) -> str:
+def _answer_text(update: Update) -> str:
     return _text(update) if update.get("sessionUpdate") == "agent_message_chunk" else ""
 
 

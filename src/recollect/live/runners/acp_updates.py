@@ -37,15 +37,15 @@ from recollect.live.runners.runner import AnswerText, Output, ReasoningText, Too
 from recollect.model import Usage
 from recollect.sources.formats.values import as_count
 
-PRINTED = 10_000_000  # characters that are kept of what one command prints in a terminal
+MAX_TERMINAL = 10_000_000  # characters that are kept of what one command prints in a terminal
 REJECTED = "Permission for this call was rejected."
-URI = 200  # characters of an address that are shown: some hold a whole file
-BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before an entry of a plan
+MAX_URI = 200  # characters of an address that are shown: some hold a whole file
+PLAN_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before an entry of a plan
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 )
-Piece: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
+ToolContent: TypeAlias = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 Update: TypeAlias = AgentMessageChunk | AgentThoughtChunk | AgentPlanUpdate | ToolCallStart | ToolCallProgress
 UPDATES: Mapping[Any, type[Update]] = {
     "agent_message_chunk": AgentMessageChunk,
@@ -65,11 +65,11 @@ class _Call:
     kind: str = ""
     input: Any = None
     output: Any = None
-    content: list[Piece] = field(default_factory=list)
+    content: list[ToolContent] = field(default_factory=list)
     terminal: "_Terminal" = field(default_factory=lambda: _Terminal())
     status: Literal["pending", "in_progress", "completed", "failed"] = "pending"
     is_rejected: bool = False
-    is_told: bool = False
+    is_emitted: bool = False
     is_shown: bool = False  # what it gave back was told as the agent shows it, of which the raw output is another form
     returned: str | None = None  # what was told of it
 
@@ -83,7 +83,7 @@ class _Call:
     def has_output(self) -> bool:
         return self.output is not None or bool(self.content) or self.terminal.has_news
 
-    def learn(self, update: ReportedCall | ToolCallUpdate) -> None:
+    def apply(self, update: ReportedCall | ToolCallUpdate) -> None:
         """An update says only what has changed."""
         self.title = update.title or self.title
         self.kind = update.kind or self.kind
@@ -91,34 +91,34 @@ class _Call:
         self.input = self.input if update.raw_input is None else update.raw_input
         self.output = self.output if update.raw_output is None or self.is_shown else update.raw_output
         self.content = self.content if update.content is None else update.content
-        self.terminal.learn(update.field_meta or {})
+        self.terminal.apply(update.field_meta or {})
 
     def reject(self) -> None:
         """What an agent shows when it asks for permission is what it wants to do: once that is refused, it is no result."""
         self.is_rejected, self.status = True, "failed"
         self.output, self.content = None, []
 
-    def called(self) -> ToolCall:
-        self.is_told = True
+    def tool_call(self) -> ToolCall:
+        self.is_emitted = True
         return ToolCall(self.id, self.title or self.kind or "tool", self.input)
 
     def result(self) -> Iterator[ToolResult]:
         """What it gave back, unless that was told already. What is told is let go of: it may hold whole files."""
         text = self._text() or (REJECTED if self.is_rejected else "")
-        self.is_shown = self.is_shown or not self._is_elsewhere()
+        self.is_shown = self.is_shown or not self._has_only_terminals()
         self.output, self.content, self.terminal.has_news = None, [], False
         if self.returned is None or text not in ("", self.returned):
             self.returned = text
             yield ToolResult(self.id, text, is_error=self.status == "failed", exit_code=self.terminal.exit_code)
 
     def _text(self) -> str:
-        if self.terminal.is_told and self._is_elsewhere() and (self.terminal.text() or self.output is None):
+        if self.terminal.is_used and self._has_only_terminals() and (self.terminal.text() or self.output is None):
             return self.terminal.text()
-        if self.output is not None and self._is_elsewhere():
+        if self.output is not None and self._has_only_terminals():
             return self.output if isinstance(self.output, str) else json.dumps(self.output, ensure_ascii=False)
-        return "\n".join(map(_piece, self.content))
+        return "\n".join(map(_content_text, self.content))
 
-    def _is_elsewhere(self) -> bool:
+    def _has_only_terminals(self) -> bool:
         """A terminal has its text elsewhere, so what else came back says more."""
         return all(isinstance(piece, TerminalToolCallContent) for piece in self.content)
 
@@ -130,35 +130,35 @@ class _Terminal:
     Evidence: codex-acp 2.6.0 (`terminal_info`, `terminal_output_delta`, `terminal_exit`).
     """
 
-    is_told: bool = False
+    is_used: bool = False
     has_news: bool = False
     exit_code: int | None = None
     _pieces: list[str] = field(default_factory=list)
     _length: int = 0
 
-    def learn(self, meta: Mapping[str, Any]) -> None:
+    def apply(self, meta: Mapping[str, Any]) -> None:
         for name, told in meta.items():
             match name, told:
                 case "terminal_info", dict():
-                    self.is_told = True
+                    self.is_used = True
                 case "terminal_output", {"data": str(data)}:
                     self._pieces, self._length = [], 0
                     self._print(data)
                 case "terminal_output_delta", {"data": str(data)}:
                     self._print(data)
                 case "terminal_exit", {"exit_code": int(code)} if abs(code) < 2**31:
-                    self.is_told, self.has_news, self.exit_code = True, True, code
+                    self.is_used, self.has_news, self.exit_code = True, True, code
 
     def text(self) -> str:
         return "".join(self._pieces)
 
     def _print(self, data: str) -> None:
-        self.is_told = self.has_news = True
-        self._pieces.append(data[: PRINTED - self._length])
+        self.is_used = self.has_news = True
+        self._pieces.append(data[: MAX_TERMINAL - self._length])
         self._length += len(self._pieces[-1])
 
 
-class Updates:
+class UpdateTranslator:
     """The updates of a turn; it remembers its calls and its plan."""
 
     def __init__(self) -> None:
@@ -166,78 +166,78 @@ class Updates:
         self._plan = ""
         self._last: Output | None = None
 
-    def read(self, update: dict[str, Any]) -> Iterator[Output]:
+    def translate(self, update: dict[str, Any]) -> Iterator[Output]:
         """The outputs that an update stands for; none, for a kind of update that is not about what is said or done."""
-        yield from self._noted(self._told(update))
+        yield from self._track(self._translate(update))
 
     def call(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
-        yield from self._noted(self._called(update))
+        yield from self._track(self._call_outputs(update))
 
     def reject(self, call_id: str) -> Iterator[Output]:
         """We refused a call. Agents may say so in a result of their own, in words, or not at all."""
         self._calls[call_id].reject()
-        yield from self._noted(self._untold())
+        yield from self._track(self._pending_calls())
 
     def end(self) -> Iterator[Output]:
         """What is left when the turn is over, also of calls that are not."""
-        yield from self._rest()
+        yield from self._pending()
         for call in self._calls.values():
             if call.has_output():
                 yield from call.result()
 
-    def _noted(self, outputs: Iterator[Output]) -> Iterator[Output]:
+    def _track(self, outputs: Iterator[Output]) -> Iterator[Output]:
         for output in outputs:
             self._last = output
             yield output
 
-    def _told(self, update: dict[str, Any]) -> Iterator[Output]:
+    def _translate(self, update: dict[str, Any]) -> Iterator[Output]:
         kind = update.get("sessionUpdate")
         if not isinstance(kind, str) or kind not in UPDATES:
             return
         match UPDATES[kind].model_validate(update):
             case AgentMessageChunk(content=block):
-                yield from self._rest()
+                yield from self._pending()
                 yield AnswerText(_text(block))
             case AgentThoughtChunk(content=block):
-                yield from self._rest()
+                yield from self._pending()
                 yield ReasoningText(_text(block))
             case AgentPlanUpdate(entries=entries):
-                yield from self._planned("".join(f"{BOXES[entry.status]} {entry.content}\n" for entry in entries))
+                yield from self._plan_outputs("".join(f"{PLAN_BOXES[entry.status]} {entry.content}\n" for entry in entries))
             case ToolCallStart() | ToolCallProgress() as told:
-                yield from self._called(told)
+                yield from self._call_outputs(told)
 
-    def _planned(self, plan: str) -> Iterator[Output]:
+    def _plan_outputs(self, plan: str) -> Iterator[Output]:
         """A plan is told whole whenever it changes, on lines of its own among what else is thought."""
         if plan == self._plan:
             return
-        yield from self._rest()
+        yield from self._pending()
         self._plan = plan
         yield ReasoningText(("\n" if isinstance(self._last, ReasoningText) else "") + f"Plan:\n{plan}")
 
-    def _called(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
+    def _call_outputs(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
         call = self._calls.setdefault(update.tool_call_id, _Call(update.tool_call_id))
-        call.learn(update)
-        if not call.is_told and (call.has_input() or call.status != "pending"):
-            yield from self._results()
-            yield call.called()
+        call.apply(update)
+        if not call.is_emitted and (call.has_input() or call.status != "pending"):
+            yield from self._pending_results()
+            yield call.tool_call()
         if call.is_over() and call.has_output():
             yield from call.result()
 
-    def _rest(self) -> Iterator[Output]:
+    def _pending(self) -> Iterator[Output]:
         """What is over without having given anything back, and the calls that wait to be told."""
-        yield from self._results()
-        yield from self._untold()
+        yield from self._pending_results()
+        yield from self._pending_calls()
 
-    def _untold(self) -> Iterator[Output]:
-        yield from (call.called() for call in self._calls.values() if not call.is_told)
+    def _pending_calls(self) -> Iterator[Output]:
+        yield from (call.tool_call() for call in self._calls.values() if not call.is_emitted)
 
-    def _results(self) -> Iterator[Output]:
+    def _pending_results(self) -> Iterator[Output]:
         for call in self._calls.values():
-            if call.is_over() and call.is_told and call.returned is None:
+            if call.is_over() and call.is_emitted and call.returned is None:
                 yield from call.result()
 
 
-def spent(usage: Reported) -> Usage:
+def to_usage(usage: Reported) -> Usage:
     """Ours counts what was reasoned among what came out; of theirs, the sum tells whether it does too."""
     taken, given, reasoned = map(as_count, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
     read, written = as_count(usage.cached_read_tokens), as_count(usage.cached_write_tokens)
@@ -251,13 +251,13 @@ def _text(block: Block) -> str:
         case TextContentBlock(text=text):
             return text
         case ResourceContentBlock(uri=uri):
-            return f"[{uri[:URI]}]"
+            return f"[{uri[:MAX_URI]}]"
         case EmbeddedResourceContentBlock(resource=resource):
-            return f"[{resource.uri[:URI]}]"
+            return f"[{resource.uri[:MAX_URI]}]"
     return f"[{block.type}]"
 
 
-def _piece(piece: Piece) -> str:
+def _content_text(piece: ToolContent) -> str:
     match piece:
         case ContentToolCallContent(content=block):
             return _text(block)

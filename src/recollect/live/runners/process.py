@@ -10,27 +10,27 @@ from pathlib import Path
 from recollect.errors import BadRequest, ProviderFault
 from recollect.live.runners.runner import Assignment
 from recollect.model import path_text
-from recollect.processes import MARK, file_identity, stop_group, stop_strays
+from recollect.processes import TURN_MARK, file_identity, stop_detached, stop_group
 from recollect.settings import TOKEN
 
 INTERPRETER = 256  # bytes of a script's first line that the system looks at
-COMPLAINT = 4_096  # bytes of standard error that are kept: its end says what went wrong
+STDERR_SIZE = 4_096  # bytes of standard error that are kept: its end says what went wrong
 
 
 @contextmanager
-def running(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
+def running_process(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
     """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started.
     One that has ended by itself may leave something running on purpose, unless the turn is cancelled."""
     process = _start(given)
     pipes = {file_identity(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None}
     try:
-        given.started(process.pid)
+        given.on_process_started(process.pid)
         yield process
     finally:
         if process.poll() is None or given.cancel.is_set():
             stop(process)
         if given.cancel.is_set():
-            stop_strays(given.mark, pipes)
+            stop_detached(given.mark, pipes)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
@@ -44,7 +44,7 @@ def _start(given: Assignment) -> "subprocess.Popen[bytes]":
     try:
         return subprocess.Popen(
             command,
-            cwd=_real(folder),
+            cwd=_actual_folder(folder),
             env=_environment(given.mark),
             stdin=pipe,
             stdout=pipe,
@@ -52,7 +52,11 @@ def _start(given: Assignment) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     except FileNotFoundError as reason:
-        missing = _missing(command[0], _real(folder)) if _real(folder).is_dir() else f"The folder {folder} is not there."
+        missing = (
+            _describe_missing(command[0], _actual_folder(folder))
+            if _actual_folder(folder).is_dir()
+            else f"The folder {folder} is not there."
+        )
         raise ProviderFault(missing, command=list(command)) from reason
     except OSError as reason:
         raise ProviderFault(f"{command[0]!r} cannot be run: {reason.strerror or reason}.", command=list(command)) from reason
@@ -60,7 +64,7 @@ def _start(given: Assignment) -> "subprocess.Popen[bytes]":
         raise BadRequest(f"command cannot be run: {reason}", field="command") from reason
 
 
-def _missing(program: str, folder: Path) -> str:
+def _describe_missing(program: str, folder: Path) -> str:
     """What is not there of a program: itself, or what its first line says that it is run by."""
     found = str(folder / program) if "/" in program else shutil.which(program)
     if found is None or not Path(found).is_file():
@@ -76,10 +80,10 @@ def _missing(program: str, folder: Path) -> str:
 def _environment(mark: str) -> dict[str, str]:
     """Ours, with the turn's mark and without what opens our own server: an agent is none of its callers."""
     ours = {name: value for name, value in os.environ.items() if name != TOKEN}
-    return {**ours, MARK: mark} if mark else ours
+    return {**ours, TURN_MARK: mark} if mark else ours
 
 
-def _real(folder: Path) -> Path:
+def _actual_folder(folder: Path) -> Path:
     """A folder whose name is not UTF-8 is kept as text that only resembles it. We know it again where we stand in it."""
     with suppress(FileNotFoundError):  # where we stood is gone
         here = Path.cwd()
@@ -87,12 +91,12 @@ def _real(folder: Path) -> Path:
     return folder
 
 
-def ending(code: int) -> str:
+def describe_exit(code: int) -> str:
     """How a program ended, by its exit code."""
     return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
-def sentence(program: str, did: str, complaint: str) -> str:
+def failure_message(program: str, did: str, complaint: str) -> str:
     """What a program did, with the last line of what it complained of."""
     *_, last = ["", *complaint.strip().splitlines()]
     shown = "".join(sign for sign in last if sign.isprintable())  # no colours, no bells

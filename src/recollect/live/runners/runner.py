@@ -69,9 +69,9 @@ class Cancel:
     """Whether a turn is still wanted. What would wait for long says what to do when it no longer is."""
 
     def __init__(self) -> None:
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
         self._set = threading.Event()
-        self._calls: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
 
     def is_set(self) -> bool:
         return self._set.is_set()
@@ -80,25 +80,25 @@ class Cancel:
         return self._set.wait(seconds)
 
     def set(self) -> None:
-        with self._changing:
-            calls = [] if self._set.is_set() else list(self._calls)
+        with self._lock:
+            calls = [] if self._set.is_set() else list(self._callbacks)
             self._set.set()
         for call in calls:
             call()
 
     @contextmanager
-    def calling(self, call: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(self, call: Callable[[], None]) -> Iterator[None]:
         """Do this when the turn is cancelled while we are inside; at once where it is cancelled already."""
-        with self._changing:
+        with self._lock:
             late = self._set.is_set()
-            self._calls.append(call)
+            self._callbacks.append(call)
         if late:
             call()
         try:
             yield
         finally:
-            with self._changing:
-                self._calls.remove(call)
+            with self._lock:
+                self._callbacks.remove(call)
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}  # more that the realm's config says of this runner
     state: dict[str, Any] = {}  # what the runner `Kept` in the turn before
     history: Callable[[], Iterable[dict[str, Any]]] = tuple  # the committed messages so far, newest first
-    started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
+    on_process_started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
     mark: str = ""  # of this turn, for the environment of what it starts: `running` puts it there
 
 

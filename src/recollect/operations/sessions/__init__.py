@@ -376,7 +376,7 @@ def listen(realm: LiveRealm, session: str, heard: int | None, on_change: Callabl
 def is_present(realm: LiveRealm, session: str) -> bool:
     """Whether there may be turns of a session in the future."""
     try:
-        return realm.live.is_present(session_key(realm, session))
+        return realm.live.is_open(session_key(realm, session))
     except RecollectError:  # whoever reads its events is not told of that, but of the next turn
         return True
 

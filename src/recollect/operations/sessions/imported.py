@@ -50,7 +50,7 @@ def session_view(realm: LiveRealm, reader: Reader, session: SessionRow) -> Answe
         "realm_id": realm.name,
         "instance_id": realm.instance,
         "backend": realm.backend,
-        "config_generation": configs.generation(realm.home),
+        "config_generation": configs.read_generation(realm.home),
         "created_at": timestamp(session.started_at),
         "updated_at": timestamp(session.updated_at),
         **estimate_field(session.estimated),

@@ -11,7 +11,7 @@ from recollect.operations.sessions.definitions import ACTIONS, CONFIG
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms import config as configs
-from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, sweep, unused_realms
+from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, remove_deleted, unused_realms
 from recollect.realms.manifest import Backend
 from recollect.realms.names import check_name
 
@@ -37,7 +37,7 @@ def config(realm: LiveRealm, given: Any, context: RequestContext) -> Answer:
     return {"config": found.config, "generation": found.generation, **_where(realm)}
 
 
-def _allowed(realm: LiveRealm, context: RequestContext) -> configs.Allowed:
+def _allowed(realm: LiveRealm, context: RequestContext) -> configs.CheckChange:
     """Who may not name a program in a request may not do so in a config either."""
 
     def check(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -107,7 +107,7 @@ def realm_prune(realm: LiveRealm, given: Any, context: RequestContext) -> Answer
             gone.append(row)
         except RecollectError as reason:
             failed.append({"realm_id": found.name, "message": str(reason)})
-    sweep(realm.settings.home / "realms")
+    remove_deleted(realm.settings.home / "realms")
     return {"realms": gone, "failed": failed}
 
 
@@ -137,7 +137,7 @@ def _row(found: StoredRealm) -> Answer:
 
 
 def _whole(found: StoredRealm) -> Answer:
-    generation = configs.generation(found.folder)
+    generation = configs.read_generation(found.folder)
     instances = [
         {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": timestamp(lease.began_at)}
         for lease in found.instances()

@@ -11,7 +11,7 @@ from recollect.live import LiveRealm
 from recollect.model import replace_surrogates
 from recollect.realms import DEFAULT
 from recollect.realms.catalog import exists
-from recollect.realms.manifest import Backend, Manifest, Origin, pin
+from recollect.realms.manifest import Backend, Manifest, Origin, read_or_create
 from recollect.realms.names import check_instance, new_realm_name
 from recollect.settings import Settings, read_settings
 
@@ -75,7 +75,7 @@ def _check_one(realm_name: str | None, *, isolated: bool) -> None:
 
 def pinned(realm: LiveRealm, backend: str | None, origin: Origin) -> Manifest:
     """The manifest of a realm, made now if there is none."""
-    return pin(realm.home, realm.name, Backend(backend) if backend else None, origin)
+    return read_or_create(realm.home, realm.name, Backend(backend) if backend else None, origin)
 
 
 def settings() -> Settings:

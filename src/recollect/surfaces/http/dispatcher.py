@@ -55,7 +55,7 @@ class Dispatcher:
     def close(self) -> None:
         """Everybody who reads has read all there will be."""
         for reading in list(self._readings):
-            reading.listener.end()
+            reading.listener.finish()
 
     def _reading(self, listener: Subscriber, wake: "Wake", is_present: "IsPresent | None" = None) -> "Reading":
         reading = Reading(listener, wake, self._readings.discard, is_present)

@@ -116,7 +116,7 @@ async def _turn(dispatcher: Dispatcher, operation: Operation, arguments: Any, co
     reading = dispatcher.telling()
     told = msgspec.structs.replace(context, on_event=reading.listener.push)
     running = asyncio.ensure_future(dispatcher.ask(operation, arguments, told))
-    running.add_done_callback(lambda _: reading.listener.end())
+    running.add_done_callback(lambda _: reading.listener.finish())
     if not await reading.begun():
         reading.close()
         return answer(await running)

@@ -31,36 +31,36 @@ from pydantic import BaseModel, ValidationError
 
 from recollect import __version__
 from recollect.errors import AgentFault, ProviderFault, RecollectError
-from recollect.live.runners.acp_connection import DEAF, MUTE, Wire
-from recollect.live.runners.acp_replay import Replay
-from recollect.live.runners.acp_updates import Updates, spent
-from recollect.live.runners.process import ending, sentence
+from recollect.live.runners.acp_replay import ReplayFilter
+from recollect.live.runners.acp_transport import CLOSED_INPUT, CLOSED_OUTPUT, AcpTransport
+from recollect.live.runners.acp_updates import UpdateTranslator, to_usage
+from recollect.live.runners.process import describe_exit, failure_message
 from recollect.live.runners.runner import ACP_SESSION, Assignment, Output, RunnerState, TokenUsage, TurnEnded
 from recollect.model import replace_surrogates
 from recollect.realms.runner_config import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
-EARLIER = 20_000  # characters of earlier messages that an agent is told which cannot load them: about 5,000 tokens
-REASON = 500  # characters of what an agent says went wrong
-LOG_IN = -32000  # the protocol's code for "authentication required"
-KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
-WHO = {"user": "User", "assistant": "Assistant", "tool_results": "Tool results", "system_notice": "Notice"}
+MAX_HISTORY = 20_000  # characters of earlier messages that an agent is told which cannot load them: about 5,000 tokens
+MAX_REASON = 500  # characters of what an agent says went wrong
+AUTH_REQUIRED = -32000  # the protocol's code for "authentication required"
+OPTION_KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
+ROLE_NAMES = {"user": "User", "assistant": "Assistant", "tool_results": "Tool results", "system_notice": "Notice"}
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class Refused(AgentFault):
+class RequestRejected(AgentFault):
     """The agent answered with an error."""
 
 
-class Notice(msgspec.Struct, rename="camel"):
+class UpdateParams(msgspec.Struct, rename="camel"):
     """What `session/update` carries; of which kind the update is, it says itself."""
 
     session_id: str
     update: dict[str, Any]
 
 
-class Talk:
+class AcpTurn:
     """One turn with an agent. Its outputs come in order; None is the last one."""
 
     def __init__(self, given: Assignment, process: "subprocess.Popen[bytes]", policy: str, start_s: float) -> None:
@@ -68,179 +68,181 @@ class Talk:
         self.cancelled = asyncio.Event()
         self._given, self._policy, self._start_s = given, policy, start_s
         self._program = repr(given.command[0])
-        self._wire = Wire(process)
-        self._updates = Updates()
-        self._replay = Replay()
+        self._transport = AcpTransport(process)
+        self._updates = UpdateTranslator()
+        self._replay = ReplayFilter()
         self._session = ""  # known from when the turn begins: what is told before is a replay of earlier ones
 
     async def run(self) -> None:
-        await self._wire.open()
-        self._agent = Connection(self._asked, self._wire)
-        turn, cancelled = asyncio.create_task(self._turn()), asyncio.create_task(self.cancelled.wait())
+        await self._transport.open()
+        self._agent = Connection(self._handle_request, self._transport)
+        turn, cancelled = asyncio.create_task(self._run_turn()), asyncio.create_task(self.cancelled.wait())
         try:
             await asyncio.wait({turn, cancelled}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done() and self._session:
-                await self._wind_up(turn)
+                await self._cancel_turn(turn)
             if turn.done():
                 turn.result()
-                await self._wire.leave()
+                await self._transport.close_input()
         finally:
             turn.cancel()
             cancelled.cancel()
             await self._agent.close()
 
-    async def _wind_up(self, turn: "asyncio.Task[None]") -> None:
-        saying = asyncio.create_task(self._say_cancel())
+    async def _cancel_turn(self, turn: "asyncio.Task[None]") -> None:
+        saying = asyncio.create_task(self._send_cancel())
         await asyncio.wait({turn}, timeout=CANCEL_S)
         saying.cancel()
 
-    async def _say_cancel(self) -> None:
+    async def _send_cancel(self) -> None:
         try:
             await notify_model(self._agent, AGENT_METHODS["session_cancel"], CancelNotification(session_id=self._session))
         except ConnectionError:  # it is gone already
             return
 
-    async def _turn(self) -> None:
+    async def _run_turn(self) -> None:
         try:
             async with asyncio.timeout(self._start_s):
-                session, prompt = await self._begin()
+                session, prompt = await self._open_session()
         except TimeoutError as reason:
             late = f"{self._program} did not get ready for a prompt within {self._start_s:g} s."
-            raise AgentFault(late, **self._wire.details()) from reason
-        self._say(RunnerState({ACP_SESSION: session}))
+            raise AgentFault(late, **self._transport.details()) from reason
+        self._put(RunnerState({ACP_SESSION: session}))
         self._session = session
         request = PromptRequest(session_id=session, prompt=[text_block(prompt)])
         try:
-            answer = await self._ask("session_prompt", request, PromptResponse)
+            answer = await self._send_request("session_prompt", request, PromptResponse)
         finally:
-            self._read(self._replay.release())
-            self._say(*self._updates.end())
+            self._put_updates(self._replay.flush())
+            self._put(*self._updates.end())
         if answer.usage is not None:
-            self._say(TokenUsage(spent(answer.usage)))
-        self._say(TurnEnded(answer.stop_reason))
+            self._put(TokenUsage(to_usage(answer.usage)))
+        self._put(TurnEnded(answer.stop_reason))
 
-    async def _begin(self) -> tuple[str, str]:
+    async def _open_session(self) -> tuple[str, str]:
         """The agent's session, and the prompt with all that the agent has to be told in it."""
         us = Implementation(name="recollect", version=__version__)
         hello = InitializeRequest(protocol_version=PROTOCOL_VERSION, client_info=us)
-        agent = await self._ask("initialize", hello, InitializeResponse)
+        agent = await self._send_request("initialize", hello, InitializeResponse)
         if agent.protocol_version != PROTOCOL_VERSION:
             other = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
             raise ProviderFault(f"{other}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
         known = self._given.state.get(ACP_SESSION)
-        if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load(known):
+        if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(known):
             return known, replace_surrogates(self._given.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
-        session = (await self._ask("session_new", new, NewSessionResponse)).session_id
-        return session, replace_surrogates(_earlier(self._given.history()) + self._given.prompt)
+        session = (await self._send_request("session_new", new, NewSessionResponse)).session_id
+        return session, replace_surrogates(_history_text(self._given.history()) + self._given.prompt)
 
-    async def _load(self, session: str) -> bool:
+    async def _load_session(self, session: str) -> bool:
         """Whether the agent still has the session. One that does not says so by an error."""
         try:
             load = LoadSessionRequest(cwd=self._folder(), session_id=session, mcp_servers=[])
-            await self._ask("session_load", load, LoadSessionResponse)
-        except Refused:
+            await self._send_request("session_load", load, LoadSessionResponse)
+        except RequestRejected:
             return False
-        self._replay.go_on(self._given.history(), replace_surrogates(self._given.prompt))
+        self._replay.begin_turn(self._given.history(), replace_surrogates(self._given.prompt))
         return True
 
     def _folder(self) -> str:
         return str(self._given.folder.absolute())
 
-    async def _ask(self, what: str, request: BaseModel, answer: type[Answer]) -> Answer:
+    async def _send_request(self, what: str, request: BaseModel, answer: type[Answer]) -> Answer:
         method = AGENT_METHODS[what]
         try:
             return await request_model_from_dict(self._agent, method, request, answer)
         except RequestError as reason:
-            raise self._refusal(method, reason) from reason
+            raise self._rejection(method, reason) from reason
         except ValidationError as reason:
             odd = f"{self._program} answered {method} otherwise than the protocol says."
-            raise AgentFault(odd, **self._wire.details()) from reason
+            raise AgentFault(odd, **self._transport.details()) from reason
         except ConnectionError as reason:
-            raise await self._loss() from reason
+            raise await self._connection_lost() from reason
 
-    def _refusal(self, method: str, reason: RequestError) -> RecollectError:
-        said = {"code": reason.code, "reason": str(reason)[:REASON], "data": reason.data, **self._wire.details()}
-        if reason.code == LOG_IN:
+    def _rejection(self, method: str, reason: RequestError) -> RecollectError:
+        said = {"code": reason.code, "reason": str(reason)[:MAX_REASON], "data": reason.data, **self._transport.details()}
+        if reason.code == AUTH_REQUIRED:
             return ProviderFault(f"{self._program} is not logged in: log in with its own program first.", **said)
-        return Refused(f"{self._program} answered {method} with an error: {str(reason)[:REASON]}", **said)
+        return RequestRejected(f"{self._program} answered {method} with an error: {str(reason)[:MAX_REASON]}", **said)
 
-    async def _loss(self) -> AgentFault:
+    async def _connection_lost(self) -> AgentFault:
         """Why there is nobody to talk to any more: by how the agent ended where it did, else by what it did."""
-        did = self._wire.broken
-        said = await self._wire.last_words() if did in (DEAF, MUTE) else self._wire.details()
+        did = self._transport.failure
+        said = (
+            await self._transport.wait_for_details() if did in (CLOSED_INPUT, CLOSED_OUTPUT) else self._transport.details()
+        )
         code, complaint = said.get("exit_code"), said["stderr"]
-        if code is not None and did in (DEAF, MUTE):
+        if code is not None and did in (CLOSED_INPUT, CLOSED_OUTPUT):
             moment = "in the middle of a turn" if self._session else "before it was ready for a prompt"
-            did = ending(code) + (f" {moment}" if code >= 0 else "")
+            did = describe_exit(code) + (f" {moment}" if code >= 0 else "")
             complaint = complaint or said.get("line", "")
-        return AgentFault(sentence(self._given.command[0], did, complaint), **said)
+        return AgentFault(failure_message(self._given.command[0], did, complaint), **said)
 
-    async def _asked(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
+    async def _handle_request(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
         """What the agent wants of us. It was told that we have no files and no terminals for it."""
         if method == CLIENT_METHODS["session_update"]:
-            self._hear(params)
+            self._on_update(params)
         elif method == CLIENT_METHODS["session_request_permission"] and not is_notification:
-            return self._permit(RequestPermissionRequest.model_validate(params))
+            return self._answer_permission(RequestPermissionRequest.model_validate(params))
         elif not is_notification:
             raise RequestError.method_not_found(method)
         return None
 
-    def _hear(self, params: Any) -> None:
+    def _on_update(self, params: Any) -> None:
         try:
-            notice = msgspec.convert(params, Notice)
+            notice = msgspec.convert(params, UpdateParams)
             if notice.session_id == self._session:
-                self._read(self._replay.admit(notice.update))
+                self._put_updates(self._replay.admit(notice.update))
             elif not self._session:
-                self._replay.hear(notice.update)
+                self._replay.record_replayed(notice.update)
         except msgspec.ValidationError as reason:
-            self._give_up(reason)
+            self._fail(reason)
 
-    def _give_up(self, reason: Exception) -> None:
-        self._wire.shown = str(reason)[:REASON]
-        self._wire.give_up("sent an update that is none of the protocol's")
+    def _fail(self, reason: Exception) -> None:
+        self._transport.shown_line = str(reason)[:MAX_REASON]
+        self._transport.fail("sent an update that is none of the protocol's")
 
-    def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+    def _answer_permission(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         is_cancelled = self._given.cancel.is_set()
-        chosen = None if is_cancelled else _choice(request.options, self._policy)
+        chosen = None if is_cancelled else _choose_option(request.options, self._policy)
         if request.session_id == self._session:
-            self._read(self._replay.release())
-            self._say(*self._updates.call(request.tool_call))
+            self._put_updates(self._replay.flush())
+            self._put(*self._updates.call(request.tool_call))
             if not is_cancelled and (chosen is None or self._policy == REJECT):
-                self._say(*self._updates.reject(request.tool_call.tool_call_id))
+                self._put(*self._updates.reject(request.tool_call.tool_call_id))
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(option_id=chosen, outcome="selected"))
 
-    def _read(self, updates: Iterable[dict[str, Any]]) -> None:
+    def _put_updates(self, updates: Iterable[dict[str, Any]]) -> None:
         try:
             for update in updates:
-                self._say(*self._updates.read(update))
+                self._put(*self._updates.translate(update))
         except ValidationError as reason:
-            self._give_up(reason)
+            self._fail(reason)
 
-    def _say(self, *outputs: Output) -> None:
+    def _put(self, *outputs: Output) -> None:
         for output in outputs:
             self.outputs.put_nowait(output)
 
 
-def _choice(options: list[PermissionOption], policy: str) -> str | None:
+def _choose_option(options: list[PermissionOption], policy: str) -> str | None:
     """The option that says what the policy does; None where there is none."""
-    fitting = (option.option_id for kind in KINDS[policy] for option in options if option.kind == kind)
+    fitting = (option.option_id for kind in OPTION_KINDS[policy] for option in options if option.kind == kind)
     return next(fitting, None)
 
 
-def _earlier(messages: Iterable[dict[str, Any]]) -> str:
+def _history_text(messages: Iterable[dict[str, Any]]) -> str:
     """What was said before, newest first, for an agent that does not know it: the end of it, where there is much."""
     parts: list[str] = []
     length = 0
     for message in messages:
-        parts.append(f"{WHO.get(message['role'], message['role'])}: {message['content']}")
+        parts.append(f"{ROLE_NAMES.get(message['role'], message['role'])}: {message['content']}")
         length += len(parts[-1])
-        if length > EARLIER:
+        if length > MAX_HISTORY:
             break
     if not parts:
         return ""
     said = "\n\n".join(reversed(parts))
-    cut = "[...] " if len(said) > EARLIER else ""
-    return f"Earlier in this conversation:\n\n{cut}{said[-EARLIER:]}\n\nNow:\n\n"
+    cut = "[...] " if len(said) > MAX_HISTORY else ""
+    return f"Earlier in this conversation:\n\n{cut}{said[-MAX_HISTORY:]}\n\nNow:\n\n"
