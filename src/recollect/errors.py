@@ -1,29 +1,29 @@
-"""Everything that can go wrong, as sentences for the person who meets it.
+"""All errors, as sentences for the person who reads them.
 
 RecollectError
-├── BadRequest          an argument is missing, malformed or out of range
-│   ├── BadId           an id that no family of ours ever gave out
-│   │   └── Ambiguous   the beginning of more than one id
-│   ├── BadEventType    an event type outside the vocabulary
-│   ├── BadDetailLevel  a depth of detail that there is not
-│   ├── BadCursor       a cursor of another question, or none at all
-│   ├── StaleCursor     a place in a stream of events that this stream does not have
-│   ├── OutOfRange      a place beyond the last one
-│   └── GenerationConflict  somebody else has written in between
-├── Absent              a well-formed id of something that is not here
-│   ├── NoSession       no such live session in this realm, or an archived one
-│   └── NoRealm         no realm of this name
-├── SessionBusy         a turn of this session is running already
-├── Cancelled           the turn was interrupted, or the caller gave up
-├── AgentFault          the agent that ran the turn failed
-├── ProviderFault       what an agent needs cannot be had: its program, its service
-├── NotKept             this realm keeps nothing of what is asked for
-├── DeadlineExceeded    the work was stopped because its time was up
-├── Busy                another process is writing this realm
-├── BadSettings         the settings file cannot be used as it is
-├── ModelFault          a model cannot be used, or gave no answer
-└── StoreFault          the archive or the disk under it refused
-    └── ReadOnlyFolder  the state folder cannot be written
+├── BadRequest              an argument is missing, malformed or out of range
+│   ├── BadId               not the form of an id
+│   │   └── AmbiguousId     the prefix of more than one id
+│   ├── BadEventType        an unknown event type
+│   ├── BadDetailLevel      an unknown level of detail
+│   ├── BadCursor           not a cursor, or the cursor of another query
+│   ├── StaleCursor         a position that this event stream does not have
+│   ├── OutOfRange          a position after the last one
+│   └── GenerationConflict  another writer has changed the object since it was read
+├── NotFound                a valid id of an object that does not exist
+│   ├── SessionNotFound     no such live session in this realm, or it is archived
+│   └── RealmNotFound       no realm of this name
+├── SessionBusy             a turn of this session is already running
+├── Cancelled               the turn was interrupted, or the caller cancelled
+├── AgentFault              the agent that ran the turn failed
+├── ProviderFault           the agent's program or service is not available
+├── PersistenceDisabled     this realm does not store the requested data
+├── DeadlineExceeded        the request took too long and was stopped
+├── StoreBusy               another process is writing this realm
+├── BadSettings             the settings file is not valid
+├── ModelFault              a model is not available, or did not answer
+└── StoreFault              the archive or its disk failed
+    └── ReadOnlyFolder      the state folder is read-only
 """
 
 from enum import StrEnum
@@ -31,6 +31,8 @@ from typing import Any
 
 
 class ErrorKind(StrEnum):
+    """The kinds of errors. Surfaces translate them to codes and statuses."""
+
     BAD_ARGUMENT = "bad argument"
     BAD_ID = "bad id"
     AMBIGUOUS = "ambiguous prefix"
@@ -51,12 +53,12 @@ class ErrorKind(StrEnum):
     CANCELLED = "cancelled"
     AGENT = "agent fault"
     PROVIDER = "provider fault"
-    PERSISTENCE_DISABLED = "not kept"
+    PERSISTENCE_DISABLED = "persistence disabled"
     STORE = "store fault"
 
 
 class RecollectError(Exception):
-    """An error of ours: `kind` lets every surface find its own word for it, `details` is for machines."""
+    """An error of Recollect. Every surface has its own code for each `kind`; `details` are for programs."""
 
     kind = ErrorKind.STORE
 

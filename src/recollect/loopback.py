@@ -1,16 +1,16 @@
-"""This machine's own addresses, and whose program listens on one of its ports."""
+"""Loopback addresses, and which user listens on a local port."""
 
 import ipaddress
 import os
 from pathlib import Path
 
 LISTENING = "0A"  # a socket's state in /proc/net/tcp
-ROOT = 0  # can read every token anyway
+ROOT = 0  # root can read every token anyway
 SOCKETS = Path("/proc/net/tcp"), Path("/proc/net/tcp6")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, or a name, means this machine and nobody else."""
+    """Whether an address or a name is reachable from this machine only."""
     if host.lower() == "localhost":
         return True
     try:
@@ -20,12 +20,12 @@ def is_loopback(host: str) -> bool:
 
 
 def is_foreign(port: int) -> bool:
-    """Whether a program of another user listens on this port of this machine. Only Linux tells."""
+    """Whether another user's program listens on this local port. Only Linux can tell; elsewhere it is False."""
     return any(user not in (os.getuid(), ROOT) for user in _listeners(port))
 
 
 def _listeners(port: int) -> list[int]:
-    """The users whose programs listen on a port, on any address."""
+    """The ids of users whose programs listen on a port, on any address."""
     users = []
     for table in SOCKETS:
         try:

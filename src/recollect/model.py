@@ -1,6 +1,6 @@
-"""The values that travel: what a source reads, what assembly makes of it, what the archive keeps.
+"""The values that all steps share: records of a source, assembled sessions, observations.
 
-Session > Turn > Event. No I/O here.
+A session has turns, a turn has events. No I/O here.
 """
 
 import re
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 
 class Kind(StrEnum):
-    """What an event is. The order is the vocabulary's, and the place in it is the code that the archive stores."""
+    """What an event is. The archive stores the position in this list, so the order must not change."""
 
     USER_INPUT = "user_input"
     ASSISTANT_RESPONSE = "assistant_response"
@@ -33,7 +33,7 @@ KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 OWN_TRAFFIC_CODE = 16  # added to the kind's code, in indexes, for traffic of our own tools
 TOKEN_USAGE_CODE = 32  # added to the code of `runtime`, in the n-gram index, for a count of tokens
 SEARCHABLE = KINDS[:-1]
-DEFAULT_KINDS = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # what is searched unless asked otherwise
+DEFAULT_KINDS = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # searched unless the caller names others
 DEFAULT_KIND_CODES = tuple(KIND_CODE[kind] for kind in DEFAULT_KINDS)
 AGENT_KINDS = frozenset({Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL})
 
@@ -43,8 +43,8 @@ class TurnStart(StrEnum):
 
     NO = "no"
     PROMPT = "prompt"
-    COMMAND = "command"  # a slash command: only if the agent then answers it
-    ECHO = "echo"  # what a slash command printed: the agent will not answer that command
+    COMMAND = "command"  # a slash command: it begins a turn only if the agent answers it
+    ECHO = "echo"  # output of a slash command: the agent does not answer that command
 
 
 class Stop(StrEnum):
@@ -68,13 +68,13 @@ class SessionMode(StrEnum):
 
 
 class TitleRank:
-    """Which title wins; a later one of the same rank replaces an earlier one."""
+    """The title with the highest rank is used; of the same rank, the latest."""
 
     NONE, PROMPT, SUMMARY, GENERATED, AGENT, CUSTOM = range(6)
 
 
 class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """Tokens of one model call, or a sum of them. `input` is what was neither read from nor written to a cache."""
+    """Tokens of one model call, or a sum of them. `input` excludes tokens read from or written to a cache."""
 
     input: int = 0
     output: int = 0
@@ -83,11 +83,11 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
     reasoning: int = 0
 
     def total(self) -> int:
-        """All tokens that went in or came out. What was reasoned is part of what came out."""
+        """All input and output tokens. Reasoning tokens are part of the output."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     def counts(self) -> dict[str, int]:
-        """By the names that everybody is told them by."""
+        """The counts by their names in JSON."""
         return {
             "input_tokens": self.input,
             "output_tokens": self.output,
@@ -116,41 +116,41 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class Record(Struct, kw_only=True):
-    """One thing that an agent wrote down, already in our words. Assembly makes an event of it.
+    """One entry of an agent's log, in our terms. Assembly turns it into an event.
 
-    `key` is the native identity: the same record copied into another file has the same key. A key that is unique in
-    its own session only begins with the session's native id.
+    `key` identifies the record in the agent's own terms: a copy of it in another file has the same key. A key that is
+    unique only in its session begins with the session's native id.
     """
 
     session: str
     key: str
     kind: Kind
-    id: bytes = b""  # the event's, derived from the key by ingest
+    id: bytes = b""  # of the event; ingest derives it from the key
     at: int | None = None  # milliseconds since 1970, UTC
-    estimated: bool = False  # the time is the date of the log file: the log tells none
+    estimated: bool = False  # the log has no time, and this is the date of its file
     text: str = ""
     line: int = 0
-    opens: TurnStart = TurnStart.NO
-    stop: Stop | None = None
+    opens: TurnStart = TurnStart.NO  # whether it begins a turn
+    stop: Stop | None = None  # how the turn ended, if it ends one
     model: str | None = None
     tool: str | None = None
-    call: str | None = None
+    call: str | None = None  # the id that a tool call and its response share
     arguments: dict[str, Any] | None = None
     exit_code: int | None = None
     failed: bool = False
-    own: bool = False  # an answer of Recollect's, made of what was said elsewhere
+    own: bool = False  # traffic of Recollect's own tools, which repeats other sessions
     usage: Usage | None = None
     cwd: str | None = None
     branch: str | None = None
 
 
 class SessionMetadata(Struct, kw_only=True):
-    """What a log says of a session rather than in it."""
+    """What a log states about a session as a whole."""
 
     session: str
     title: str | None = None
     title_rank: int = TitleRank.NONE
-    leaf: str | None = None  # the title is of the session that holds the record with this key, maybe another one
+    leaf: str | None = None  # the title belongs to the session that has the record with this key, maybe another one
     parent: str | None = None
     parent_call: str | None = None
     cwd: str | None = None
@@ -160,13 +160,13 @@ class SessionMetadata(Struct, kw_only=True):
 
 
 class Ignored(Struct, frozen=True):
-    """A record that we know and leave out on purpose, by its kind: bookkeeping, progress, copies."""
+    """A known record that is left out on purpose: bookkeeping, progress, copies. `kind` is the agent's word."""
 
     kind: str
 
 
 class Problem(Struct, frozen=True):
-    """A stretch of log we could not read. Kept beside the events and shown by `doctor`."""
+    """A part of a log that could not be read. It is stored with the events and shown by `doctor`."""
 
     path: Path
     line: int
@@ -178,7 +178,7 @@ Entry = Record | SessionMetadata | Ignored | Problem
 
 
 class Event(Struct, kw_only=True):
-    """One recorded item inside a turn. `body` is its text; of a tool call, its arguments."""
+    """One recorded item of a turn. A tool call has `arguments` in place of text."""
 
     id: bytes
     turn: int
@@ -190,7 +190,7 @@ class Event(Struct, kw_only=True):
     arguments: dict[str, Any] | None = None
     tool: str | None = None
     model: str | None = None
-    answers: int | None = None  # of a tool response: the seq of its call
+    answers: int | None = None  # of a tool response: the `seq` of the call that it answers
     exit_code: int | None = None
     failed: bool = False
     own: bool = False  # traffic of Recollect's own tools
@@ -199,26 +199,26 @@ class Event(Struct, kw_only=True):
 
 
 class Turn(Struct, kw_only=True):
-    """One interaction driven by the person. Events are named by their seq in the session."""
+    """One prompt and everything until the next. Other fields refer to events by their `seq` in the session."""
 
     ordinal: int  # from 1
     started_at: int
     updated_at: int
     event_count: int = 0
-    opened: bool = False  # by a real prompt; not so while it only holds what came before the first one
+    opened: bool = False  # by a prompt; False if it only has events before the first prompt
     prompt: int | None = None
     answer: int | None = None  # the last assistant response so far
-    terminal: int | None = None
-    stop: Stop | None = None
-    last: int = 0
+    terminal: int | None = None  # the event that ended it
+    stop: Stop | None = None  # how it ended
+    last: int = 0  # its last event
     tools: list[str] = []
     kinds: list[Kind] = []
     usage: Usage = Usage()
-    estimated: bool = False  # an event of it has an estimated time
+    estimated: bool = False  # one of its events has an estimated time
 
 
 class Session(Struct, kw_only=True):
-    """One conversation with an agent, or of a sub-agent with its parent."""
+    """One conversation with an agent, or of a sub-agent with its parent agent."""
 
     id: bytes
     source: str
@@ -240,7 +240,7 @@ class Session(Struct, kw_only=True):
     model: str | None = None
     usage: Usage = Usage()
     redactions: dict[str, int] = {}
-    estimated: bool = False  # an event of it has an estimated time
+    estimated: bool = False  # one of its events has an estimated time
 
 
 TYPES = (
@@ -250,17 +250,17 @@ SAME_TYPES = {"bugfix": "bug-fix", "bug": "bug-fix", "fix": "bug-fix"}
 
 
 def observation_type(word: str) -> str:
-    """A type in its one spelling: lower case, with dashes. Any word will do; "" where there is none."""
+    """A type in its one spelling: lower case, with dashes. Any word is a type; "" if there is none."""
     dashed = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
     return SAME_TYPES.get(dashed, dashed)
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """What is worth remembering of a turn, with the events that prove it. Its type is of `TYPES`, or an agent's own word."""
+    """What is worth remembering of a turn, with the events that prove it. The type is one of `TYPES`, or an agent's word."""
 
     type: str
     title: str
-    evidence: tuple[bytes, ...]  # ids of events, the most telling first; never empty
+    evidence: tuple[bytes, ...]  # ids of events, the most important first; never empty
     at: int
     subtitle: str = ""
     narrative: str = ""
@@ -270,39 +270,39 @@ class Observation(Struct, frozen=True, kw_only=True):
     files_modified: tuple[str, ...] = ()
 
 
-LIVE_SOURCE = "recollect"  # the source of sessions that were run here
-AGENT_START_S = 60.0  # seconds that an agent has to get ready for a prompt; those that are installed on first use take long
+LIVE_SOURCE = "recollect"  # the source of sessions that Recollect runs
+AGENT_START_S = 60.0  # seconds until an agent must accept a prompt; agents installed on first use take long
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def now_ms() -> int:
-    """The time of day, in milliseconds since 1970."""
+    """The current time, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def timestamp(at: int) -> str:
-    """RFC 3339, UTC, milliseconds."""
+    """A time in RFC 3339: UTC, with milliseconds."""
     moment = datetime.fromtimestamp(at // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"
 
 
 def path_text(path: Path) -> str:
-    """A path as text that can be stored and sent, also where its name is not UTF-8."""
+    """A path as text that can be stored and sent, even if it is not UTF-8."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def replace_surrogates(text: str) -> str:
-    """Text without halves of surrogate pairs, which can be neither stored nor sent: bytes that were no UTF-8, most often."""
+    """The text with unpaired surrogates replaced: they can be neither stored nor sent. Most come from invalid UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 def derived_id(*parts: str) -> bytes:
-    """The 128-bit id of whatever these parts name. The same parts give the same id on every machine, for ever."""
+    """A 128-bit id derived from these parts. The same parts give the same id on every machine, for ever."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def session_id(source: str, native_id: str) -> bytes:
-    """A session's id; a live one's is the UUID that it was given."""
+    """The id of a session. A live session's id is its own UUID."""
     if source == LIVE_SOURCE and UUID.fullmatch(native_id):
         return bytes.fromhex(native_id.replace("-", ""))
     return derived_id("session", source, native_id)

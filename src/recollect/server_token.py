@@ -1,7 +1,7 @@
-"""The server's token, which callers of `recollect serve` and of the RPC port must bring.
+"""The server's token, which callers of `recollect serve` and of the RPC port must send.
 
-It is `RECOLLECT_TOKEN`, else a random one. That one is made when it is first needed and kept in the state folder, where
-only its owner can read it. All servers of a state folder share it.
+It is `RECOLLECT_TOKEN`, or a random one. A random token is created on first use and stored in the state folder, readable
+by its owner only. All servers of a state folder share it.
 """
 
 import os
@@ -20,12 +20,12 @@ READABLE_BY_OTHERS = 0o077
 
 
 def server_token(home: Path, env: Mapping[str, str]) -> str:
-    """The token of this state folder. It is made if there is none."""
+    """The token of this state folder, created if there is none."""
     return known_token(home, env) or _create(home)
 
 
 def known_token(home: Path, env: Mapping[str, str]) -> str | None:
-    """The token of this state folder; None if none was made yet."""
+    """The token of this state folder; None if there is none yet."""
     if given := env.get(TOKEN):
         if not is_token(given):
             raise BadSettings(f"{TOKEN} must be at least {SHORTEST} printable ASCII characters, without spaces around them.")
@@ -34,7 +34,7 @@ def known_token(home: Path, env: Mapping[str, str]) -> str | None:
 
 
 def is_token(text: str) -> bool:
-    """Whether a text can be a token: it stands in an HTTP header, and nobody guesses it."""
+    """Whether a text can be a token: valid in an HTTP header, and too long to guess."""
     return len(text) >= SHORTEST and text.isascii() and text.isprintable() and text == text.strip()
 
 
@@ -53,17 +53,17 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     if mode & READABLE_BY_OTHERS:
-        raise BadSettings(f"{path} can be read by others (mode {stat.S_IMODE(mode):o}). {ANOTHER}")
+        raise BadSettings(f"{path} can be read by others (mode {stat.S_IMODE(mode):o}). {CREATE_ANOTHER}")
     if not is_token(token):
-        raise BadSettings(f"{path} does not hold a token. {ANOTHER}")
+        raise BadSettings(f"{path} does not hold a token. {CREATE_ANOTHER}")
     return token
 
 
-ANOTHER = "`recollect token --new` makes another one."
+CREATE_ANOTHER = "`recollect token --new` makes another one."
 
 
 def _create(home: Path) -> str:
-    """Make the token. Of several processes that do so at once, one wins and the others take its token."""
+    """Create the token. If several processes do so at once, one wins and the others use its token."""
     token = secrets.token_urlsafe(RANDOM_BYTES)
     written = _write(home, token)
     try:
@@ -76,7 +76,7 @@ def _create(home: Path) -> str:
 
 
 def _write(home: Path, token: str) -> Path:
-    """A file with the token, under a name of its own."""
+    """A new file with the token, under a random name."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = home / f"{FILE}.{secrets.token_hex(8)}"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

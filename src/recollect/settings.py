@@ -1,4 +1,4 @@
-"""File and environment become one frozen Settings, read once at the edge."""
+"""The settings, from a file and the environment; read once at start."""
 
 import os
 import tomllib
@@ -12,56 +12,56 @@ from msgspec import Meta, Struct
 from recollect.errors import BadSettings
 from recollect.folders import SETTINGS_FILE, state_folder_of
 
-LONGEST_MS = 365 * 24 * 3600 * 1000  # a year: who means for ever leaves it out
+LONGEST_MS = 365 * 24 * 3600 * 1000  # a year; no deadline at all is expressed by leaving it out
 ON, OFF = {"1", "true", "on", "yes"}, {"0", "false", "off", "no"}
-MOST_DIGITS = 20  # of a number: Python refuses to read one of thousands
-TOKEN = "RECOLLECT_TOKEN"  # the variable with what callers of a server must bring: a list of processes does not show it
+MOST_DIGITS = 20  # of a number; Python refuses to parse thousands of digits
+TOKEN = "RECOLLECT_TOKEN"  # the variable with the server's token: unlike an option, it is not visible in a process list
 
 
 class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How questions are answered."""
+    """How a search finds events."""
 
     mode: Literal["text", "vector", "both"] = "both"
     """By words, by meaning, or by both."""
 
 
 class EmbeddingSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which model gives texts their meaning. The default lies in an installed package and needs nothing else."""
+    """The embedding model. The default is part of an installed package and needs nothing else."""
 
     model: Literal["static", "onnx", "endpoint", "none"] = "static"
     path: str | None = None
-    """Of `onnx`: a folder with `model.onnx` and `tokenizer.json`."""
+    """For `onnx`: a folder with `model.onnx` and `tokenizer.json`."""
     url: str | None = None
-    """Of `endpoint`: an OpenAI-compatible service, up to and including `/v1`."""
+    """For `endpoint`: the URL of an OpenAI-compatible service, up to and including `/v1`."""
     name: str | None = None
-    """Of `endpoint`: the model that it is asked for."""
+    """For `endpoint`: the name of the model."""
     key_env: str = "OPENAI_API_KEY"
-    """Of `endpoint`: the environment variable that holds its key, if it wants one."""
+    """For `endpoint`: the environment variable with the API key, if the service requires one."""
     timeout_s: float = 20.0
 
 
 class ExtractionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A model that reads turns as well, when there is one. Never asked while logs are read."""
+    """A language model that extracts observations, in addition to the rules. It is never called during a sync."""
 
     by: Literal["none", "endpoint", "command", "sampling"] = "none"
     url: str | None = None
-    """Of `endpoint`: an OpenAI-compatible service, up to and including `/v1`."""
+    """For `endpoint`: the URL of an OpenAI-compatible service, up to and including `/v1`."""
     name: str | None = None
-    """Of `endpoint`: the model that it is asked for."""
+    """For `endpoint`: the name of the model."""
     key_env: str = "OPENAI_API_KEY"
     command: tuple[str, ...] = ()
-    """Of `command`: a program and its arguments; the prompt on standard input, the answer on standard output."""
+    """For `command`: a program and its arguments; it gets the prompt on standard input and prints the answer."""
     budget: int = 100_000
-    """Tokens, in and out, that one run may cost."""
+    """Tokens, input and output, that one run may use."""
     timeout_s: float = 120.0
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Every setting with its default. `recollect status` names the file that may change them."""
+    """Every setting with its default. `recollect status` shows the path of the settings file."""
 
     home: Path
     redact: bool = True
-    """Take secrets out of what is stored. Off: everything is kept as the agent wrote it."""
+    """Remove secrets before anything is stored. If off, texts are stored as the agent wrote them."""
     exclude: tuple[str, ...] = ()
     """Globs of working folders or log files that are never read: `/home/me/private/*`."""
     exclude_projects: tuple[str, ...] = ()
@@ -69,11 +69,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     sources: tuple[str, ...] = ()
     """Only these sources; empty means all."""
     project_folders: tuple[str, ...] = ()
-    """Folders with projects: logs that lie in projects are looked for in these folders and below them."""
+    """Folders that contain projects. Logs inside projects are searched in these folders and below them."""
     deadline_ms: Annotated[int, Meta(ge=0, le=LONGEST_MS)] | None = None
-    """Replaces every deadline; 0 means already past."""
+    """Replaces every deadline. 0 means already past."""
     commands_over_mcp: bool = False
-    """Let MCP clients name programs to run: a `command` of a session, or `runners` in a realm's config."""
+    """Let MCP clients name programs to run: the `command` of a session, or `runners` in a realm's config."""
     search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()

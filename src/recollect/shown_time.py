@@ -1,12 +1,12 @@
-"""Times as people read them: in UTC, and marked where they are estimated.
+"""Times for people: in UTC, and marked if they are estimated.
 
-A log without times is dated by its file. Such a time is an estimate: `~2026-02-01`.
+Events of a log without timestamps get the date of its file. Such a time is shown as `~2026-02-01`.
 """
 
 import time
 
-MARK = "~"  # begins a time that is the date of the log file
-FIELD = "estimated_time"  # the same in JSON, true beside such a time
+MARK = "~"  # before an estimated time
+FIELD = "estimated_time"  # in JSON, true beside an estimated time
 
 
 def day(at: int, *, estimated: bool = False) -> str:
@@ -19,10 +19,10 @@ def minute(at: int, *, estimated: bool = False) -> str:
 
 
 def marked(shown: str, *, estimated: bool) -> str:
-    """A time in words, with the mark where it is estimated."""
+    """A formatted time, with the mark if it is estimated."""
     return MARK + shown if estimated else shown
 
 
 def estimate_field(estimated: bool) -> dict[str, bool]:
-    """What an answer in JSON has beside an estimated time; nothing beside any other."""
+    """The JSON field beside an estimated time; empty beside any other."""
     return {FIELD: True} if estimated else {}

@@ -1,4 +1,4 @@
-"""The stretch of a text that shows best why it was found."""
+"""The passage of a text that best shows why it was found."""
 
 import re
 import unicodedata
@@ -10,26 +10,26 @@ from recollect.index.words import PART, UNSPACED, words
 
 SNIPPET = 320  # characters: four lines of a terminal, about 80 tokens
 LEAD = 80  # characters shown before the first match
-CHUNK = 200_000  # characters looked through at a time; most texts are one chunk
-TRIES = 400  # places per word and chunk that are looked at: in "start", "art" is a place but no match
-SHARP_S = ord("ß")  # folded to ss in the index; here one character has to do
+CHUNK = 200_000  # characters searched at a time; most texts are one chunk
+TRIES = 400  # occurrences checked per word and chunk: in "start", "art" occurs but does not match
+SHARP_S = ord("ß")  # the index folds it to "ss"; here it must stay one character
 RUN = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # letters and digits with their accents
-ENOUGH = 16  # matches of one word and chunk: more do not change where the best window lies
+ENOUGH = 16  # matches of one word and chunk: more do not change the best window
 NEAR = 24  # characters within which a cut moves to the next space
 
 
-def snippet(text: str, wanted: Iterable[tuple[str, ...]]) -> tuple[str, bool]:
-    """At most 320 characters around the best match, white space folded; and whether there is more text.
+def snippet(text: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, bool]:
+    """At most 320 characters around the best match, with white space collapsed; and whether text was cut.
 
-    `wanted` are the words of the question as the index knows them; several in one group belong together.
+    `groups` are the words of the query as they are indexed; the words of a phrase are one group.
     """
     if len(text) <= 4 * SNIPPET and len(folded := " ".join(text.split())) <= SNIPPET:
         return folded, False
-    return _around(text, _best_place(text, _needles(wanted)))
+    return _around(text, _best_place(text, _needles(groups)))
 
 
 def _needles(groups: Iterable[tuple[str, ...]]) -> list[str]:
-    """Words to look for; characters of an unspaced script are looked for together."""
+    """The words to find. The characters of an unspaced script are one needle."""
     needles: dict[str, None] = {}
     for group in groups:
         if all(UNSPACED.fullmatch(word) for word in group):
@@ -40,7 +40,7 @@ def _needles(groups: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def _best_place(text: str, needles: list[str]) -> int:
-    """Where the window with the most different needles begins; 0 where nothing is found."""
+    """The start of the window with the most different needles; 0 if none is found."""
     best, most = 0, 0
     for start in range(0, len(text), CHUNK):
         chunk = text[start : start + CHUNK + SNIPPET]
@@ -55,6 +55,7 @@ def _best_place(text: str, needles: list[str]) -> int:
 
 
 def _densest(found: list[tuple[int, str]]) -> tuple[int, int]:
+    """The start of the window with the most different needles, and their number."""
     best, most, left = 0, 0, 0
     for right, (place, _) in enumerate(found):
         while place - found[left][0] > SNIPPET - LEAD:
@@ -66,7 +67,7 @@ def _densest(found: list[tuple[int, str]]) -> tuple[int, int]:
 
 
 def _plain(text: str) -> str:
-    """Lower case and without accents, every character in its place."""
+    """The text in lower case and without accents, of the same length."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
@@ -81,7 +82,7 @@ _FOLDED = _Folding()
 
 
 def _places(text: str, plain: str, needle: str) -> Iterator[int]:
-    """Where a word stands that the index knows as `needle`. A stem may end otherwise than its word: happi, happy."""
+    """Where words stand that are indexed as `needle`. A stem may end differently from its word: happi, happy."""
     if UNSPACED.match(needle):
         place = plain.find(needle)
         if place >= 0:
@@ -109,14 +110,14 @@ def _is_form_of(text: str, place: int, needle: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _forms(word: str) -> frozenset[str]:
-    """What the index knows a word as: itself, and the first of its parts."""
+    """How a word is indexed: as itself, and as the first of its parts."""
     word = unicodedata.normalize("NFC", word)
     part = PART.match(word.encode())
     return frozenset(words(word) + (words(part[0].decode()) if part else []))
 
 
 def _around(text: str, place: int) -> tuple[str, bool]:
-    """The text around a place, cut between words where a space is near, with the cuts marked."""
+    """The text around a place, cut between words if a space is near. Cuts are marked."""
     before = " ".join(text[max(0, place - 4 * LEAD) : place].split())
     gap = " " if before and place and text[place - 1].isspace() else ""
     lead = before[-LEAD:]

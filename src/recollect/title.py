@@ -1,26 +1,26 @@
 """A session's title: the first line of a prompt that names its subject.
 
 Prompts often begin with a line that only introduces the next one, a link, a heading, the tags of a template, or a sentence
-that tells the agent who it is. One rule for all agents says which line is the title. A title that the agent itself gave
-stays as it is, unless it is a placeholder.
+that tells the agent who it is. One rule chooses the line for all agents. A title that the agent itself gave is used
+unchanged, unless it is a placeholder.
 """
 
 import re
 from collections.abc import Iterator
 
 TITLE = 120  # characters of a title
-LOOKED_AT = 8_000  # characters of a prompt that are searched for a title: a person reads no further
-INTRODUCES = 6  # words: a line that ends in a colon and is no longer than this only introduces what follows
-LONGEST = 1_000  # characters of a line that are looked at
-NAMES = 3  # words: a heading with fewer is the name of a section ("Context", "Issues found"), not a subject
-WORDLESS = 2  # characters of a script without spaces that weigh as much as one word
+SEARCHED = 8_000  # characters of a prompt that are searched for a title: a person reads no further
+INTRODUCTION = 6  # words: a line that ends in a colon and is not longer only introduces what follows
+LONGEST = 1_000  # characters of a line that are read
+SUBJECT = 3  # words: a heading with fewer names a section ("Context", "Issues found"), not a subject
+UNSPACED_WORD = 2  # characters of a script without spaces that count as one word
 
 PLACEHOLDER = re.compile(
     r"(?:(?:new|untitled|unnamed|child|default|empty)\s+(?:\w+\s+)?(?:session|chat|thread|conversation|task|agent|composer)|untitled"
     r"|(?:new\s+)?(?:session|chat|thread|conversation))(?:\s*[-–—:#]?\s*[\d(][\d\s:.,TZ()/-]*)?",
     re.IGNORECASE,
 )
-BLOCK = re.compile(  # injected context that stands before or between the person's words
+BLOCK = re.compile(  # injected context before or between the person's words
     r"<(?P<name>[\w-]*(?:context|reminder|environment|instructions|metadata|caveat|attachments?|attached[\w-]*|selection|stdout)"
     r"[\w-]*)(?:\s[^<>]*)?>.*?</(?P=name)>",
     re.DOTALL | re.IGNORECASE,
@@ -35,7 +35,7 @@ BULLET = re.compile(r"^(?:[-*+•·❯›>]|\d{1,3}[.)])\s+")
 LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
 ADDRESS = re.compile(r"<?(?:https?|file|ssh|git|vscode)://\S+|www\.\S+", re.IGNORECASE)
 PATH = re.compile(r"(?!/[\w:.-]+$)[`\"']?[@~]?(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@~-]+)+[/\\]?(?::\d+(?:-\d+)?)?[`\"']?,?")
-PICTURE = re.compile(r"\[(?:image|file|document|pasted text|attachment|audio|video)\b[^\]]*\]", re.IGNORECASE)
+IMAGE = re.compile(r"\[(?:image|file|document|pasted text|attachment|audio|video)\b[^\]]*\]", re.IGNORECASE)
 STACK = re.compile(r"(?:Traceback \(most recent call last\)|File \".*\", line \d+|at \S+ ?\(.*\))")
 ROLE = re.compile(  # a sentence that tells the agent who it is: "You are a senior reviewer."
     r"You are (?:an?|the|my|our|acting|assisting|helping|now)\b[^.!?\n]{0,300}[.!](?:\s+|$)", re.IGNORECASE
@@ -46,11 +46,11 @@ WORD = re.compile(r"[^\W_]+(?:['’._/-][^\W_]+)*")
 
 
 def title_of(prompt: str) -> tuple[str, bool]:
-    """The title that a prompt gives, and whether it names a subject; "" where the prompt says nothing.
+    """The title for a prompt, and whether it names a subject; "" if the prompt has no text.
 
-    Where no line names a subject, the first line stands in for it.
+    If no line names a subject, the first line is the title.
     """
-    prompt = prompt[:LOOKED_AT]
+    prompt = prompt[:SEARCHED]
     subject = next((line for line in _lines(BLOCK.sub("", prompt)) if line), "")
     if subject:
         return label(subject, TITLE), True
@@ -59,7 +59,7 @@ def title_of(prompt: str) -> tuple[str, bool]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Each line as it would look in a title; "" for one that names no subject."""
+    """Each line as a title; "" for a line that does not name a subject."""
     inside_code = False
     for line in text.splitlines():
         if FENCE.match(line):
@@ -75,16 +75,16 @@ def _subject(line: str) -> str:
     if wrapped := WRAPPED.fullmatch(line):
         line = wrapped[2].strip()
     line = ROLE.sub("", line, count=1) if ROLE.match(line) else line
-    said, words = _plain(line), _words(line)
-    if HEADING.match(line) and words < NAMES:
+    plain, words = _plain(line), _words(line)
+    if HEADING.match(line) and words < SUBJECT:
         return ""
-    if said.endswith((":", "：")) and words <= INTRODUCES:
+    if plain.endswith((":", "：")) and words <= INTRODUCTION:
         return ""
-    return said if words else ""
+    return plain if words else ""
 
 
 def _plain(line: str) -> str:
-    """A line without its Markdown: bullets, heading marks, emphasis, and links but for their text."""
+    """A line without Markdown: no bullets, heading marks or emphasis, and of links only the text."""
     line = BULLET.sub("", line, count=1)
     if heading := HEADING.match(line):
         line = line[heading.end() :].rstrip("# ")
@@ -92,21 +92,21 @@ def _plain(line: str) -> str:
 
 
 def _words(line: str) -> int:
-    """How many words a line has beside links, addresses, paths and pictures."""
-    for pattern in (LINK, ADDRESS, PICTURE):
+    """The number of words in a line, without links, addresses, paths and images."""
+    for pattern in (LINK, ADDRESS, IMAGE):
         line = pattern.sub(" ", line)
     line = " ".join(part for part in line.split() if not PATH.fullmatch(part))
     unspaced = len(UNSPACED.findall(line))
-    return len(WORD.findall(UNSPACED.sub(" ", line))) + -(-unspaced // WORDLESS)
+    return len(WORD.findall(UNSPACED.sub(" ", line))) + -(-unspaced // UNSPACED_WORD)
 
 
 def is_placeholder(title: str) -> bool:
-    """Whether an agent's title only says that there is none yet: "New Session", "Untitled"."""
+    """Whether an agent's title only means that there is none yet: "New Session", "Untitled"."""
     return PLACEHOLDER.fullmatch(title.strip()) is not None
 
 
 def label(text: str, most: int) -> str:
-    """The first line that says something, cut at a word."""
+    """The first line that is not blank, cut at a word."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     line = " ".join(line.split())
     if len(line) <= most:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.title import LOOKED_AT, TITLE, is_placeholder, title_of
+from recollect.title import SEARCHED, TITLE, is_placeholder, title_of
 
 PROMPTS = {
     "Fix the oven route": "Fix the oven route",
@@ -79,7 +79,7 @@ def test_the_first_line_stands_in_where_none_names_a_subject(prompt: str) -> Non
 def test_a_prompt_of_any_length_gives_a_short_title(piece: str) -> None:
     title, _ = title_of(piece * 100_000)
     assert len(title) <= TITLE
-    assert title == title_of((piece * 100_000)[:LOOKED_AT])[0]
+    assert title == title_of((piece * 100_000)[:SEARCHED])[0]
 
 
 @pytest.mark.parametrize(

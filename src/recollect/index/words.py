@@ -1,8 +1,8 @@
-"""What counts as a word, the same for what is indexed and for what is asked.
+"""What counts as a word, for indexed texts and for queries.
 
-The engine's tokenizer splits at everything that is no letter or digit, so `auth_token`, `src/auth.ts` and
-`ERR_AUTH_FAILED` fall into their parts by themselves, and found whole they are a phrase of them. Two things it cannot
-see are prepared here in the text: the parts of `getUserName`, and words of scripts that are written without spaces.
+The engine's tokenizer splits at every character that is not a letter or digit. So `auth_token`, `src/auth.ts` and
+`ERR_AUTH_FAILED` are indexed as their parts, and a phrase of the parts finds them. The tokenizer cannot split `getUserName`,
+nor scripts that are written without spaces: the text is prepared for it here.
 """
 
 import re
@@ -12,22 +12,22 @@ from functools import cache, lru_cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 LONGEST = 80  # bytes of a word: a SHA-256 in hex is 64, longer runs are encoded data
-AT_ONCE = 4 << 20  # characters that are looked at in one piece: two copies of each are made
-LONGEST_CAMEL = 64  # characters of a word that is worth taking apart
+CHUNK = 4 << 20  # characters processed at a time: each chunk is copied twice
+LONGEST_CAMEL = 64  # characters of a word that is worth splitting
 
 PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 SHAPE = bytes(
     b"a"[0] if chr(code).islower() or chr(code).isdigit() else b"A"[0] if chr(code).isupper() else b" "[0]
     for code in range(128)
 ) + b" " * 128  # fmt: skip
-HUMPS = (b"aA", b"AAa")
-# Han, kana, Hangul: every character is a word of its own, and a run of them is a phrase.
+HUMPS = (b"aA", b"AAa")  # where camel case begins a new part
+# Han, kana, Hangul: every character is indexed as a word, and a run of them is found as a phrase.
 UNSPACED = re.compile(
     r"([\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\uff66-\uff9f\U00020000-\U0003fffd])"
 )
 
-# Words that say nothing about what is sought. Dropped from questions only, and only where something else is left.
+# Words too common to search for. They are dropped from queries only, and only if other words remain.
 STOP = frozenset(
     "a about after all also an and any are as at be because been but by can could did do does for from had has have he"
     " her here him his how i if in into is it its just like me more my no not now of on only or our out over she so some"
@@ -49,12 +49,12 @@ def text_analyzer() -> TextAnalyzer:
 
 
 def prepare(text: str) -> str:
-    """The text as it goes into the index, in one piece."""
+    """The text as it is indexed."""
     return "\n".join(prepare_parts(text))
 
 
 def prepare_parts(text: str) -> list[str]:
-    """The text as it goes into the index, and apart from it the parts of its words: a long text is not copied."""
+    """The text as it is indexed, and separately the parts of its words: this way, a long text is not copied."""
     parts = camel_parts(text)
     if not text.isascii():
         text = space_out(text)
@@ -62,23 +62,23 @@ def prepare_parts(text: str) -> list[str]:
 
 
 def space_out(text: str) -> str:
-    """Letters with their accents in one piece, and characters of unspaced scripts apart."""
+    """The text with accents composed, and with spaces around characters of unspaced scripts."""
     return UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", text))
 
 
 def camel_parts(text: str) -> str:
-    """The parts of every word with a hump in it: get, User, Name of getUserName. Each word once.
+    """The parts of every camel-case word, each word once: `get User Name` for `getUserName`.
 
-    Humps are looked for in a copy of the text that only knows lower, upper and other: looking for a literal is the one
-    thing that is fast on a long text.
+    Humps are searched in a copy of the text that has only three characters: lower, upper and other. Searching for a
+    literal is the fastest operation on a long text.
     """
-    seen: dict[bytes, None] = {}
-    for start in range(0, len(text), AT_ONCE):
-        _note_humps(text[max(0, start - LONGEST_CAMEL) : start + AT_ONCE].encode(), seen)
-    return b" ".join(map(_parts, seen)).decode()
+    found: dict[bytes, None] = {}
+    for start in range(0, len(text), CHUNK):
+        _add_words_with_humps(text[max(0, start - LONGEST_CAMEL) : start + CHUNK].encode(), found)
+    return b" ".join(map(_parts, found)).decode()
 
 
-def _note_humps(raw: bytes, seen: dict[bytes, None]) -> None:
+def _add_words_with_humps(raw: bytes, found: dict[bytes, None]) -> None:
     shape = raw.translate(SHAPE)
     for hump in HUMPS:
         place = shape.find(hump)
@@ -86,7 +86,7 @@ def _note_humps(raw: bytes, seen: dict[bytes, None]) -> None:
             start, end = shape.rfind(b" ", 0, place) + 1, shape.find(b" ", place)
             end = len(shape) if end < 0 else end
             if end - start <= LONGEST_CAMEL:
-                seen[raw[start:end]] = None
+                found[raw[start:end]] = None
             place = shape.find(hump, end)
 
 
@@ -96,7 +96,7 @@ def _parts(word: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as the index knows them, in order."""
+    """The words of a text as they are indexed, in order."""
     return list(text_analyzer().analyze(text))
 
 
