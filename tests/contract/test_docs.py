@@ -13,9 +13,8 @@ from msgspec.structs import fields
 from recollect import __version__
 from recollect.live.transcript_builder import MAX_TEXT
 from recollect.operations import FAMILIES, Operation
-from recollect.operations.sessions import LONGEST_LABEL, MOST_LABELS
-from recollect.operations.sessions.definitions import LONGEST_PROMPT
 from recollect.operations.sessions.envelope import CODES
+from recollect.operations.sessions.requests import MAX_LABEL, MAX_LABELS, MAX_PROMPT
 from recollect.settings import Settings
 from recollect.surfaces.cli import COMMANDS
 from tests.source_table import PAGE, README, page, readme
@@ -94,8 +93,8 @@ def test_every_code_of_an_error_on_sessions_is_documented() -> None:
 
 def test_the_limits_of_sessions_are_documented() -> None:
     page = (ROOT / "docs" / "sessions.md").read_text()
-    assert f"{LONGEST_PROMPT:,} characters" in page
-    assert f"{MOST_LABELS} labels of at most {LONGEST_LABEL} characters" in page
+    assert f"{MAX_PROMPT:,} characters" in page
+    assert f"{MAX_LABELS} labels of at most {MAX_LABEL} characters" in page
     assert f"{MAX_TEXT >> 20} million characters" in page
 
 

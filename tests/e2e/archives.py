@@ -7,8 +7,7 @@ from typing import Any
 from recollect.ingest import sync
 from recollect.live import LiveRealm
 from recollect.model import SEARCHABLE
-from recollect.operations import RequestContext
-from recollect.operations.history import search_sessions
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.sources import all_sources
 from recollect.store import EventRow, Reader, SessionRow, archive_of
 from tests.conftest import Person
@@ -57,7 +56,7 @@ def answer(person: Person, query: str, **more: Any) -> dict[str, Any]:
     """A search over every kind of event, by the tool's own function; its envelope."""
     arguments = {"query": query, "event_types": list(SEARCHABLE), "n_hits": 50, **more}
     realm = LiveRealm(person.settings())
-    envelope: dict[str, Any] = json.loads(search_sessions(realm, arguments, RequestContext.now()).text)
+    envelope: dict[str, Any] = json.loads(OPERATIONS["search_sessions"].run(realm, arguments, RequestContext.now()).text)
     realm.repair_now()  # a search may have started to mend the index: no process outlives its test
     return envelope
 

@@ -9,7 +9,9 @@ import pytest
 from recollect.errors import ErrorKind, RecollectError
 from recollect.live import LiveRealm
 from recollect.operations import Reply, RequestContext
-from recollect.operations.sessions.envelope import replied
+from recollect.operations.operation import Operation
+from recollect.operations.schema import Request
+from recollect.operations.sessions.envelope import ENVELOPE
 from recollect.settings import Settings
 from recollect.surfaces.transport.error_codes import codes_of_reply
 from tests.live_surfaces import EXITS, NUMBERS, STATUSES
@@ -30,7 +32,8 @@ def refusal(kind: ErrorKind, folder: Path) -> Reply:
         error.kind = kind
         raise error
 
-    return replied(failing)(LiveRealm(Settings(home=folder), "main"), {}, RequestContext.now())
+    operation = Operation("failing", "Fails", Request, failing, ENVELOPE)
+    return operation.run(LiveRealm(Settings(home=folder), "main"), {}, RequestContext.now())
 
 
 @pytest.mark.parametrize("kind", ErrorKind)

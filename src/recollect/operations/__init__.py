@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from recollect.operations import history, journeys, memory, sessions, trace
 from recollect.operations.caller import caller_of
-from recollect.operations.operation import Family, Operation, Reply, RequestContext, Route
+from recollect.operations.context import RequestContext
+from recollect.operations.operation import Family, Operation, Reply, Route
 from recollect.operations.prompts import Prompt
 
 __all__ = [

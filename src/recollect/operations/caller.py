@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.model import LIVE_SOURCE, session_id
-from recollect.operations.operation import Caller
+from recollect.operations.context import Caller
 from recollect.store import Reader, SessionRow
 
 CLAUDE_META, CODEX_META = "claudecode/toolUseId", "threadId"

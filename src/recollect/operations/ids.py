@@ -14,6 +14,7 @@ from recollect.errors import BadId
 
 WELL_FORMED = re.compile(r"(session|turn|event):([A-Za-z0-9_-]{1,128})")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+PREFIX_OR_UUID = re.compile(r"[0-9A-Za-z-]+")  # of a session
 OURS = re.compile(r"([0-9a-f]{32})(?:-([1-9][0-9]{0,8}))?")
 
 
@@ -58,8 +59,16 @@ def uuid_text(key: bytes) -> str:
     return str(uuid.UUID(bytes=key))
 
 
-def uuid_key(text: Any, field: str) -> bytes:
-    """The 128 bits that a UUID names."""
+class UuidKey(bytes):
+    """The 128 bits of a UUID, with the text that named them: errors repeat it."""
+
+    text: str
+
+
+def uuid_key(text: Any, field: str) -> UuidKey:
+    """The key that a UUID names."""
     if not isinstance(text, str) or UUID.fullmatch(text) is None:
         raise BadId(f"{field} must be a UUID", field=field)
-    return bytes.fromhex(text.replace("-", ""))
+    key = UuidKey(bytes.fromhex(text.replace("-", "")))
+    key.text = text
+    return key

@@ -1,13 +1,13 @@
 """The history family's envelope: the same frame around every answer and every error."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
+from recollect.operations.context import RequestContext
+from recollect.operations.operation import Envelope, Operation, Reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_request",
@@ -20,6 +20,10 @@ INTERNAL = "internal_error"
 ERROR = {"code": {"enum": [*CODES.values(), INTERNAL]}, "message": {"type": "string"}, "details": {"type": "object"}}
 PERFORMANCE = {"elapsed_ms": {"type": "number"}, "sla_target_ms": {"type": "integer"}, "met_sla": {"type": "boolean"}}
 
+# Targets of response times in milliseconds, the contract's: of an id by its kind, of everything else by its tool.
+TARGETS_BY_KIND = {"session": 500, "turn": 300}
+TARGETS = {"search_sessions": 750, "open": 200, "list_sessions": 300}
+
 
 class Answer(Struct):
     """What an operation found, and the target that its time is measured against."""
@@ -30,28 +34,28 @@ class Answer(Struct):
     warnings: list[str] = []
 
 
-def enveloped(
-    tool: str,
-    arguments: Any,
-    context: RequestContext,
-    target: Callable[[Any], int],
-    answer: Callable[[dict[str, Any]], Answer],
-) -> Reply:
-    """Run an operation and frame what comes of it. An error echoes the request as it was received; it is an answer, too."""
-    given = {} if arguments is None else arguments
+def target_of(tool: str, identity: Any) -> int:
+    """The target for a request that names an id, or None."""
+    kind = identity.partition(":")[0] if isinstance(identity, str) else ""
+    return TARGETS_BY_KIND.get(kind, TARGETS[tool])
 
-    def made() -> Reply:
-        found = answer(given)
-        frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": found.request, "data": found.data}
-        return _timed({**frame, "warnings": found.warnings}, context, found.sla_ms)
 
-    def refuse(error: RecollectError) -> Reply:
-        body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
-        request = given if isinstance(given, dict) else {}
-        frame = {"schema_version": "moraine.mcp.error.v1", "tool": tool, "request": request, "error": body, "warnings": []}
-        return _timed(frame, context, target(given))
+def _success(operation: Operation, answer: Answer, context: RequestContext) -> Reply:
+    tool = operation.name
+    frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": answer.request, "data": answer.data}
+    return _timed({**frame, "warnings": answer.warnings}, context, answer.sla_ms)
 
-    return reply_or_error(tool, made, refuse, f"{tool} failed; {DOCTOR}")
+
+def _failure(operation: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
+    """An error echoes the request as it was received."""
+    body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
+    request = arguments if isinstance(arguments, dict) else {}
+    frame = {"schema_version": "moraine.mcp.error.v1", "tool": operation.name, "request": request, "error": body}
+    identity = request.get({"search_sessions": "within_id", "open": "id"}.get(operation.name, ""))
+    return _timed({**frame, "warnings": []}, context, target_of(operation.name, identity))
+
+
+ENVELOPE = Envelope(_success, _failure)
 
 
 def _timed(frame: dict[str, Any], context: RequestContext, sla_ms: int) -> Reply:
@@ -59,17 +63,19 @@ def _timed(frame: dict[str, Any], context: RequestContext, sla_ms: int) -> Reply
     body = msgspec.json.encode(frame)
     elapsed = round(context.elapsed_ms(), 3)
     performance = {"elapsed_ms": elapsed, "sla_target_ms": sla_ms, "met_sla": elapsed <= sla_ms}
-    whole = body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
-    return Reply(whole.decode(), whole)
+    framed = body[:-1] + b',"performance":' + msgspec.json.encode(performance) + b"}"
+    return Reply(framed.decode(), framed)
 
 
 def schemas(tool: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Success and error in one schema, because clients check both against it: all of it for programs; for models, who
-    carry it along in every conversation, only what is always there."""
+    """Success and error in one schema, because clients check both against it.
+
+    Programs get all of it. Models carry it along in every conversation, so they get only what is always there.
+    """
     frame = {"type": "object", "required": ["schema_version", "tool", "request", "warnings", "performance"]}
     error = {"type": "object", "required": ["code", "message", "details"]}
     outline = {"data": {"type": "object", "required": data["required"]}, "error": error}
-    whole = {
+    complete = {
         "schema_version": {"type": "string", "enum": [f"moraine.mcp.{tool}.v1", "moraine.mcp.error.v1"]},
         "tool": {"type": "string"},
         "request": {"type": "object"},
@@ -78,4 +84,4 @@ def schemas(tool: str, data: dict[str, Any]) -> dict[str, Any]:
         "warnings": {"type": "array", "items": {"type": "string"}},
         "performance": {"type": "object", "required": list(PERFORMANCE), "properties": PERFORMANCE},
     }
-    return {"output_schema": {**frame, "properties": outline}, "answer_schema": {**frame, "properties": whole}}
+    return {"output_schema": {**frame, "properties": outline}, "answer_schema": {**frame, "properties": complete}}

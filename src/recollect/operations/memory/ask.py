@@ -13,10 +13,10 @@ from recollect.errors import BadRequest
 from recollect.index.filters import Filters
 from recollect.language_model import ModelDidNotAnswer, open_model
 from recollect.model import DEFAULT_KIND_CODES, now_ms
+from recollect.operations.context import RequestContext
 from recollect.operations.ids import event_ref
-from recollect.operations.memory import asking_ids, recalled, session_keys
+from recollect.operations.memory.search import caller_ids, find_observations, session_keys
 from recollect.operations.memory.views import NO_PROJECT, QUOTED, observation_ref
-from recollect.operations.operation import RequestContext
 from recollect.realms import Realm
 from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, search
 from recollect.search.observations import ObservationHit
@@ -84,9 +84,9 @@ def gather(realm: Realm, question: str, context: RequestContext, project: str | 
     check = deadline_check(context.past_deadline(realm.deadline_ms(SEARCH_MS)))
     check()
     asked = parse(question, now_ms())
-    left_out = asking_ids(realm, context)
+    left_out = caller_ids(realm, context)
     filters = ObservationFilters(projects=(project,) if project else (), excluded_sessions=left_out)
-    observations = recalled(realm, question, filters, mode, OBSERVATIONS)
+    observations = find_observations(realm, question, filters, mode, OBSERVATIONS)
     with realm.open_archive() as reader:
         index = realm.text_index(reader)
         wanted = Filters(kinds=DEFAULT_KIND_CODES, project=project, excluded_sessions=session_keys(reader, left_out))

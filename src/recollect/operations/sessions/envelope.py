@@ -1,13 +1,12 @@
-"""The sessions family's answers: bare objects; errors are `{code, message, details?}`."""
+"""The sessions family answers with bare objects; errors are `{code, message, details?}`."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.live import LiveRealm
-from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
+from recollect.operations.context import RequestContext
+from recollect.operations.operation import Envelope, Operation, Reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "INVALID_PARAMS",
@@ -21,7 +20,7 @@ CODES = {
     ErrorKind.STALE_CURSOR: "STALE_CURSOR",
     ErrorKind.STORE: "INTERNAL_ERROR",
 }
-# Kinds that have no word of their own here, by those whose they share: with the word they share its numbers on all surfaces.
+# Error kinds without a code of their own here, mapped to the kind whose code and status they use on every surface.
 SHARED = {
     ErrorKind.BAD_ID: ErrorKind.BAD_ARGUMENT,
     ErrorKind.AMBIGUOUS: ErrorKind.BAD_ARGUMENT,
@@ -35,29 +34,27 @@ SHARED = {
 Answer = dict[str, Any]
 
 
-def replied(
-    operation: Callable[[LiveRealm, Any, RequestContext], Answer],
-) -> Callable[[LiveRealm, Any, RequestContext], Reply]:
-    def run(realm: LiveRealm, arguments: Any, context: RequestContext) -> Reply:
-        def made() -> Reply:
-            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, context))
-            return Reply(body.decode(), body)
-
-        reply = reply_or_error(operation.__name__, made, refused, f"{operation.__name__} failed; {DOCTOR}.")
-        return reply if reply.kind is None else msgspec.structs.replace(reply, kind=_kind(reply.kind))
-
-    return run
+def _success(_: Operation, answer: Answer, context: RequestContext) -> Reply:
+    body = msgspec.json.encode(answer)
+    return Reply(body.decode(), body)
 
 
-def refused(reason: RecollectError) -> Reply:
-    """An error, as this family says it."""
-    kind = _kind(reason.kind)
-    details = {"details": reason.details} if reason.details else {}
-    body = msgspec.json.encode({"code": CODES[kind], "message": str(reason), **details})
+def _failure(_: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
+    return error_reply(error)
+
+
+def error_reply(error: RecollectError) -> Reply:
+    """An error in this family's form."""
+    kind = _kind(error.kind)
+    details = {"details": error.details} if error.details else {}
+    body = msgspec.json.encode({"code": CODES[kind], "message": str(error), **details})
     return Reply(body.decode(), body, is_error=True, kind=kind)
 
 
+ENVELOPE = Envelope(_success, _failure)
+
+
 def _kind(kind: ErrorKind) -> ErrorKind:
-    """The kind by whose word an error is called here."""
+    """The kind whose code an error has here."""
     shared = SHARED.get(kind, kind)
     return shared if shared in CODES else ErrorKind.STORE

@@ -2,7 +2,7 @@
 
 from recollect.errors import BadRequest
 from recollect.live import LiveRealm
-from recollect.operations.operation import RequestContext
+from recollect.operations.context import RequestContext
 
 OWNER_CAN = "`commands_over_mcp = true` in settings.toml, or RECOLLECT_COMMANDS_OVER_MCP=1, lets the owner allow it"
 

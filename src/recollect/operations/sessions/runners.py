@@ -10,7 +10,7 @@ from recollect.errors import BadRequest
 from recollect.live import LiveRealm
 from recollect.live.runners import AnswerText, Assignment, Output, Runner, ToolCall, ToolResult
 from recollect.live.runners import command as commands
-from recollect.operations.operation import RequestContext
+from recollect.operations.context import RequestContext
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, absent, command_of, kind_of
 

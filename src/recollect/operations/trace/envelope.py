@@ -1,14 +1,13 @@
-"""The trace family's wrapper: data, and beside it only what there is of pages, a hint and warnings; errors have one form."""
+"""The trace family's envelope: data, and beside it a page, a hint and warnings where there are any; errors have one form."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
-from recollect.operations.operation import DOCTOR, Reply, RequestContext, reply_or_error
-from recollect.realms import Realm
+from recollect.operations.context import RequestContext
+from recollect.operations.operation import Envelope, Operation, Reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_parameter",
@@ -44,26 +43,19 @@ class Answer(Struct, omit_defaults=True):
         return len(msgspec.json.encode(self))
 
 
-def wrapped(
-    tool: str, operation: Callable[[Realm, Any, RequestContext], Answer]
-) -> Callable[[Realm, Any, RequestContext], Reply]:
-    """The operation with its wrapper around what comes of it, whatever that is."""
-
-    def run(realm: Realm, arguments: Any, context: RequestContext) -> Reply:
-        def made() -> Reply:
-            body = msgspec.json.encode(operation(realm, {} if arguments is None else arguments, context))
-            return Reply(body.decode(), body)
-
-        return reply_or_error(tool, made, _refused, f"{tool} failed; {DOCTOR}.")
-
-    return run
+def _success(_: Operation, answer: Answer, context: RequestContext) -> Reply:
+    body = msgspec.json.encode(answer)
+    return Reply(body.decode(), body)
 
 
-def _refused(reason: RecollectError) -> Reply:
-    code, message, details = CODES.get(reason.kind, INTERNAL), str(reason), reason.details
+def _failure(_: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
+    code, message, details = CODES.get(error.kind, INTERNAL), str(error), error.details
     if code == "invalid_parameter":
         field = details.pop("field", None)
         details = {**({"parameter": field} if field is not None else {}), "reason": message, **details}
-    error = {"code": code, "message": message, **({"details": details} if details else {}), "retryable": code in RETRYABLE}
-    body = msgspec.json.encode({"error": error})
-    return Reply(body.decode(), body, is_error=True)
+    body = {"code": code, "message": message, **({"details": details} if details else {}), "retryable": code in RETRYABLE}
+    encoded = msgspec.json.encode({"error": body})
+    return Reply(encoded.decode(), encoded, is_error=True)
+
+
+ENVELOPE = Envelope(_success, _failure)

@@ -7,7 +7,7 @@ import msgspec
 
 from recollect.index.ngrams import fold_case
 from recollect.model import KIND_CODE, TOKEN_USAGE_CODE, Kind, Usage, timestamp
-from recollect.operations.history.views import telling_of
+from recollect.operations.history.answers import telling_of
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace.steps import Status, Step, ToolUse
 from recollect.shown_time import estimate_field

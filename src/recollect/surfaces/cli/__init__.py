@@ -137,6 +137,6 @@ def _told(error: RecollectError, code: str) -> str:
     error.args = (replace_surrogates(str(error)),)  # it may name what was given, or a path
     if sys.argv[1] not in SESSIONS:
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
-    from recollect.operations.sessions.envelope import refused  # heavy: a cheap command stays cheap
+    from recollect.operations.sessions.envelope import error_reply  # heavy: a cheap command stays cheap
 
-    return refused(error).text
+    return error_reply(error).text

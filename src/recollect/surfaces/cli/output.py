@@ -26,12 +26,16 @@ def ask(
     *,
     as_json: bool,
     realm: LiveRealm | dict[str, Any],
+    **options: Any,
 ) -> None:
-    """Ask a realm, or the one that some options mean, with what was given, and print the answer."""
+    """Run an operation in a realm, or in the one that some options mean, and print the answer.
+
+    `options` are those of the operation that only the command line has.
+    """
     given = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
     asked = realm if isinstance(realm, LiveRealm) else realm_for(operation, given, realm)
-    reply = OPERATIONS[operation].run(asked, given, RequestContext.now(has_deadline=as_json))
+    reply = OPERATIONS[operation].run(asked, given, RequestContext.now(has_deadline=as_json), **options)
     deliver(reply, as_json=as_json, show=show)
 
 

@@ -11,7 +11,7 @@ from recollect.lenient_json import encode
 from recollect.live import LiveRealm
 from recollect.live.event_streams import Event, Subscriber
 from recollect.operations import Operation, Reply, RequestContext
-from recollect.operations.sessions import is_present, listen
+from recollect.operations.sessions.reading import is_present, subscribe
 from recollect.surfaces.transport.thread_pool import ThreadPool
 
 HEARTBEAT_S = 15.0  # seconds of silence after which a reader is told that we are still here
@@ -42,7 +42,7 @@ class Dispatcher:
     async def listening(self, session: str, heard: int | None) -> "Reading | Reply":
         """The events of a session's turns, or why there are none."""
         wake = Wake()
-        begun = await self._done(lambda: listen(self.realm, session, heard, wake.call))
+        begun = await self._done(lambda: subscribe(self.realm, session, heard, wake.call))
         if isinstance(begun, Reply):
             return begun
         return self._reading(begun, wake, lambda: self._done(lambda: is_present(self.realm, session)))

@@ -8,6 +8,7 @@ import msgspec
 
 from recollect import __version__
 from recollect.operations import FAMILIES, Operation, Route, toolset_of
+from recollect.operations.schema import schema_of
 
 Part = dict[str, Any]
 
@@ -101,7 +102,7 @@ _EVENT: Part = {
 def _entry(operation: Operation, route: Route, family: str) -> Part:
     method, path = route.http.split(" ")
     inside = ARGUMENT.findall(path)
-    schema = route.input_schema or _without(operation.input_schema, *route.implied_arguments)
+    schema = schema_of(route.request) if route.request else _without(operation.input_schema, *route.implied_arguments)
     has_body = method in ("POST", "PUT", "PATCH")
     asked = inside if has_body else [*inside, *(name for name in schema["properties"] if name not in inside)]
     found = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}

@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from recollect.operations import RequestContext
-from recollect.operations.memory import notes
 from recollect.operations.memory.ask import answer
+from recollect.operations.memory.search import notes
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import print_json, say
 

@@ -5,9 +5,17 @@ from typing import Any
 import click
 import msgspec
 
+from recollect.operations.journeys.requests import (
+    AddDocumentToJourney,
+    GetOrCreateJourney,
+    JourneyTimeline,
+    LinkSessionToJourney,
+    QueryJourneyHistory,
+)
 from recollect.surfaces.cli import render_journey as draw
 from recollect.surfaces.cli.output import ask, session_uuid
 from recollect.surfaces.cli.realm_options import json_option, realm_options
+from recollect.surfaces.cli.request_options import request_options
 from recollect.surfaces.cli.times import iso, milliseconds_of
 
 
@@ -23,46 +31,45 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option(
-    "--user", "--user-id", "user_id", metavar="UUID", help="Whose journey: a person has one. Default: a new one for nobody."
+@request_options(
+    GetOrCreateJourney,
+    {"user_id": "--user --user-id"},
+    help={"user_id": "Whose journey: a person has one. Default: a new one for nobody."},
 )
 @json_option
 @realm_options
-def create(user_id: str | None, as_json: bool, **realm: Any) -> None:
+def create(arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """Get a person's journey, or begin one.
 
     \b
     recollect journey create
     recollect journey create --user 5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10
     """
-    ask("get_or_create_journey", {"user_id": user_id}, draw.journey, as_json=as_json, realm=realm)
+    ask("get_or_create_journey", arguments, draw.journey, as_json=as_json, realm=realm)
 
 
 @command.command("link")
 @click.argument("journey")
 @click.argument("session")
-@click.option("--summary", help="What to show and find it by. Default: made from the session.")
-@click.option("--diagnosis", help="What was diagnosed in it. Default: as observed.")
+@request_options(
+    LinkSessionToJourney,
+    {"summary": "--summary", "diagnosis": "--diagnosis"},
+    help={"diagnosis": "What was diagnosed in it. Default: as observed."},
+)
 @click.option("--no-diagnosis", is_flag=True, help="Nothing was diagnosed in it.")
 @json_option
 @realm_options
-def link(
-    journey: str, session: str, summary: str | None, diagnosis: str | None, no_diagnosis: bool, as_json: bool, **realm: Any
-) -> None:
+def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bool, as_json: bool, **realm: Any) -> None:
     """Put a session into a journey; it leaves the one it is in.
 
     \b
     recollect journey link JOURNEY session:9ab2…
     recollect journey link JOURNEY SESSION --summary "Moved uploads to S3" --diagnosis "The bucket was full"
     """
-    if diagnosis is not None and no_diagnosis:
+    if "diagnosis" in arguments and no_diagnosis:
         raise click.UsageError("--diagnosis and --no-diagnosis exclude each other.")
-    arguments = {
-        "journey_id": journey,
-        "session_id": session_uuid(session),
-        "summary": summary,
-        "diagnosis": False if no_diagnosis else diagnosis,
-    }
+    arguments |= {"journey_id": journey, "session_id": session_uuid(session)}
+    arguments |= {"diagnosis": False} if no_diagnosis else {}
     ask("link_session_to_journey", arguments, draw.link, as_json=as_json, realm=realm)
 
 
@@ -73,8 +80,11 @@ def link(
     "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions begun then or later: 2026-04-30, 12h, 7d."
 )
 @click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions begun then or earlier.")
-@click.option("-n", "--limit", type=int, help="How many, 1 to 100. Default 10.")
-@click.option("--documents", "--include-documents", "documents", is_flag=True, help="List the documents too.")
+@request_options(
+    QueryJourneyHistory,
+    {"limit": "-n --limit", "include_documents": "--documents --include-documents"},
+    help={"limit": "How many, {ge} to {le}. Default {default}.", "include_documents": "List the documents too."},
+)
 @json_option
 @realm_options
 def history(
@@ -82,8 +92,7 @@ def history(
     query: tuple[str, ...],
     from_date: str | None,
     to_date: str | None,
-    limit: int | None,
-    documents: bool,
+    arguments: dict[str, Any],
     as_json: bool,
     **realm: Any,
 ) -> None:
@@ -93,13 +102,11 @@ def history(
     recollect journey history JOURNEY
     recollect journey history JOURNEY flaky upload --from 30d --documents
     """
-    arguments = {
+    arguments |= {
         "journey_id": journey,
         "query": " ".join(query) or None,
         "from_date": _moment(from_date, "--from"),
         "to_date": _moment(to_date, "--to"),
-        "limit": limit,
-        "include_documents": documents or None,
     }
     ask("query_journey_history", arguments, draw.history, as_json=as_json, realm=realm)
 
@@ -111,57 +118,41 @@ def _moment(when: str | None, option: str) -> str | None:
 
 @command.command("timeline")
 @click.argument("journey")
-@click.option("-n", "--limit", type=int, help="How many, 1 to 1000. Default 50.")
+@request_options(JourneyTimeline, {"limit": "-n --limit"}, help={"limit": "How many, {ge} to {le}. Default {default}."})
 @json_option
 @realm_options
-def timeline(journey: str, limit: int | None, as_json: bool, **realm: Any) -> None:
+def timeline(journey: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """Sessions and documents of a journey, oldest first.
 
     \b
     recollect journey timeline JOURNEY
     """
-    arguments = {"journey_id": journey, "limit": limit}
+    arguments["journey_id"] = journey
     ask("journey_timeline", arguments, draw.timeline, as_json=as_json, realm=realm)
 
 
 @command.command("add")
 @click.argument("journey")
-@click.option(
-    "--type",
-    "--document-type",
-    "document_type",
-    metavar="TYPE",
-    default="note",
-    show_default=True,
-    help="woop_plan, file_upload, artifact or note.",
+@request_options(
+    AddDocumentToJourney,
+    {"document_type": "--type --document-type", "title": "--title", "content": "--content"},
+    help={
+        "document_type": "woop_plan, file_upload, artifact or note. Default: note.",
+        "title": "What it is called.",
+        "content": "Its text, or a path; a path is kept, never opened.",
+    },
 )
-@click.option("--title", help="What it is called.")
-@click.option("--content", help="Its text, or a path; a path is kept, never opened.")
 @click.option("--metadata", metavar="JSON", help="An object with whatever else belongs to it.")
 @json_option
 @realm_options
-def add(
-    journey: str,
-    document_type: str,
-    title: str | None,
-    content: str | None,
-    metadata: str | None,
-    as_json: bool,
-    **realm: Any,
-) -> None:
+def add(journey: str, arguments: dict[str, Any], metadata: str | None, as_json: bool, **realm: Any) -> None:
     """Add a document to a journey.
 
     \b
     recollect journey add JOURNEY --title "What we agreed" --content "Ship on Friday"
     recollect journey add JOURNEY --type artifact --content build/report.pdf --metadata '{"pages": 12}'
     """
-    arguments = {
-        "journey_id": journey,
-        "document_type": document_type,
-        "title": title,
-        "content": content,
-        "metadata": _object(metadata),
-    }
+    arguments = {"document_type": "note", **arguments, "journey_id": journey, "metadata": _object(metadata)}
     ask("add_document_to_journey", arguments, draw.added, as_json=as_json, realm=realm)
 
 

@@ -1,14 +1,16 @@
 """recollect observations"""
 
 import sys
-from typing import Any
 
 import click
 import msgspec
 
-from recollect.operations.memory import notes, observations_of, recalled, search_filters
+from recollect.model import observation_type
+from recollect.operations.memory.observations import as_object, newest_observations, observations_by_key
+from recollect.operations.memory.requests import GetObservations
+from recollect.operations.memory.search import find_observations, notes
 from recollect.operations.memory.views import observation_ref, observations
-from recollect.shown_time import day, estimate_field
+from recollect.shown_time import day
 from recollect.store.memory import ObservationFilters, ObservationRow
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, plain, print_json, say
@@ -46,11 +48,16 @@ def command(
     recollect observations obs-4f0c…
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
-    filters = search_filters(
-        types, projects, concepts, files, milliseconds_of(since, "--since"), milliseconds_of(until, "--until")
+    filters = ObservationFilters(
+        since=milliseconds_of(since, "--since"),
+        until=milliseconds_of(until, "--until"),
+        projects=projects,
+        types=tuple(map(observation_type, types)),
+        concepts=concepts,
+        files=files,
     )
     if words and all(word.startswith("obs-") for word in words):
-        named = observations_of(opened, list(words))
+        named = observations_by_key(opened, GetObservations.parse({"ids": list(words)}).ids)
         if as_json:
             print_json(_encoded([(row, None) for row in named]))
         else:
@@ -58,12 +65,10 @@ def command(
         return
     rows: list[tuple[ObservationRow, float | None]]
     if words:
-        found = recalled(opened, " ".join(words), filters, opened.settings.search.mode, limit)
+        found = find_observations(opened, " ".join(words), filters, opened.settings.search.mode, limit)
         rows = [(one.observation, one.score) for one in found]
     else:
-        with opened.open_archive() as reader, opened.open_memory() as memory:
-            newest = memory.newest(filters, limit)
-            rows = [(row, None) for row in newest if reader.session(row.session) is not None]
+        rows = [(row, None) for row in newest_observations(opened, filters, limit)]
     for note in notes(opened) if words else ():
         say(f"! {note}", err=True)
     if as_json:
@@ -73,21 +78,7 @@ def command(
 
 
 def _encoded(rows: list[tuple[ObservationRow, float | None]]) -> str:
-    return msgspec.json.encode([_listed(row, score) for row, score in rows]).decode()
-
-
-def _listed(row: ObservationRow, score: float | None) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(row)
-    del fields["key"], fields["estimated"]
-    return {
-        **fields,
-        **estimate_field(row.estimated),
-        "id": observation_ref(row.id),
-        "session": f"session:{row.session.hex()}",
-        "turn": f"turn:{row.session.hex()}-{row.turn}",
-        "evidence": [f"event:{event.hex()}" for event in row.evidence],
-        **({"score": score} if score is not None else {}),
-    }
+    return msgspec.json.encode([as_object(row, score) for row, score in rows]).decode()
 
 
 def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, asked: bool) -> None:

@@ -1,11 +1,11 @@
 """recollect open"""
 
+from typing import Any
+
 import click
 
-from recollect.operations import RequestContext
-from recollect.operations.history import open_id
-from recollect.surfaces.cli.output import deliver
-from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
+from recollect.surfaces.cli.output import ask
+from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options
 from recollect.surfaces.cli.render import draw_open
 
 
@@ -13,7 +13,7 @@ from recollect.surfaces.cli.render import draw_open
 @click.argument("identity", type=TEXT, metavar="ID")
 @json_option
 @realm_options
-def command(identity: str, as_json: bool, **realm: object) -> None:
+def command(identity: str, as_json: bool, **realm: Any) -> None:
     """Show a session's turns, a turn's events, or an event in full.
 
     \b
@@ -21,6 +21,4 @@ def command(identity: str, as_json: bool, **realm: object) -> None:
     recollect open turn:9ab2…-3     what happened around it
     recollect open session:9ab2…    the course of it all
     """
-    context = RequestContext.now(has_deadline=as_json)
-    reply = open_id(realm_to_read(**realm), {"id": identity}, context)  # type: ignore[arg-type]
-    deliver(reply, as_json=as_json, show=draw_open)
+    ask("open", {"id": identity}, draw_open, as_json=as_json, realm=realm)

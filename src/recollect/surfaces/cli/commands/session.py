@@ -7,9 +7,11 @@ import click
 from rich.markup import escape
 
 from recollect.display import one_line
+from recollect.operations.sessions.requests import ListLiveSessions, ReadHistory
 from recollect.surfaces.cli.output import ask, located
 from recollect.surfaces.cli.realm_options import json_option, labels_of, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, say, time_of
+from recollect.surfaces.cli.request_options import request_options
 
 SHORT = 160  # characters of a call, a result or a thought
 LOCATOR = click.argument("session_id", metavar="SESSION")
@@ -30,20 +32,20 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions with this label.")
-@click.option("--imported", is_flag=True, help="Also sessions read from agents' logs.")
-@click.option("--offset", type=int, help="Leave out the first so many.")
-@click.option("--limit", type=int, help="Show at most so many. Default: 100.")
+@request_options(
+    ListLiveSessions,
+    {"imported": "--imported", "offset": "--offset", "limit": "--limit"},
+    help={"offset": "Leave out the first so many.", "limit": "Show at most so many. Default: {default}."},
+)
 @json_option
 @realm_options
-def listed(
-    labels: tuple[str, ...], imported: bool, offset: int | None, limit: int | None, as_json: bool, **realm: Any
-) -> None:
+def listed(labels: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """The sessions of the realm, the last used first.
 
     \b
     recollect session list --label task=review
     """
-    arguments = {"labels": labels_of(labels) or None, "imported": imported or None, "offset": offset, "limit": limit}
+    arguments["labels"] = labels_of(labels) or None
     ask("meerkat_list", arguments, _draw_list, as_json=as_json, realm=realm)
 
 
@@ -62,17 +64,20 @@ def show(session_id: str, as_json: bool, **realm: Any) -> None:
 
 @command.command("history")
 @LOCATOR
-@click.option("--offset", type=int, help="Leave out the first so many messages.")
-@click.option("--limit", type=int, help="Show at most so many. Default: 100.")
+@request_options(
+    ReadHistory,
+    {"offset": "--offset", "limit": "--limit"},
+    help={"offset": "Leave out the first so many messages.", "limit": "Show at most so many. Default: {default}."},
+)
 @json_option
 @realm_options
-def history(session_id: str, offset: int | None, limit: int | None, as_json: bool, **realm: Any) -> None:
+def history(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """The messages of a session, oldest first.
 
     \b
     recollect session history last --limit 20
     """
-    _ask("meerkat_history", session_id, {"offset": offset, "limit": limit}, _draw_history, as_json=as_json, **realm)
+    _ask("meerkat_history", session_id, arguments, _draw_history, as_json=as_json, **realm)
 
 
 @command.command("interrupt")

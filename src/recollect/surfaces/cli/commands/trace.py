@@ -4,11 +4,13 @@ from typing import Any
 
 import click
 
+from recollect.operations.trace.requests import GetSessionDetails, SearchEventPreviews
 from recollect.operations.trace.session_details import Level
 from recollect.operations.trace.views import EVENT_TYPES
 from recollect.surfaces.cli import render_trace as draw
 from recollect.surfaces.cli.output import ask, session_uuid
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options
+from recollect.surfaces.cli.request_options import request_options
 
 
 @click.group("trace")
@@ -25,23 +27,26 @@ def command() -> None:
 
 @command.command("search")
 @click.argument("query", type=TEXT, nargs=-1, required=True)
-@click.option("-n", "--limit", type=int, help="How many matches, 1 to 50. Default 10.")
-@click.option("--cursor", help="Continue where the page with this cursor ended.")
-@click.option("--provider", help="Only this agent's sessions, as `recollect sources` names it.")
-@click.option("-t", "--type", "--event-type", "event_type", help=f"Only events of this type: {', '.join(EVENT_TYPES)}.")
-@click.option("--session", "--session-id", "session_id", metavar="ID", help="Only this session: its id, or how that begins.")
+@request_options(
+    SearchEventPreviews,
+    {
+        "limit": "-n --limit",
+        "cursor": "--cursor",
+        "provider": "--provider",
+        "event_type": "-t --type --event-type",
+        "session_id": "--session --session-id",
+    },
+    help={
+        "limit": "How many matches, {ge} to {le}. Default {default}.",
+        "cursor": "Continue where the page with this cursor ended.",
+        "provider": "Only this agent's sessions, as `recollect sources` names it.",
+        "event_type": f"Only events of this type: {', '.join(EVENT_TYPES)}.",
+        "session_id": "Only this session: its id, or how that begins.",
+    },
+)
 @json_option
 @realm_options
-def search(
-    query: tuple[str, ...],
-    limit: int | None,
-    cursor: str | None,
-    provider: str | None,
-    event_type: str | None,
-    session_id: str | None,
-    as_json: bool,
-    **realm: Any,
-) -> None:
+def search(query: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """Every event that contains a string, in any case, the newest session first.
 
     \b
@@ -49,14 +54,7 @@ def search(
     recollect trace search "connection refused" -t tool_result --provider codex
     """
     wanted = " ".join(query)
-    arguments = {
-        "query": wanted,
-        "limit": limit,
-        "cursor": cursor,
-        "provider": provider,
-        "event_type": event_type,
-        "session_id": session_uuid(session_id),
-    }
+    arguments |= {"query": wanted, "session_id": session_uuid(arguments.get("session_id"))}
     ask("search_event_previews", arguments, lambda answer: draw.matches(answer, wanted), as_json=as_json, realm=realm)
 
 
@@ -77,13 +75,17 @@ def event(session_id: str, event_index: int, as_json: bool, **realm: Any) -> Non
 
 @command.command("session")
 @click.argument("session_id", metavar="SESSION")
-@click.option("--level", "--detail-level", "detail_level", help=f"How deep: {', '.join(Level)}. Default summary.")
-@click.option(
-    "--reasoning", "--include-reasoning", "reasoning", is_flag=True, help="With --level turns: what the agent thought, too."
+@request_options(
+    GetSessionDetails,
+    {"detail_level": "--level --detail-level", "include_reasoning": "--reasoning --include-reasoning"},
+    help={
+        "detail_level": f"How deep: {', '.join(Level)}. Default {{default}}.",
+        "include_reasoning": "With --level turns: what the agent thought, too.",
+    },
 )
 @json_option
 @realm_options
-def session(session_id: str, detail_level: str | None, reasoning: bool, as_json: bool, **realm: Any) -> None:
+def session(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
     """The course of a session, at four depths.
 
     \b
@@ -91,11 +93,7 @@ def session(session_id: str, detail_level: str | None, reasoning: bool, as_json:
     recollect trace session 9ab2 --level turns --reasoning
     recollect trace session 9ab2 --level full --json > session.json
     """
-    arguments = {
-        "session_id": session_uuid(session_id),
-        "detail_level": detail_level,
-        "include_reasoning": True if reasoning else None,
-    }
+    arguments["session_id"] = session_uuid(session_id)
     ask("get_session_details", arguments, draw.session, as_json=as_json, realm=realm)
 
 

@@ -1,0 +1,57 @@
+"""`get_event_details`, `get_session_details` and `analyze_session`."""
+
+from typing import Any
+
+from msgspec.structs import asdict
+
+from recollect.errors import OutOfRange
+from recollect.operations.context import RequestContext, open_reader
+from recollect.operations.ids import uuid_text
+from recollect.operations.trace import views
+from recollect.operations.trace.analysis import insights, score
+from recollect.operations.trace.envelope import Answer
+from recollect.operations.trace.requests import AnalyzeSession, GetEventDetails, GetSessionDetails
+from recollect.operations.trace.search import NEXT
+from recollect.operations.trace.session_details import Level, SessionTrace, details
+from recollect.operations.trace.session_lookup import session_named
+from recollect.realms import Realm
+
+DEADLINE_MS = 10_000
+DEEPER = "Use get_session_details with detail_level=turns, steps or full for more; get_event_details for one event"
+
+
+def get_event_details(realm: Realm, request: GetEventDetails, context: RequestContext) -> Answer:
+    index = request.event_index
+    with open_reader(realm, context, DEADLINE_MS) as reader:
+        session = session_named(reader, request.session_id)
+        event = reader.event_at(session.key, index) if 0 <= index < session.event_count else None
+    if event is None:
+        last = session.event_count - 1
+        raise OutOfRange(f"event_index must be from 0 to {last}, not {index}", event_index=index, max_index=last)
+    return Answer({**views.head(event, session), "payload": views.payload(event)})
+
+
+def get_session_details(realm: Realm, request: GetSessionDetails, context: RequestContext) -> Answer:
+    level, reasoning = request.detail_level, request.include_reasoning
+    warnings = realm.sync_warnings()
+    if reasoning and level is not Level.TURNS:
+        warnings.append(f"include_reasoning only counts with detail_level=turns and was ignored at {level}")
+    with open_reader(realm, context, DEADLINE_MS) as reader:
+        trace = SessionTrace(reader, session_named(reader, request.session_id))
+        return details(trace, level, include_reasoning=reasoning, warnings=warnings, hint=DEEPER)
+
+
+def analyze_session(realm: Realm, request: AnalyzeSession, context: RequestContext) -> Answer:
+    with open_reader(realm, context, DEADLINE_MS) as reader:
+        trace = SessionTrace(reader, session_named(reader, request.session_id))
+    found = insights(trace.steps)
+    data = {
+        "session_id": uuid_text(trace.session.id),
+        "score": score(found),
+        "insights": [_insight(asdict(one)) for one in found],
+    }
+    return Answer(data, hint=NEXT)
+
+
+def _insight(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**{name: value for name, value in fields.items() if name != "details"}, **fields["details"]}

@@ -1,0 +1,30 @@
+"""A session by its UUID or the beginning of it."""
+
+from recollect.errors import AmbiguousId, NotFound
+from recollect.operations.ids import uuid_text
+from recollect.store import Reader, SessionRow
+
+SHOWN_MATCHES = 20  # ids of an ambiguous prefix that are named
+UUID_DASHES = (8, 13, 18, 23)
+
+
+def session_named(reader: Reader, prefix: str) -> SessionRow:
+    """The one session whose UUID is this, or begins with it."""
+    bounds = _bounds(prefix.lower())
+    found, count = reader.sessions_named(*bounds, SHOWN_MATCHES) if bounds else ([], 0)
+    if count > 1:
+        message = f"Session ID prefix '{prefix}' matches {count} sessions. Provide more characters."
+        raise AmbiguousId(message, prefix=prefix, matches=[uuid_text(one) for one in found])
+    session = reader.session(found[0]) if found else None
+    if session is None:
+        raise NotFound(f"No session with ID or prefix '{prefix}'")
+    return session
+
+
+def _bounds(prefix: str) -> tuple[bytes, bytes] | None:
+    """The first and the last id with a prefix; None where no id can have it."""
+    dashed = all((letter == "-") == (place in UUID_DASHES) for place, letter in enumerate(prefix))
+    digits = prefix.replace("-", "")
+    if not dashed or len(digits) > 32 or any(digit not in "0123456789abcdef" for digit in digits):
+        return None
+    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
