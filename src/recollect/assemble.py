@@ -1,9 +1,8 @@
 """Step 2, FOLD: records become Session > Turn > Event. Pure; one set of rules for all agents.
 
-The fold keeps a small state per session, so that a log may come in any number of pieces: the state after the pieces
-is the state after the whole. Events are final when they are made, with one exception: a slash command opens a turn
-only if the agent answers it, so what follows the command is held back as `tentative` until that is known. Until then,
-and for ever if the agent does not, the command is a `system` event: the program ran it, nobody asked the agent.
+The fold keeps a small state per session, so that a log may be read in any number of batches: the result is the same.
+Events are final, with one exception. A slash command opens a turn only if the agent answers it; until that is known,
+the records after it are tentative. Without an answer the command stays a `system` event: the program ran it.
 """
 
 import re
@@ -30,27 +29,27 @@ from recollect.model import (
 from recollect.shown_time import day
 from recollect.title import TITLE, is_placeholder, label, title_of
 
-LONGEST_NAME = 256  # characters of a tool's or a model's name that are kept: agents and models allow 64 or 128
-MOST_TOOLS = 1_000  # different tools of one turn that are counted: no agent has as many
+LONGEST_NAME = 256  # characters of a tool's or a model's name that are stored: agents and models allow 64 or 128
+MOST_TOOLS = 1_000  # different tools of one turn that are counted: no agent has this many
 OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
 LARGEST_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
-TENTATIVE = 32  # records held back behind a slash command before it is taken for a local one
+TENTATIVE = 32  # tentative records after a slash command before it counts as a local one
 WEB_TOOLS = {
     "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run", "search_web",
     "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
 }  # fmt: skip
-OWN_TOOL = re.compile(  # the server's name decides, as each agent joins it to the tool's: recollect__open, recollect_open, …
-    r"@?(?:mcp[-_./:]+)?(?:claude_ai_)?"  # of a connector of claude.ai
+OWN_TOOL = re.compile(  # matched by the server's name, which agents join to the tool's: recollect__open, recollect_open, …
+    r"@?(?:mcp[-_./:]+)?(?:claude_ai_)?"  # a connector of claude.ai
     r"(?:(?:recollect|moraine)[-_./:]"
-    r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # a plugin's server is named last
+    r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # a plugin's server comes last
     re.IGNORECASE,
 )
-OWN_NAMES = {  # ours where no server is named; `search`, `open`, `read`, `get_observations` are other servers' too
+OWN_NAMES = {  # ours without a server's name; `search`, `open`, `read`, `get_observations` exist in other servers too
     "search_sessions", "list_sessions", "search_event_previews", "get_or_create_journey", "query_journey_history",
     "add_document_to_journey", "link_session_to_journey", "meerkat_create_session", "meerkat_start_turn",
     "meerkat_interrupt", "meerkat_read", "meerkat_history", "meerkat_list", "meerkat_archive", "meerkat_config",
 }  # fmt: skip
-OWN_COMMAND = re.compile(  # its command line, after what people put in front of a command
+OWN_COMMAND = re.compile(  # its command line, after the usual prefixes of a command
     r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S*\s+)*"
     r"(?:(?:env|time|command|sudo|uvx|uv\s+run|pipx\s+run|\S*python[\d.]*\s+-m)\s+(?:\w+=\S*\s+)*)*"
     r"(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey|session|show|export)\b"
@@ -66,13 +65,13 @@ class Call(Struct, array_like=True):
 
 
 class State(Struct, kw_only=True):
-    """Everything that folding a session's next record needs to know of the records before it."""
+    """What folding a session's next record needs from the records before it."""
 
     native_id: str
     seq: int = 0
     turn: Turn | None = None
     event_count: int = 0
-    clocked: bool = False  # some record had a time of its own; else what is new has the time of its log
+    clocked: bool = False  # some record had a time; else new records get the log's time
     started_at: int | None = None
     updated_at: int = 0
     title: str = ""
@@ -87,22 +86,22 @@ class State(Struct, kw_only=True):
     own: bool = False
     tool: bool = False
     usage: Usage = Usage()
-    command: list[Record] = []  # an unanswered slash command and what followed it
-    before: Turn | None = None  # the turn as it was before that command
+    command: list[Record] = []  # an unanswered slash command and the records after it
+    before: Turn | None = None  # the turn before that command
     redactions: dict[str, int] = {}
-    estimated: bool = False  # some event has the date of the log file
+    estimated: bool = False  # some event has the log file's date
 
 
 class Folded(Struct):
-    """What a batch of records came to. A turn appears once it has ended, and the running one last."""
+    """The result of a batch. Turns that ended in it come first, the running one last."""
 
     events: list[Event]
     turns: list[Turn]
-    withdrawn: list[bytes]  # ids of events that an earlier batch stored and this one makes again
+    withdrawn: list[bytes]  # ids of stored events that this batch creates again
 
 
 def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int) -> Folded:
-    """Take a batch into the session's state. `fallback_at` is the time of records where none has one."""
+    """Fold a batch of records into a session. `fallback_at` is the time of records if the session has none."""
     folded = Folded([], [], [])
     for record in records:
         if isinstance(record, SessionMetadata):
@@ -110,12 +109,12 @@ def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int
         else:
             _take(state, record, folded, fallback_at)
     if state.turn is not None:
-        folded.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn goes on
+        folded.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn still changes
     return folded
 
 
 def learn(state: State, about: SessionMetadata) -> None:
-    """What is said of a session: the last word counts, a title of lower rank never does."""
+    """Take metadata into the state: the last value counts, but never a title of lower rank."""
     title = label(about.title or "", TITLE)
     if title and not is_placeholder(title) and about.title_rank >= state.title_rank:
         state.title, state.title_rank = title, about.title_rank
@@ -127,7 +126,7 @@ def learn(state: State, about: SessionMetadata) -> None:
 
 
 def known_of(state: State) -> SessionMetadata:
-    """What is known of a session, rather than said in it."""
+    """The session's metadata so far."""
     return SessionMetadata(
         session=state.native_id,
         title=state.title,
@@ -164,7 +163,7 @@ def _name(name: str | None) -> str | None:
 
 
 def _resolve_command(state: State, record: Record, folded: Folded) -> None:
-    """A slash command that the agent answers was a prompt: what followed it moves to a turn of its own."""
+    """A slash command that the agent answers is a prompt: it and the records after it move to a turn of their own."""
     if record.kind not in AGENT_KINDS:
         state.command.append(record)
         if len(state.command) > TENTATIVE:
@@ -179,7 +178,7 @@ def _resolve_command(state: State, record: Record, folded: Folded) -> None:
 
 
 def _withdraw(state: State, held: list[Record], folded: Folded) -> None:
-    """Take the held events back, as if the turn had never seen them; they are made again under the same ids."""
+    """Remove the tentative events from the turn; they are created again under the same ids."""
     state.turn, state.before = state.before, None
     state.seq -= len(held)
     state.event_count -= len(held)
@@ -196,7 +195,7 @@ def _copy(turn: Turn | None) -> Turn | None:
 
 def _open_turn(state: State, record: Record, folded: Folded) -> None:
     turn = state.turn
-    if turn is not None and not turn.opened:  # what came before the first prompt belongs to turn 1 (rule 37)
+    if turn is not None and not turn.opened:  # records before the first prompt belong to turn 1 (rule 37)
         turn.opened, turn.prompt, turn.answer, turn.terminal, turn.stop = True, None, None, None, None
         return
     ordinal = 1
@@ -209,7 +208,7 @@ def _open_turn(state: State, record: Record, folded: Folded) -> None:
 
 
 def _settle(turn: Turn) -> None:
-    """A turn whose next one has begun has stopped, whether its log says so or not (rule 35)."""
+    """End a turn because the next one begins, whether its log says so or not (rule 35)."""
     if turn.terminal is None:
         turn.terminal = turn.answer if turn.answer is not None else turn.last
         turn.stop = Stop.ANSWER if turn.answer is not None else Stop.OTHER
@@ -229,7 +228,7 @@ def _event(state: State, record: Record) -> Event:
     turn = state.turn
     assert turn is not None and record.at is not None
     tool, own, answers = record.tool, record.own, None
-    is_local_command = record.opens is TurnStart.COMMAND and record.text.startswith("/")  # a shell line is the person's own
+    is_local_command = record.opens is TurnStart.COMMAND and record.text.startswith("/")  # not a shell line
     if record.kind is Kind.TOOL_CALL:
         own = is_own(record.tool, record.arguments)
         if record.call:
@@ -238,7 +237,7 @@ def _event(state: State, record: Record) -> Event:
                 del state.calls[next(iter(state.calls))]
     elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.get(record.call or "")):
         tool, own, answers = tool or call.tool, call.own, call.seq
-        if not state.command:  # else this may have to be done again
+        if not state.command:  # else the response may be folded again
             del state.calls[record.call or ""]
     if record.model:
         state.model = record.model
@@ -263,7 +262,7 @@ def _event(state: State, record: Record) -> Event:
 
 
 def _exit_code(code: int | None) -> int | None:
-    """What no program can have ended with is not kept."""
+    """The exit code; None if no program can have it."""
     return code if code is not None and abs(code) <= LARGEST_EXIT_CODE else None
 
 
@@ -308,12 +307,12 @@ def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None
     title, names_subject = title_of(event.text)
     if names_subject:
         state.title, state.title_rank = title, TitleRank.PROMPT
-    else:  # until a later prompt does
+    else:  # until a later prompt names the subject
         state.title = state.title or title
 
 
 def _stop(turn: Turn, event: Event, record: Record) -> None:
-    """Whether the turn has ended, on evidence. Anything the agent does afterwards takes the evidence back."""
+    """Set whether the turn has ended, by evidence. Any later act of the agent removes it."""
     if event.kind is Kind.ASSISTANT_RESPONSE:
         turn.answer = event.seq
     if record.stop is None:
@@ -322,7 +321,7 @@ def _stop(turn: Turn, event: Event, record: Record) -> None:
         return
     if record.stop in {Stop.ANSWER, Stop.EXIT}:
         if event.kind is not Kind.ASSISTANT_RESPONSE and turn.terminal is not None:
-            return  # bookkeeping after an end that is known already
+            return  # bookkeeping after a known end
         turn.terminal = turn.answer if turn.answer is not None else event.seq
         turn.stop = Stop.ANSWER if turn.answer is not None else record.stop
     else:
@@ -330,7 +329,7 @@ def _stop(turn: Turn, event: Event, record: Record) -> None:
 
 
 def session_of(state: State, source: str, path: str, source_title: str) -> Session:
-    """The session as the archive keeps it."""
+    """The session as the archive stores it."""
     turn = state.turn
     assert turn is not None and state.started_at is not None
     return Session(
@@ -372,7 +371,7 @@ def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
     if tool in OWN_NAMES or OWN_TOOL.match(tool):
         return True
     command = (arguments or {}).get("command") or (arguments or {}).get("cmd")
-    if isinstance(command, list):  # a shell with its script as the last word, or a program with its arguments
+    if isinstance(command, list):  # a shell with its script as the last item, or a program with its arguments
         words = [word for word in command if isinstance(word, str)]
         return any(OWN_COMMAND.match(line) is not None for line in (" ".join(words), *words[-1:]))
     return isinstance(command, str) and OWN_COMMAND.match(command) is not None

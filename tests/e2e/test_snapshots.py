@@ -330,7 +330,7 @@ def test_half_a_document_is_named_and_costs_nothing_that_was_read(person: Person
     path.write_bytes(whole[: len(whole) // 2])
     person.sync()
     assert sorted(texts(person)) == ["beside", "whole"]
-    assert problems(person) == ["not JSON, or not all of it"]
+    assert problems(person) == ["not JSON, or incomplete"]
     path.write_bytes(whole)
     person.sync()
     assert problems(person) == []
@@ -461,7 +461,7 @@ def test_half_a_document_that_is_named_is_known_for_what_it_is(person: Person, t
     half.write_bytes(whole[:-20])
     done = person.run("sync", str(half))
     assert f"{half}: Gemini CLI" in done.stdout
-    assert problems(person) == ["not JSON, or not all of it"]
+    assert problems(person) == ["not JSON, or incomplete"]
 
 
 def test_what_is_no_file_is_not_waited_for(person: Person, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Step 1, READ: agent logs become records. One file per agent; the order here is the order of `recollect sources`.
+"""Step 1, READ: agent logs become records. One module or package per agent, in the order of `recollect sources`.
 
-An agent whose logs are those of another one, but for their place or a header, stands behind it: the last one that recognises
-a file has it.
+An agent whose logs differ from another's only in place or header comes after it: the last source that recognises a file
+gets it.
 """
 
 from functools import cache
@@ -128,7 +128,7 @@ BUILT_IN: tuple[Source, ...] = (
 )
 
 
-@cache  # what is installed is looked for once: live sessions are read on after every turn
+@cache  # search installed packages once: live sessions are read after every turn
 def all_sources() -> tuple[Source, ...]:
     """The built-in sources and those that installed packages add under the entry point `recollect.sources`."""
     added = (point.load() for point in entry_points(group="recollect.sources"))

@@ -98,7 +98,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 
 
 def _json(row: dict[str, Any]) -> bytes | str:
-    """The thread's JSON; nothing if its compressed data is damaged."""
+    """The thread's JSON; empty if its compressed data is damaged."""
     data = row["data"]
     if not isinstance(data, bytes):
         return as_text(data)

@@ -1,1 +1,1 @@
-"""What a source is, and the containers and messages that many agents share."""
+"""What a source is, and what many sources share: containers, messages, homes, recognition, token counts."""

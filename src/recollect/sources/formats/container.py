@@ -1,4 +1,4 @@
-"""What a container gives its reader: lines with their places, or the reason why there are none."""
+"""What containers give to sources: lines with their places, or the reason why a log is not readable."""
 
 import sqlite3
 import struct
@@ -13,14 +13,14 @@ READ_ERRORS = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     ZstdError, struct.error, zlib.error,
 )  # fmt: skip
-"""What a source raises when a log is so odd that nobody thought of it. It costs that log, and is named: no other one."""
+"""Errors that a source raises on a log with unforeseen content. They affect that log only, and are reported."""
 
 STORE_ERRORS = (*READ_ERRORS, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
-"""What storing a log raises because of what the log says, rather than because of the archive or its disk."""
+"""Errors that storing a log raises because of its content, not because of the archive or its disk."""
 
 
 def describe_error(reason: Exception) -> str:
-    """Why a log was not read, for a person; without what the log says."""
+    """Why a log was not read, in words, without the log's content."""
     match reason:
         case MemoryError():
             return "needs more memory than there was; `recollect rebuild --logs` tries again"
@@ -30,15 +30,15 @@ def describe_error(reason: Exception) -> str:
             return f"could not be understood ({type(reason).__name__}: {str(reason)[:REASON]})"
 
 
-REASON = 200  # characters of an error's own words: some repeat the value that they refuse
+REASON = 200  # characters of an error's own text: some errors repeat the rejected value
 
 
 class WrongShape(Struct, frozen=True):
-    """A JSON value that is not of the declared shape. It is kept as an event of unknown kind."""
+    """A JSON value without the declared shape. It is stored as an event of unknown kind."""
 
 
 class Line(Struct, frozen=True):
-    """One decoded value of a log and where it stood."""
+    """One decoded value of a log and its place."""
 
     path: Path
     offset: int
@@ -48,7 +48,7 @@ class Line(Struct, frozen=True):
 
 
 class Unreadable(Exception):
-    """A log that cannot be read now. `lasting`: trying again is of no use before it changes."""
+    """A log that cannot be read now. `permanent`: retrying is useless until the log changes."""
 
     def __init__(self, reason: str, *, line: int = 0, excerpt: str = "", permanent: bool = True) -> None:
         super().__init__(reason)

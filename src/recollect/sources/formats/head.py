@@ -1,4 +1,4 @@
-"""What a file begins with: enough to say whose it is, wherever it lies."""
+"""The start of a file: enough to recognise its format, wherever the file is."""
 
 import json
 import re
@@ -12,17 +12,17 @@ from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.jsonl import open_log
 from recollect.sources.formats.sqlite import MAGIC, open_database
 
-HEAD = 65_536  # bytes of a file's beginning that say what it is
+HEAD = 65_536  # bytes at a file's start that identify its format
 HEAD_LINES = 40
-LARGEST_DOCUMENT = 512 << 20  # bytes: a JSON document is recognised whole, if it is no larger than this
-LONG = 32 << 20  # bytes: of a list that is longer than this, the first items must do
+LARGEST_DOCUMENT = 512 << 20  # bytes: a JSON document up to this size is decoded completely
+LONG = 32 << 20  # bytes: of a list longer than this, only the first items are decoded
 FEW = 8
 BLANKS = re.compile(r"\s*")
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)  # of JSON, as far as its nesting goes
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)  # the tokens of JSON that show its nesting
 
 
 class Head(Struct, frozen=True):
-    """One of three is filled: `values` of a JSON document or the first lines of JSON, `tables` of a database, `text`."""
+    """One of three is set: `values` of a JSON document or of the first JSON lines, `tables` of a database, or `text`."""
 
     path: Path
     values: list[Any] = []
@@ -30,7 +30,7 @@ class Head(Struct, frozen=True):
     text: str = ""
 
     def first(self) -> dict[str, Any]:
-        """The first value, if it is an object; else an empty one."""
+        """The first value if it is an object; else an empty object."""
         return self.values[0] if self.values and isinstance(self.values[0], dict) else {}
 
     def objects(self) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ class Head(Struct, frozen=True):
 
 
 def read_head(path: Path) -> Head:
-    """Look at a file. What cannot be opened raises OSError; what cannot be understood is text."""
+    """The head of a file. Raises OSError if it cannot be opened; content that is not JSON or SQLite is text."""
     with path.open("rb") as stream:
         start = stream.read(HEAD)
     if start.startswith(MAGIC):
@@ -65,13 +65,13 @@ def _tables(path: Path) -> frozenset[str]:
 
 
 def _lines(path: Path, start: bytes) -> list[Any]:
-    """The values of the first lines, each of which is whole JSON; nothing if the first one is not."""
+    """The values of the first JSON lines; empty if the first line is not JSON."""
     lines = start.split(b"\n")
     if len(start) == HEAD:
         if len(lines) == 1:
             lines = [_first_line(path)]
         else:
-            lines.pop()  # torn by us
+            lines.pop()  # cut by our own limit
     values = []
     for line in lines[:HEAD_LINES]:
         try:
@@ -83,7 +83,7 @@ def _lines(path: Path, start: bytes) -> list[Any]:
 
 
 def _first_items(path: Path) -> list[Any]:
-    """The first items of a list, however long it is."""
+    """The first items of a list of any length."""
     with path.open("rb") as stream:
         text = stream.read(LONG).decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0").removeprefix("[")
     items: list[Any] = []
@@ -98,7 +98,7 @@ def _first_items(path: Path) -> list[Any]:
 
 
 def _repaired(text: str) -> list[Any]:
-    """A document that was cut off, as far as it goes: up to its last comma, with all that is open closed."""
+    """The beginning of an incomplete document: cut at its last comma, with all open brackets closed."""
     end = 0
     for token in TOKEN.finditer(text):
         if token[0] in {"{", "["}:

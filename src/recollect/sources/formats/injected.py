@@ -1,7 +1,7 @@
-"""Blocks that an agent wraps around a person's prompt: the context of a hook, a reminder.
+"""Blocks that an agent puts around a person's prompt: a hook's context, a reminder.
 
-A block is everything from an opening tag to its closing tag. Only blocks at the head or at the tail of a text are injected,
-and at the tail a hook's block must begin a line. A tag in the middle of a text is a quotation, and stays where it is.
+A block is everything from an opening tag to its closing tag. Only blocks at the start or the end of a text are injected,
+and at the end a hook's block must begin a line. A tag in the middle of a text is a quotation, and stays there.
 """
 
 import re
@@ -25,7 +25,7 @@ def is_hook_tag(name: str) -> bool:
 
 
 def split_context(text: str, is_tag: IsTag = is_hook_tag) -> tuple[str, list[str]]:
-    """The text without the blocks at its head and its tail, and those blocks in order."""
+    """The text without the blocks at its start and end, and those blocks in order."""
     if "</" not in text:
         return text, []
     tags = _Tags(text, is_tag)
@@ -44,7 +44,7 @@ def split_context(text: str, is_tag: IsTag = is_hook_tag) -> tuple[str, list[str
 
 
 class _Tags:
-    """Where the blocks of a text begin and end. One pass over the text, whatever is in it."""
+    """The places where the blocks of a text begin and end, found in one pass."""
 
     def __init__(self, text: str, is_tag: IsTag) -> None:
         self._names: dict[int, str] = {}
@@ -66,7 +66,7 @@ class _Tags:
                 self._end[start], self._start[tag.end()] = tag.end(), start
 
     def end_of(self, start: int) -> int | None:
-        """Where the block that begins here ends: at its own closing tag, or at the next one if none is its own."""
+        """The end of the block that begins here: its own closing tag, else the next one of that name."""
         if start in self._end or start not in self._names:
             return self._end.get(start)
         closings = self._closings.get(self._names[start], [])
@@ -90,12 +90,12 @@ def _before_space(text: str, end: int) -> int:
 
 
 def _is_apart(text: str, start: int) -> bool:
-    """Whether a block at the tail begins a line, so that no sentence quotes it. Reminders may be glued to the prompt."""
+    """Whether a block at the end begins a line, so that no sentence quotes it. Reminders may follow without a break."""
     return "\n" in text[_before_space(text, start) : start] or text.startswith(REMINDERS, start + 1)
 
 
 def separate_context(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The same entries, with the blocks around a person's prompt as system records that follow it."""
+    """The entries, with the blocks around a prompt as system records after it."""
     for entry in entries:
         if isinstance(entry, Record) and entry.kind is Kind.USER_INPUT and "</" in entry.text:
             yield from _apart(entry)

@@ -1,4 +1,4 @@
-"""Whole documents of JSON or text that their agent writes anew each time: the one place that forgives them."""
+"""Documents of JSON or text that an agent rewrites as a whole: the one place that handles bad ones."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -11,14 +11,14 @@ from recollect.model import Problem
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.jsonl import EXCERPT, sanitize
 
-LARGEST = 1 << 30  # bytes: a document is held in memory whole
+LARGEST = 1 << 30  # bytes: a document is held in memory
 
 Shape = TypeVar("Shape")
 Item = TypeVar("Item")
 
 
 def json_document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
-    """What loads a file as one JSON value of this shape."""
+    """A loader of files that are one JSON value of this shape."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
 
     def load(path: Path) -> Shape:
@@ -28,7 +28,7 @@ def json_document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
 
 
 def json_items(path: Path) -> list[msgspec.Raw]:
-    """The items of a document that is a list, not decoded yet. A document that is none is its own only item."""
+    """The items of a JSON list, not decoded yet. Any other document is its own only item."""
     document = json_document(msgspec.Raw)(path)
     items = decode_or_none(document, list[msgspec.Raw])
     return [document] if items is None else items
@@ -40,13 +40,13 @@ def numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
 
 
 def wrong_shape(path: Path, place: int, raw: msgspec.Raw) -> Problem:
-    """An item of a list that is not of the shape of all the others."""
+    """The problem of an item that does not have the declared shape."""
     excerpt = bytes(raw)[:EXCERPT].decode("utf-8", "replace")
-    return Problem(path, place, "not of the shape that is known", excerpt)
+    return Problem(path, place, "has an unknown shape", excerpt)
 
 
 def read_text(path: Path) -> str:
-    """A file as text. Lines end with \\n alone."""
+    """A file as text. Lines end with \\n only."""
     return read_content(path).decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
 
 
@@ -67,16 +67,16 @@ def _decoded(content: bytes, decoder: "msgspec.json.Decoder[Any]") -> Any:
     try:
         return decoder.decode(json.dumps(sanitize(json.loads(plain)), ensure_ascii=False))
     except msgspec.ValidationError as reason:
-        raise Unreadable(f"not of the shape that is known: {reason}", excerpt=plain[:EXCERPT]) from reason
+        raise Unreadable(f"has an unknown shape: {reason}", excerpt=plain[:EXCERPT]) from reason
     except RecursionError:
         raise Unreadable("nested too deeply", excerpt=plain[:EXCERPT]) from None
     except ValueError as reason:
         line = getattr(reason, "lineno", 0)
-        raise Unreadable("not JSON, or not all of it", line=line, excerpt=plain[-EXCERPT:]) from reason
+        raise Unreadable("not JSON, or incomplete", line=line, excerpt=plain[-EXCERPT:]) from reason
 
 
 def decode_each(raws: Iterable[msgspec.Raw], shape: Callable[..., Shape]) -> Iterator[tuple[int, Shape | None, str]]:
-    """The items of a list, decoded one by one: (place from 1, the item, its JSON). None for one of another shape."""
+    """(place from 1, item, JSON) of each item in a list. The item is None if it has another shape."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
     for place, raw in enumerate(raws, 1):
         try:
@@ -86,7 +86,7 @@ def decode_each(raws: Iterable[msgspec.Raw], shape: Callable[..., Shape]) -> Ite
 
 
 def decode_or_none(raw: msgspec.Raw | bytes | str, shape: Callable[..., Shape]) -> Shape | None:
-    """One value of this shape; None for anything else."""
+    """The value in this shape; None if it has another or is not JSON."""
     try:
         return msgspec.json.decode(raw, type=shape)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -94,7 +94,7 @@ def decode_or_none(raw: msgspec.Raw | bytes | str, shape: Callable[..., Shape]) 
 
 
 def read_sidecar(path: Path, shape: Callable[..., Shape]) -> Shape | None:
-    """A small file that tells more of a log: its value, or None where it is missing or of no use."""
+    """The value of a small file next to a log; None if it is missing or not readable."""
     try:
         return decode_or_none(read_content(path), shape)
     except (OSError, Unreadable):

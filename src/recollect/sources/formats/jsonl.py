@@ -1,4 +1,4 @@
-"""JSON Lines, as agents really write them: the one place that forgives.
+"""JSON Lines, as agents really write them: the one place that handles bad lines.
 
 A line may be torn, glued to the next, not JSON at all, not UTF-8, or 50 MB long. What cannot be read becomes a
 `Problem`; everything else is decoded into the shape that the source declared. Splitting is on the byte `\\n` only:
@@ -19,15 +19,15 @@ from recollect.model import Problem
 from recollect.sources.formats.container import Line, Unreadable, WrongShape
 from recollect.sources.formats.memory_limit import check_memory
 
-CHUNK = 1 << 20  # bytes per read: large enough that the system call vanishes, small enough to stay in cache
-LONGEST_LINE = 256 << 20  # bytes: five times the longest line we promise to read; beyond it lies a broken file
+CHUNK = 1 << 20  # bytes per read: large enough that system calls do not matter, small enough for the CPU cache
+LONGEST_LINE = 256 << 20  # bytes: five times the longest line that we promise to read; a longer one is damage
 EXCERPT = 120  # characters of a bad line that `doctor` shows
-HEAD = 65_536  # bytes of a log's beginning that say whose it is
+HEAD = 65_536  # bytes at a log's start that identify it
 HEAD_LINES = 40
-BEGINS = re.compile(r'\{"[^"]+"')  # of a record, as far as all records of a log have it in common
+BEGINS = re.compile(r'\{"[^"]+"')  # the start that all records of a log share
 FEW_TRIES = 4
-TRIED = 16 << 20  # characters that are decoded in vain, in all
-MOST_TRIES = 1_000  # places in a line where a record might begin behind a torn one
+TRIED = 16 << 20  # characters that may be decoded without success, in total
+MOST_TRIES = 1_000  # places in a line where a record might begin after a torn one
 BLANKS = re.compile(r"\s*")
 BOM = b"\xef\xbb\xbf"
 
@@ -35,7 +35,7 @@ _scan = json.JSONDecoder().raw_decode
 
 
 def open_log(path: Path, offset: int = 0) -> BinaryIO:
-    """A log as the bytes that its agent wrote, from `offset` on, also where it was compressed afterwards."""
+    """A log's bytes from `offset` on, decompressed if the agent compressed it afterwards."""
     stream: BinaryIO = path.open("rb")
     if path.suffix != ".zst":
         stream.seek(offset)
@@ -47,7 +47,7 @@ def open_log(path: Path, offset: int = 0) -> BinaryIO:
 
 
 class _Decompressed:
-    """A compressed log. What is wrong with its bytes is an error of reading like any other."""
+    """A compressed log. Damaged data raises OSError, like any other read error."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = zstandard.ZstdDecompressor().stream_reader(stream, closefd=True, read_across_frames=True)
@@ -76,7 +76,7 @@ def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]
             lines[0] = b"".join([*held, lines[0]])
             held, held_size = [], 0
         lines.reverse()
-        while lines:  # no line is held here while it is used elsewhere: it may be large
+        while lines:  # hold no reference to a line while the caller uses it: it may be large
             size = len(lines[-1]) + 1
             yield offset, lines.pop(), True
             offset += size
@@ -90,7 +90,7 @@ def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]
 
 
 class OversizedLine(Exception):
-    """A line longer than any agent writes: the rest of the file is not read as a log."""
+    """A line longer than any agent writes. The rest of the file is not read."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"A line beginning at byte {offset} is longer than {LONGEST_LINE >> 20} MB.")
@@ -98,7 +98,7 @@ class OversizedLine(Exception):
 
 
 def first_values(path: Path, shape: Any) -> list[Any]:
-    """What a log begins with, decoded into its shape."""
+    """The first values of a log, decoded into its shape."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
     values: list[Any] = []
     with open_log(path) as stream:
@@ -113,7 +113,7 @@ def first_values(path: Path, shape: Any) -> list[Any]:
 
 
 def json_lines(shape: Any) -> Callable[[Path], list[Line | Problem]]:
-    """What loads a file as all of its lines, for formats whose later lines change what the earlier ones said."""
+    """A loader of all lines of a file, for formats whose later lines change earlier ones."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
 
     def load(path: Path) -> list[Line | Problem]:
@@ -133,7 +133,7 @@ def json_lines(shape: Any) -> Callable[[Path], list[Line | Problem]]:
 def is_torn(line: bytes) -> bool:
     """Whether a last line without its newline is still being written.
 
-    A proper prefix of a JSON object is never JSON itself, so an object that decodes is whole.
+    A proper prefix of a JSON object is never valid JSON, so an object that decodes is complete.
     """
     text = line.strip()
     if not text.endswith((b"}", b"]")):
@@ -148,7 +148,7 @@ def is_torn(line: bytes) -> bool:
 def decode(
     path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
 ) -> Sequence[Line | Problem]:
-    """The values of one physical line: nearly always one, none for a blank line, several where lines were glued."""
+    """The values of one physical line: nearly always one, none for a blank line, several if newlines are missing."""
     if offset == 0 and raw.startswith(BOM):
         raw = raw[len(BOM) :]
     try:
@@ -160,14 +160,14 @@ def decode(
 def _forgiving(
     path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
 ) -> Iterator[Line | Problem]:
-    text = raw.decode("utf-8", "replace").strip("\0")  # left by a crash where a line should have been
+    text = raw.decode("utf-8", "replace").strip("\0")  # left by a crash in place of a line
     if not text.strip():
         yield Problem(path, number, "not JSON", "NUL bytes")
         return
     values, complete = _values(text)
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]
-    behind = [] if complete or values else _behind_a_torn_one(text)
+    behind = [] if complete or values else _after_torn_record(text)
     at, last = offset, 0
     for place, (start, value) in enumerate(values or behind):
         again = json.dumps(sanitize(value), ensure_ascii=False).encode()
@@ -184,8 +184,8 @@ def _forgiving(
         yield Problem(path, number, f"not JSON{where}", rest[:EXCERPT])
 
 
-def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
-    """The record that was written behind one that a crash had torn, on the same line; it begins with the same name."""
+def _after_torn_record(text: str) -> list[tuple[int, Any]]:
+    """The record on the same line after one that a crash tore; it begins with the same field."""
     begins = BEGINS.match(text)
     place = text.find(begins[0], begins.end()) if begins else -1
     tries = max(FEW_TRIES, min(MOST_TRIES, TRIED // len(text)))
@@ -199,26 +199,26 @@ def _behind_a_torn_one(text: str) -> list[tuple[int, Any]]:
 
 
 def _values(text: str, start: int = 0) -> tuple[list[tuple[int, Any]], bool]:
-    """Every JSON value of a line, from a place on, with its own place; and whether that was all of the line."""
+    """(place, value) of every JSON value in a line from `start` on; and whether they fill the line."""
     values: list[tuple[int, Any]] = []
-    place = _behind_blanks(text, start)
+    place = _skip_blanks(text, start)
     while place < len(text):
         try:
             value, end = _scan(text, place)
         except (ValueError, RecursionError):
             return values, False
         values.append((place, value))
-        place = _behind_blanks(text, end)
+        place = _skip_blanks(text, end)
     return values, True
 
 
-def _behind_blanks(text: str, place: int) -> int:
+def _skip_blanks(text: str, place: int) -> int:
     found = BLANKS.match(text, place)
     return found.end() if found else place
 
 
 def sanitize(value: Any) -> Any:
-    """What JavaScript writes and UTF-8 or JSON forbids, made lawful: lone surrogates, NaN, infinities."""
+    """The value without what UTF-8 or JSON forbids: lone surrogates, NaN, infinities."""
     match value:
         case str():
             return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

@@ -1,26 +1,26 @@
 """The limit on a process's memory (`ulimit -v`), checked before a large text is read.
 
-The engine behind the text index ends the whole process when an allocation fails, so one large line would cost all logs.
+The text index ends the whole process when an allocation fails, so one large line would affect all logs.
 """
 
 import resource
 from pathlib import Path
 
-COPIES = 6  # of a text, from its raw line to its index entry: 4 are held at once, and address space is not given back
+COPIES = 6  # of a text, from raw line to index entry: 4 exist at once, and address space is not returned
 RESERVE = 192 << 20  # bytes for everything else: the text index fills 96 MB, SQLite and threads' stacks take the rest
-LARGE = 16 << 20  # bytes: from here on a text must fit into the memory that is left
+LARGE = 16 << 20  # bytes: from this size on a text must fit into the remaining memory
 STATM = Path("/proc/self/statm")
 
 
 def check_memory(size: int) -> None:
-    """Raise MemoryError if a text of so many bytes would take more memory than this process may have."""
+    """Raise MemoryError if a text of `size` bytes would exceed the process's memory limit."""
     largest = largest_text() if size >= LARGE else None
     if largest is not None and size > largest:
         raise MemoryError(f"{size >> 20} MB of text, and memory for {largest >> 20} MB")
 
 
 def largest_text() -> int | None:
-    """How many bytes a text may have to fit into the memory that is left; None where there is no limit."""
+    """The size in bytes of the largest text that fits into the remaining memory; None without a limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY or not STATM.exists():
         return None

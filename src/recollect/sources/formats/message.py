@@ -1,6 +1,6 @@
-"""Messages in the two tongues that most agents speak: content blocks (Anthropic's) and chat messages (OpenAI's).
+"""Messages in the two forms that most agents write: content blocks (Anthropic's) and chat messages (OpenAI's).
 
-Which of a user's words are a prompt is for each agent to say; everything else about a message is the same everywhere.
+Each source decides which user texts are prompts; everything else about a message is the same everywhere.
 """
 
 import re
@@ -14,19 +14,19 @@ from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.values import arguments_of, as_text, text_or_none
 
-DEEPEST = 100  # levels of nesting: no tool answers with more
+DEEPEST = 100  # levels of nesting: no tool result has more
 TEXT_FIELDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
 PICTURES = {"image", "image_url", "input_image", "document", "file", "audio", "binary", "redacted_thinking"}
 THINKING = {"thinking", "redacted_thinking", "reasoning", "think", "thought"}
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "toolCall"}
 RESULTS = {"tool_result", "mcp_tool_result", "tool-result", "toolResult"}
-COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, and no path
+COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, not a path
 
 
 class RecordBuilder(Struct, kw_only=True):
-    """Writes down one message of a log: each record has the message's time, and the next number after its key.
+    """Builds the records of one message: each has the message's time, and its key with the next number.
 
-    `key` is unique in the world, or else begins with the session: `f"{session}/{message_id}"`.
+    `key` is globally unique, or begins with the session: `f"{session}/{message_id}"`.
     """
 
     session: str
@@ -36,7 +36,7 @@ class RecordBuilder(Struct, kw_only=True):
     model: str | None = None
     cwd: str | None = None
     branch: str | None = None
-    usage: Usage | None = None  # goes to the first record that the agent made
+    usage: Usage | None = None  # goes to the first record of the agent
     count: int = 0
 
     def record(self, kind: Kind, text: str = "", **more: Any) -> Record:
@@ -67,14 +67,14 @@ class RecordBuilder(Struct, kw_only=True):
         return self.record(Kind.TOOL_RESPONSE, text_of(output), call=call, **more)
 
     def unknown(self, value: Any) -> Record:
-        """What we do not know, kept as it is."""
+        """A record of something unknown, with its text."""
         return self.record(Kind.UNKNOWN, as_text(value)[:2_000])
 
 
 def read_each_line(
     lines: Iterable[Line | Problem], session: str, read: Callable[[RecordBuilder, Line], Iterator[Entry]]
 ) -> Iterator[Entry]:
-    """What the lines of a session's log say, where they have no ids: a record is known by the place of its line."""
+    """The entries of a session's lines without ids: a record's key is its line's place."""
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             yield line
@@ -118,7 +118,7 @@ def _object_text(content: dict[str, Any], depth: int) -> str:
 
 
 def read_prompt(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """The usual reading of a user's text: a prompt, with the blocks around it as system events."""
+    """The records of a user text: a prompt, and the blocks around it as system events."""
     yield from _with_context(builder, *split_context(text), TurnStart.PROMPT)
 
 
@@ -130,7 +130,7 @@ def _with_context(builder: RecordBuilder, own: str, blocks: list[str], opens: Tu
 
 
 def read_prompt_or_command(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """The same, of agents that write slash commands down as they were typed."""
+    """Like `read_prompt`, for agents that log slash commands as they were typed."""
     own, blocks = split_context(text)
     yield from _with_context(builder, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
 
@@ -139,7 +139,7 @@ ReadPrompt = Callable[[RecordBuilder, str], Iterator[Record]]
 
 
 def read_user_message(builder: RecordBuilder, content: Any, read_own: ReadPrompt = read_prompt) -> Iterator[Record]:
-    """A user message of content blocks: the results of tools, and what the person said, as one prompt."""
+    """The records of a user message with content blocks: tool results, and the texts as one prompt."""
     blocks = content if isinstance(content, list) else [content]
     results = [block for block in blocks if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS]
     for block in results:
@@ -152,7 +152,7 @@ def read_user_message(builder: RecordBuilder, content: Any, read_own: ReadPrompt
 
 
 def read_agent_message(builder: RecordBuilder, content: Any, stop: Stop | None = None) -> Iterator[Record]:
-    """An agent's message of content blocks. `stop` is set if the agent waits after it, and goes to its last text."""
+    """The records of an agent message with content blocks. `stop`, if the agent waits after it, goes to its last text."""
     blocks = content if isinstance(content, list) else [content]
     records = [record for block in blocks for record in _agent_block(builder, block)]
     if stop is not None:
@@ -194,7 +194,7 @@ def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
 def read_chat_message(
     builder: RecordBuilder, message: dict[str, Any], read_own: ReadPrompt = read_prompt, stop: Stop | None = None
 ) -> Iterator[Record]:
-    """A chat message with a role: system, user, assistant (with `tool_calls`) or tool. `stop` as for an agent's blocks."""
+    """The records of a chat message, by its role: system, user, assistant (with `tool_calls`) or tool."""
     content = message.get("content")
     match message.get("role"):
         case "user" | "human":

@@ -1,8 +1,8 @@
-"""What a source is: an agent, the formats in which it keeps its sessions, and where they lie.
+"""What a source is: an agent, the formats of its sessions, and where they are.
 
-A format is one of three, by how its files are written. `Lines` only ever grow, and are read on from where reading
-stopped. A `Document` is written anew as a whole, and a `Database` is changed anywhere: both are read session by session,
-compared with what is known, and only the difference is kept.
+There are three kinds of formats, by how files are written. `Lines` only grow; reading continues at the last offset. A
+`Document` is rewritten as a whole, and a `Database` changes anywhere: both are read session by session, and only the
+difference to the archive is stored.
 """
 
 import sqlite3
@@ -24,24 +24,24 @@ from recollect.sources.formats.sqlite import open_database, unreadable
 from recollect.sources.formats.walk import walk
 
 IsKnown = Callable[[str, str], bool]
-CONTAINERS = {".jsonl": "JSONL", ".zst": "JSONL", ".md": "Markdown", ".txt": "text"}  # by the ending of a name
-UNNAMED = ""  # the session of entries that belong to none
+CONTAINERS = {".jsonl": "JSONL", ".zst": "JSONL", ".md": "Markdown", ".txt": "text"}  # by a file name's ending
+UNNAMED = ""  # the session of entries without one
 
 
 class ReaderState(Struct, kw_only=True):
-    """What reading a file's next line must know of the lines before it.
+    """What reading a file's next line needs from the lines before it.
 
-    It is stored with the file's cursor, so that reading goes on after a restart as if it had never stopped. Keep it
-    small: it holds what is still open, never what is done.
+    It is stored with the file's cursor, so that reading continues after a restart. Keep it small: it holds what is still
+    open, never what is finished.
     """
 
     session: str
-    copies_from: str | None = None  # the session whose history the file begins with, when it says so itself
-    continues: bool = False  # the file's first record says that it follows one that is not in the file
+    copies_from: str | None = None  # the session whose history the file begins with, if it says so
+    continues: bool = False  # the file's first record follows one that is not in the file
 
 
 class Stamp(Struct, frozen=True):
-    """What tells a changed log from an unchanged one without opening it."""
+    """What shows whether a log changed, without opening it."""
 
     size: int
     mtime_ns: int
@@ -57,7 +57,7 @@ def no_files(path: Path) -> list[Path]:
 
 
 def unsplit(content: Any) -> Iterator[Any]:
-    """The content as its only piece, which nobody holds but the one who asked for it: it may be large."""
+    """The content as one piece. Only the caller holds a reference to it: it may be large."""
     pieces = [content]
     del content
     while pieces:
@@ -66,35 +66,35 @@ def unsplit(content: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """One way in which an agent keeps its sessions."""
+    """One way in which an agent stores its sessions."""
 
     recognises: Callable[[Head], bool]
-    """Whether a file is of this format, by what it begins with and wherever it lies."""
+    """Whether a file has this format, by its start and wherever it is."""
     homes: Homes = no_homes
-    """The folders where such logs are, by the agent's own environment variables."""
+    """The folders with such logs, by the agent's environment variables."""
     usual_place: str = ""
-    """Where those folders are as a rule, if which there are is found out by looking."""
+    """The usual place to show, if `homes` searches for existing folders."""
     endings: tuple[str, ...]
-    """How the names of its logs end."""
+    """The endings of its logs' names."""
     is_log: Callable[[Path], bool] = any_file
-    """Whether a file of such a name in such a folder is a log."""
+    """Whether a file with such an ending is a log."""
     recursive: bool = True
-    """Whether logs lie in folders below those homes as well."""
+    """Whether to search the folders below those homes too."""
     in_projects: tuple[str, ...] = ()
-    """Where such logs lie in the folder that the agent worked in: folders or files, by their relative names."""
+    """Relative names of such logs, or of folders with them, in the agent's working folder."""
 
     @property
     def is_polled(self) -> bool:
-        """Whether its logs are looked at now and then, rather than their folders watched: those hold much else."""
+        """Whether its logs are polled instead of watched: their folders hold many other files."""
         return not self.recursive or bool(self.in_projects)
 
     @property
     def container(self) -> str:
-        """What its files are, as one says it."""
+        """The name of its file type."""
         return "/".join(dict.fromkeys(CONTAINERS.get(Path(f"x{ending}").suffix, "JSON") for ending in self.endings))
 
     def places(self, env: Mapping[str, str]) -> list[str]:
-        """Where such logs lie, for a person to read."""
+        """The places of such logs, for display."""
         homes = [str(user_home(env) / self.usual_place)] if self.usual_place else [str(home) for home in self.homes(env)]
         return [*homes, *(f"<project>/{place}" for place in self.in_projects)]
 
@@ -129,42 +129,42 @@ class Lines(Format):
     """JSON Lines that are only ever appended to."""
 
     shape: Any
-    """The declared shape of one line: a msgspec type."""
+    """The shape of one line: a msgspec type."""
     state: type[ReaderState] = ReaderState
     begin: Callable[[Path, list[Any]], ReaderState]
     """The state to start a file with, from its path and its first values."""
     read: Callable[[Line, Any], Iterable[Entry]]
-    """What one line says. Every line gives at least one entry."""
+    """The entries of one line: at least one."""
 
 
 class Snapshots(Format):
-    """What is not only appended to: read session by session, as it is now."""
+    """A format whose files are not only appended to: read session by session, in their current state."""
 
     def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
-        """(session, mark, entries) of every session but those whose mark is known. Raises `Unreadable`."""
+        """(session, mark, entries) of every session whose mark is new. Raises `Unreadable`."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document(Snapshots):
-    """A file that is written anew as a whole; or one whose later lines change what the earlier ones said."""
+    """A file that is rewritten as a whole, or whose later lines change earlier ones."""
 
     load: Callable[[Path], Any]
-    """The content of a file, by one of the containers. Raises `Unreadable`."""
+    """Loads a file's content. Raises `Unreadable`."""
     read: Callable[[Path, Any], Iterable[Entry]]
-    """What the document says, from its path and content: every entry of every session in it."""
+    """All entries of all sessions in a document, from its path and content."""
     split: Callable[[Any], Iterable[Any]] = unsplit
-    """The content in pieces, read one after the other: for documents of many sessions, too large to be read at once."""
+    """Splits the content into pieces that are read one by one: for large documents with many sessions."""
     sidecars: Callable[[Path], Iterable[Path]] = no_files
-    """Further files that the document is read together with."""
+    """Other files that are read together with the document."""
     owner: Callable[[Path], Path | None] | None = None
-    """Which document one of those further files belongs to."""
+    """The document that one of those files belongs to."""
 
     def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         check_memory(log.stat().st_size)
         for piece in self.split(self.load(log)):
             sessions = _group_by_session(self.read(log, piece))
-            del piece  # storing needs memory of its own
+            del piece  # free it: storing needs memory too
             for session, entries in sessions.items():
                 mark = _fingerprint(entries)
                 if not is_known(session, mark):
@@ -182,9 +182,9 @@ class Database(Snapshots):
     """An SQLite database with many sessions, read-only."""
 
     sessions: Callable[[sqlite3.Connection], Iterable[tuple[Any, ...]]]
-    """Rows (native id of a session, whatever changes whenever the session does): few columns, from an index if possible."""
+    """Rows (native session id, values that change with the session): few columns, from an index if possible."""
     read: Callable[[Path, sqlite3.Connection, str], Iterable[Entry]]
-    """What the database says of one session: every entry of it."""
+    """All entries of one session."""
 
     @property
     def container(self) -> str:
@@ -200,7 +200,7 @@ class Database(Snapshots):
                     yield str(session), mark, entries
 
     def _entries(self, log: Path, db: sqlite3.Connection, session: str) -> list[Entry]:
-        """What the database says of a session; one that is damaged, or not understood, costs only itself."""
+        """All entries of a session; if it is damaged or not understood, one problem."""
         try:
             return list(self.read(log, db, session))
         except sqlite3.Error as error:
@@ -225,13 +225,13 @@ class Database(Snapshots):
 
 @dataclass(frozen=True)
 class Source:
-    """An agent that we can read. One line in `BUILT_IN` makes everything else know of it."""
+    """An agent whose logs can be read. Everything else derives from its line in `BUILT_IN`."""
 
     name: str
     title: str
     formats: tuple[Format, ...]
     real_sessions: int = 0
-    """How many real sessions it was tried on. 0: written by the published format alone, unverified."""
+    """The number of real sessions it was tried on. 0: written from the published format only, unverified."""
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return list(dict.fromkeys(home for format in self.formats for home in format.homes(env)))
@@ -241,7 +241,7 @@ class Source:
         return list(dict.fromkeys(format.container for format in self.formats))
 
     def places(self, env: Mapping[str, str]) -> list[str]:
-        """Where its logs lie, for a person to read. Nothing for what is only read when it is named."""
+        """The places of its logs, for display. Empty if they are only read by name."""
         places = [place for format in self.formats for place in format.places(env)]
         return list(dict.fromkeys(places))
 
@@ -254,7 +254,7 @@ class Source:
 
 
 def _group_by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """The entries of each session, in their order; what belongs to none under the name of none."""
+    """The entries of each session in order; entries without a session are under `UNNAMED`."""
     sessions: dict[str, list[Entry]] = {}
     for entry in entries:
         session = entry.session if isinstance(entry, Record | SessionMetadata) else UNNAMED
@@ -263,8 +263,8 @@ def _group_by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _fingerprint(entries: list[Entry]) -> str:
-    """What changes whenever one of these entries does."""
+    """A digest that changes with any of these entries."""
     digest = blake2b(digest_size=12)
     for entry in entries:
-        digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike others, JSON has numbers of any size
+        digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike msgpack, JSON has numbers of any size
     return digest.hexdigest()

@@ -1,11 +1,9 @@
-"""Databases of agents, read while their owners write: without a lock they could wait for, without a byte of ours.
+"""Reads agents' SQLite databases while the agents write them: without blocking a writer, and without writing a byte.
 
-How a database is opened depends on who else has it open. Where a write-ahead log is in use there is a `-shm` file
-beside the `-wal`: we join the readers, with that file mapped read-only; such readers never hold up a writer. A `-wal`
-without `-shm` was left by a crash or came with a copy: it is read in a private copy, since reading it in place would
-write beside it.
-Everything else is read as if it could not change, which takes no lock at all; whether it did change is looked up
-afterwards, and what was read in between is thrown away.
+How a database is opened depends on who else has it open. If a write-ahead log is in use, there is a `-shm` file next
+to the `-wal`: it is mapped read-only, and such readers never block a writer. A `-wal` without `-shm` was left by a
+crash or came with a copy: it is read in a private copy, since reading it in place would write a file.
+Everything else is opened as immutable, which takes no lock. If the file has changed meanwhile, the result is dropped.
 """
 
 import shutil
@@ -20,8 +18,8 @@ from recollect.sources.formats.container import Unreadable, describe_error
 from recollect.sources.formats.memory_limit import largest_text
 
 MAGIC = b"SQLite format 3\0"
-CHANGES = slice(24, 28)  # of the first page: the file change counter
-WAL_HEADER = 32  # bytes: a write-ahead log that is no longer holds nothing
+CHANGES = slice(24, 28)  # in the first page: the file change counter
+WAL_HEADER = 32  # bytes: a write-ahead log of this size is empty
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
@@ -30,7 +28,7 @@ def sibling(path: Path, suffix: str) -> Path:
 
 
 class OpenDatabase(NamedTuple):
-    """A database for reading. What was read of it counts once `check` has not raised `Unreadable`."""
+    """An open database. Results are valid only if `check` does not raise `Unreadable` afterwards."""
 
     db: sqlite3.Connection
     check: Callable[[], None]
@@ -38,7 +36,7 @@ class OpenDatabase(NamedTuple):
 
 @contextmanager
 def open_database(path: Path) -> Iterator[OpenDatabase]:
-    """Open a database. Raises `Unreadable` if it is locked, damaged, or was written to meanwhile."""
+    """Open a database for reading. Raises `Unreadable` if it is locked, damaged, or was written meanwhile."""
     wal = _size(sibling(path, "-wal"))
     try:
         if wal is not None and _size(sibling(path, "-shm")) is not None:
@@ -70,7 +68,7 @@ def _connected(path: Path, how: str) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _unchanged(path: Path) -> Iterator[Callable[[], None]]:
-    """Whatever is read inside counts only if nobody wrote meanwhile."""
+    """Check that nobody writes the file meanwhile; else raise `Unreadable`."""
     before = _state(path)
 
     def check() -> None:
@@ -96,7 +94,7 @@ def _state(path: Path) -> tuple[bytes, int, int]:
 
 @contextmanager
 def _copied(path: Path) -> Iterator[Path]:
-    """The database with its write-ahead log, but not the index of that log, which may be another moment's."""
+    """A copy of the database with its write-ahead log, without the log's index, which may be out of date."""
     with tempfile.TemporaryDirectory() as folder:
         with _unchanged(path), _unchanged(sibling(path, "-wal")):
             for name in (path, sibling(path, "-wal")):
@@ -112,14 +110,14 @@ def _size(path: Path) -> int | None:
 
 
 def query(sql: str) -> Callable[[sqlite3.Connection], Iterable[tuple[Any, ...]]]:
-    """What runs this query on a database."""
+    """A function that runs this query on a database."""
     return lambda db: db.execute(sql)
 
 
 def select(
     db: sqlite3.Connection, table: str, columns: Sequence[str], rest: str = "", values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
-    """Rows of a table by column. A column that this version of the agent does not have is None."""
+    """Rows of a table as dicts. A column that the table does not have is None."""
     known = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
     if not known:
         raise Unreadable(f"has no table {table!r}: its schema is not one that is known")
@@ -142,23 +140,23 @@ def _has_row_ids(db: sqlite3.Connection, table: str) -> bool:
 def _in_order(
     db: sqlite3.Connection, table: str, chosen: str, rest: str, values: Sequence[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows one by one. Sorting them as they are would hold each of them three times, and one may be large."""
+    """Rows one by one. Sorting complete rows would hold each three times in memory, and one may be large."""
     for place in db.execute(f'SELECT rowid FROM "{table}" {rest}', values).fetchall():
         row = db.execute(f'SELECT {chosen} FROM "{table}" WHERE rowid = ?', place).fetchone()
         if row is None:
-            raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+            raise Unreadable(f"is damaged: {table!r} lacks rows that its index lists")
         yield row
 
 
 def select_one(db: sqlite3.Connection, table: str, columns: Sequence[str], row_id: str) -> dict[str, Any]:
-    """The row with this id. In a torn file an index may list what the table does not have."""
+    """The row with this id. In a torn file an index may list rows that the table does not have."""
     for row in select(db, table, columns, "WHERE id = ?", (row_id,)):
         return row
-    raise Unreadable(f"is damaged: {table!r} does not have all that it lists")
+    raise Unreadable(f"is damaged: {table!r} lacks rows that its index lists")
 
 
 def unreadable(reason: sqlite3.Error) -> Unreadable:
-    """Why a database could not be read, in words."""
+    """The reason why a database could not be read."""
     code = (getattr(reason, "sqlite_errorcode", None) or 0) & 0xFF
     if code in BUSY:
         return Unreadable("is locked by the agent that writes it", permanent=False)

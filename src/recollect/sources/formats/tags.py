@@ -16,11 +16,11 @@ class Block(NamedTuple):
     start: int
     end: int
     name: str
-    text: str  # what stands between the tags
+    text: str  # the text between the tags
 
 
 def find_blocks(text: str, opening: re.Pattern[str]) -> Iterator[Block]:
-    """Every block whose opening tag matches: from that tag to the first tag behind it that closes its name, group 1."""
+    """Every block whose opening tag matches; it ends at the next closing tag of its name, group 1."""
     if "</" not in text:
         return
     closings: dict[str, list[int]] = {}
@@ -43,7 +43,7 @@ def without_blocks(text: str, opening: re.Pattern[str]) -> str:
 
 
 def break_at_blocks(text: str, opening: re.Pattern[str]) -> str:
-    """The text with a line break in the place of each such block and of the space around it."""
+    """The text with a line break in place of each such block and the space around it."""
     first, *others = around_blocks(text, opening)
     if not others:
         return first
@@ -52,7 +52,7 @@ def break_at_blocks(text: str, opening: re.Pattern[str]) -> str:
 
 
 def around_blocks(text: str, opening: re.Pattern[str]) -> list[str]:
-    """What stands before, between and behind such blocks."""
+    """The texts before, between and after such blocks."""
     parts, place = [], 0
     for block in find_blocks(text, opening):
         parts.append(text[place : block.start])

@@ -20,7 +20,7 @@ def tokens(
     cached_in_input: bool = False,
     reasoning_in_output: bool = True,
 ) -> Callable[[Any], Usage | None]:
-    """What reads an agent's token counts: from an object to its `Usage`, from anything else to None.
+    """A function that turns an agent's token counts, an object, into `Usage`; anything else into None.
 
     `cached_in_input`: the agent counts cached tokens as input too, so they are subtracted.
     `reasoning_in_output`: False if the agent counts reasoning apart from the output, so that it is added.

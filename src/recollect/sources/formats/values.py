@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment, in UTC
+EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment in UTC
 LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
-UNITS = (  # the first day that a number of this size can mean is in 1973: no agent is older
+UNITS = (  # a number of this size means 1973 at the earliest: no agent is older
     (100_000_000_000_000_000, 1 / 1_000_000),  # nanoseconds
     (100_000_000_000_000, 1 / 1_000),  # microseconds
     (100_000_000_000, 1),  # milliseconds
@@ -21,7 +21,7 @@ UNITS = (  # the first day that a number of this size can mean is in 1973: no ag
 
 @lru_cache(maxsize=64)
 def _minute(stamp: str) -> int | None:
-    """Most records are of the same few minutes, and nearly all are written the same way."""
+    """The milliseconds of a minute. Most records share a few minutes, and nearly all have the same form."""
     try:
         return round(datetime.fromisoformat(f"{stamp}:00+00:00").timestamp() * 1000)
     except ValueError:
@@ -29,7 +29,7 @@ def _minute(stamp: str) -> int | None:
 
 
 def parse_iso_time(stamp: object) -> int | None:
-    """An ISO 8601 time with its zone as milliseconds since 1970; None for what is no time."""
+    """An ISO 8601 time with a zone, as milliseconds since 1970; None for anything else."""
     if not isinstance(stamp, str):
         return None
     if PLAIN_TIME.fullmatch(stamp) and (minute := _minute(stamp[:16])) is not None:
@@ -42,10 +42,10 @@ def parse_iso_time(stamp: object) -> int | None:
 
 
 def parse_time(value: object) -> int | None:
-    """A time however it was written, as milliseconds since 1970; None for what is no time.
+    """A time in any form, as milliseconds since 1970; None for anything else.
 
-    A number says by its size whether it counts seconds, milliseconds, microseconds or nanoseconds: that the docs and
-    the data of an agent disagree about the unit is common. A time without a zone is this machine's.
+    A number's size shows whether it is in seconds, milliseconds, microseconds or nanoseconds: agents' docs and data often
+    disagree about the unit. A time without a zone is local time.
     """
     match value:
         case bool():
@@ -80,19 +80,19 @@ def _bounded_time(moment: datetime) -> int | None:
 
 
 def as_count(value: object) -> int:
-    """A count that may be anything: a whole number of things, else 0."""
+    """The value as a count, if it is a number that an archive can hold; else 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) >= LARGEST:
         return 0
     return int(value)
 
 
 def text_or_none(value: object) -> str | None:
-    """A name, a title or a path that may be anything: text that says something, else None."""
+    """The value if it is text that is not empty; else None."""
     return value if isinstance(value, str) and value else None
 
 
 def arguments_of(value: Any) -> dict[str, Any]:
-    """The arguments of a tool call: an object, also where it was written as text; anything else under `input`."""
+    """A tool call's arguments as an object, also if written as text; anything else is under `input`."""
     if isinstance(value, dict):
         return value
     if isinstance(value, str):
@@ -106,7 +106,7 @@ def arguments_of(value: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """Anything as readable text: what is text already as it is, the rest as JSON."""
+    """Any value as readable text: text as it is, the rest as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

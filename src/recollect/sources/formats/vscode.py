@@ -1,4 +1,4 @@
-"""VS Code and the editors made from it: where they keep what belongs to a person, and how they name a folder."""
+"""VS Code and its forks: where they keep a person's data, and how they name a folder."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,13 +18,13 @@ def user_folders(env: Mapping[str, str], editors: Iterable[str]) -> list[Path]:
 
 
 def extension_storage(env: Mapping[str, str], extension: str) -> list[Path]:
-    """The folder of an extension in each of the editors and on the machines they work on from afar."""
+    """The storage folder of an extension in each editor and on remote machines."""
     remote = [user_home(env) / server / "data/User" for server in SERVERS]
     return [user / "globalStorage" / extension for user in (*user_folders(env, EDITORS), *remote)]
 
 
 def path_of(uri: object) -> str | None:
-    """The folder that a URI names, on this machine or a remote one; None for what is no URI."""
+    """The path of a URI, on this machine or a remote one; None if it is not a URI."""
     if not isinstance(uri, str) or "://" not in uri:
         return None
     try:

@@ -1,13 +1,13 @@
-"""Kiro, the CLI and the IDE, has had four ways to keep a session.
+"""Kiro, the CLI and the IDE, has had four forms of a session.
 
 - CLI, first engine: `conversations_v2` in ~/.local/share/kiro-cli/data.sqlite3 (or in ~/Library/Application Support).
-- CLI, second engine: ~/.kiro/sessions/cli/<id>.jsonl, a line a message; <id>.json says the title, and how each turn ended.
-- Both, third engine: ~/.kiro/sessions/<folder>/sess_<id>/messages.jsonl, a line an event, and session.json.
+- CLI, second engine: ~/.kiro/sessions/cli/<id>.jsonl, one message per line; <id>.json has the title and each turn's end.
+- Both, third engine: ~/.kiro/sessions/<folder>/sess_<id>/messages.jsonl, one event per line, and session.json.
 - IDE, before: globalStorage/kiro.kiroagent/workspace-sessions/**.json and **.chat.
 
 Evidence: published samples of the first two; the rest by public code that reads or writes it. No real session was read.
-The second engine writes a message when it is whole; one that calls no tool ends the turn. How a turn ended otherwise, and
-its tokens (often 0), stands in the other file only.
+The second engine writes a message when it is complete; one without a tool call ends the turn. Other ends of a turn, and its
+tokens (often 0), are in the other file only.
 """
 
 import re
@@ -32,12 +32,12 @@ from recollect.sources.kiro import conversation, ide
 ENDS = {"UserTurnEnd": Stop.ANSWER, "ToolUseRejected": Stop.CANCEL, "Error": Stop.CRASH, "Cancelled": Stop.INTERRUPT}
 MESSAGES, SESSION = "messages.jsonl", "session.json"
 EVENTS = {"user", "assistant", "tool_call", "tool_result", "usage_summary"}
-EXIT_CODE = re.compile(r"\d{1,9}$")  # of "exit status: 2"
-CUTS = {"Clear", "ResetTo"}  # what was said before is no longer sent to the model
+EXIT_CODE = re.compile(r"\d{1,9}$")  # as in "exit status: 2"
+CUTS = {"Clear", "ResetTo"}  # earlier messages are no longer sent to the model
 
 
 class TurnEnd(Struct):
-    """What is known of a turn once it is over."""
+    """The end of a turn."""
 
     message_ids: list[str | None] | None = None
     end_reason: str | None = None
@@ -56,7 +56,7 @@ class State(Struct):
 
 
 class Info(Struct):
-    """The file beside a log of the second engine."""
+    """The file next to a log of the second engine."""
 
     cwd: str | None = None
     title: str | None = None
@@ -82,7 +82,7 @@ class Row(Struct):
 
 
 class EventInfo(Struct, rename="camel"):
-    """The file beside a log of the third engine."""
+    """The file next to a log of the third engine."""
 
     title: str | None = None
     model_id: str | None = None
@@ -106,7 +106,7 @@ class Event(Struct):
     payload: Payload | None = None
 
 
-# ---- where the logs lie, whose they are
+# ---- homes and recognition
 
 
 def cli_homes(env: Mapping[str, str]) -> list[Path]:
@@ -232,12 +232,12 @@ def _result(builder: RecordBuilder, block: Block) -> Record:
 
 
 def _part(item: Any, name: str) -> Any:
-    """A part of what a shell command gave; None of anything else."""
+    """A part of a shell command's output; None for anything else."""
     return item.get(name) if isinstance(item, dict) else None
 
 
 def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:
-    """Say of each turn how it ended: by the ids of its messages, and where there are none, by its place."""
+    """Record the end of each turn: found by its messages' ids, or without ids by its place."""
     prompted = [turn for turn in turns if turn and turn[0][1] and turn[0][1][0].kind is Kind.USER_INPUT]
     by_turn = {named: records for turn in turns for named, records in turn if named}
     for place, end in enumerate(ends):

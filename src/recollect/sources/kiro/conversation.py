@@ -1,6 +1,6 @@
-"""Kiro CLI's first engine: a conversation is one JSON value, a row of its database or what `/save` wrote to a file.
+"""Kiro CLI's first engine: a conversation is one JSON value, in a row of its database or in a file written by `/save`.
 
-Rows are pairs of what the person (or a tool) said and what the agent answered. A `Response` calls no tool and ends the turn.
+Rows are pairs of an input (by the person or a tool) and the agent's answer. A `Response` has no tool call and ends the turn.
 """
 
 import sqlite3
@@ -43,7 +43,7 @@ class Exchange(Struct):
 
 
 def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
-    """The rows of a conversation: one for each folder where it went on, of which the last says everything."""
+    """A conversation: one row per folder in which it was continued; the last one has everything."""
     rows = select(db, "conversations_v2", ("key", "value"), "WHERE conversation_id = ? ORDER BY updated_at", (session,))
     for row in rows[-1:]:
         conversation = decode_or_none(row["value"], Conversation)
@@ -75,12 +75,12 @@ def _conversation(session: str, conversation: Conversation) -> Iterator[Entry]:
 
 
 def _summary(summary: Any) -> str:
-    """The summary that replaced what the history no longer holds: text, or a pair of it and its request."""
+    """The summary that replaced earlier messages: text, or a pair of text and request."""
     return text_of(summary[0] if isinstance(summary, list) and summary else summary)
 
 
 def _exchange(raw: Any) -> Exchange | None:
-    if isinstance(raw, list) and len(raw) >= 2:  # as early versions wrote it
+    if isinstance(raw, list) and len(raw) >= 2:  # the form of early versions
         raw = {"user": raw[0], "assistant": raw[1]}
     try:
         return convert(raw, Exchange)
@@ -129,7 +129,7 @@ def _user(builder: RecordBuilder, user: User) -> Iterator[Record]:
         yield builder.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
     if prompt := text_of(content.get("prompt")):
         yield builder.prompt(prompt)
-    elif user.content is not None and not isinstance(results, list):  # null: nobody spoke, the agent goes on
+    elif user.content is not None and not isinstance(results, list):  # null: no input, the agent continues
         yield builder.unknown(user.content)
 
 

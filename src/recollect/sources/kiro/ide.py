@@ -1,7 +1,7 @@
-"""Kiro IDE's sessions: `workspace-sessions/<folder>/<id>.json`, and before that one `.chat` file for each step of an answer.
+"""Kiro IDE's sessions: `workspace-sessions/<folder>/<id>.json`, and before that one `.chat` file per step of an answer.
 
-The session file may hold no more of an answer than a word; then what the model wrote stands in its prompt log. What the
-agent did meanwhile is in execution logs of another make, which are not read. Only a `.chat` file has times, as a whole.
+The session file may have only one word of an answer; then the model's text is in its prompt log. The agent's actions are
+in execution logs of another format, which are not read. Only `.chat` files have times, one pair per file.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from recollect.model import Entry, Kind, Record, SessionMetadata, TitleRank
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import parse_time
 
-LIST = "sessions.json"  # of a folder, with their titles
+LIST = "sessions.json"  # lists the sessions of a folder with their titles
 SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
-OBEYED = "I will follow these instructions."  # the answer that is put in the model's mouth
+OBEYED = "I will follow these instructions."  # a scripted answer in the model's role
 WRAP = "<kiro-ide-message>", "</kiro-ide-message>"
 
 
@@ -57,7 +57,7 @@ def read_session(path: Path, stored: Session) -> Iterator[Entry]:
 
 
 def _completions(logs: Any) -> str:
-    """What the model wrote for this message."""
+    """The model's text for this message."""
     logs = logs if isinstance(logs, list) else []
     return "\n\n".join(text for log in logs if isinstance(log, dict) and (text := text_of(log.get("completion")).strip()))
 

@@ -1,11 +1,11 @@
-"""OpenClaw keeps one log per session, ~/.openclaw/agents/<agent>/sessions/<id>.jsonl, and beside them a `sessions.json`.
+"""OpenClaw keeps one log per session, ~/.openclaw/agents/<agent>/sessions/<id>.jsonl, and a `sessions.json` next to them.
 
 Evidence: its documentation and source code, and published sessions of March to August 2026, read in part.
-It is Pi's log (see `_pi_session`). A session that was reset or deleted is renamed, `<id>.jsonl.reset.<time>`, and may be
-compressed. Who is whose sub-agent is in `sessions.json` alone, by the keys of sessions, which pass from one log to the next
-when a session is reset. What a person wrote stands among much else (see `_openclaw_text`).
-Since the middle of 2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, a row each, and the
-longer ones compressed. It is known by its schema, version 24; no real one was read.
+It is Pi's log (see `pi.session`). A reset or deleted session is renamed, `<id>.jsonl.reset.<time>`, and may be compressed.
+Only `sessions.json` says which session is whose sub-agent, by session keys, which pass from one log to the next at a reset.
+A person's text comes with much else (see `openclaw.text`).
+Since mid-2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, one per row, the longer ones
+compressed. Its schema, version 24, is known; no real database was read.
 """
 
 import sqlite3
@@ -31,11 +31,11 @@ from recollect.sources.pi.session import PiState, begin, read
 from recollect.sources.pi.shapes import Row
 
 STORE = "sessions.json"
-FOLDERS = (".openclaw", ".clawdbot", ".moltbot")  # the agent's names, the present one first
+FOLDERS = (".openclaw", ".clawdbot", ".moltbot")  # the agent's names, the current one first
 DATABASE = "openclaw-agent.sqlite"
 TABLES = {"transcript_events", "session_nodes"}
 LARGEST = 1 << 22  # bytes of a line that the agent compresses
-NOT_LOGS = (".trajectory.", ".checkpoint.")  # what else is kept of a session under its name
+NOT_LOGS = (".trajectory.", ".checkpoint.")  # other files with a session's name
 SESSIONS = """
     SELECT session_id, count(*), max(seq), max(transcript_events.created_at), max(label)
       FROM transcript_events
@@ -44,7 +44,7 @@ SESSIONS = """
 
 
 class Session(Struct, rename="camel"):
-    """What the store says of one session."""
+    """One session in `sessions.json`."""
 
     session_id: str
     spawned_by: str | None = None
@@ -93,7 +93,7 @@ def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
 
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """None in the database of a version that still kept its sessions in files."""
+    """Every session with what changes in it; none if this version still kept its sessions in files."""
     known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return db.execute(SESSIONS) if known >= TABLES else []
 
@@ -111,13 +111,13 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
         raw = _line(row)
         value = decode_or_none(raw, Row)
         if value is None:
-            yield Problem(path, row["seq"] + 1, "a line is not of a shape that is known", session)
+            yield Problem(path, row["seq"] + 1, "the line has an unknown shape", session)
         else:
             yield from read(Line(path, row["seq"], row["seq"] + 1, value, raw), state, without_envelope)
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    """The entry's JSON; nothing if its compressed data is damaged."""
+    """The entry's JSON; empty if its compressed data is damaged."""
     if row["event_json"] is not None:
         return str(row["event_json"]).encode()
     try:

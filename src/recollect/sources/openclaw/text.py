@@ -1,10 +1,10 @@
-"""What a person wrote to OpenClaw, and what OpenClaw put around it before the model saw it.
+"""Splits a message to OpenClaw into the person's text and what OpenClaw put around it.
 
-In front stand blocks that say who wrote and where, notes on the state of the workspace, events of the system, and the hour;
-behind stand the message's id and what is known of the channel. From 2026.8.1 on the heads of such blocks carry a mark;
-before that they say "untrusted". Until March 2026 the chat, the hour and the writer stood right in front of the words. What
-came while the agent was busy is put together into one prompt. Some prompts are the program's altogether: those of its
-clock, of a session that was reset, of a command that has ended.
+In front are blocks about the writer and the place, notes on the state of the workspace, system events, and the time; behind
+are the message's id and facts about the channel. From 2026.8.1 on such blocks begin with a mark; before, they say
+"untrusted". Until March 2026 the chat, the time and the writer were right in front of the text. Messages that came while
+the agent was busy are joined into one prompt. Some prompts are completely the program's: those of its scheduler, of a
+session that was reset, of a command that has ended.
 """
 
 import re
@@ -44,7 +44,7 @@ NOT_TYPED = (
 
 
 def without_envelope(text: str) -> tuple[str, list[str]]:
-    """What a person or a parent agent wrote, and what was put around it."""
+    """The text of the person or the parent agent, and the parts that were put around it."""
     queue = IN_QUEUE.split(text)[1:] if text.startswith(QUEUED) else []
     if queue:
         parts = [_without_envelope(part) for part in queue]
@@ -63,7 +63,7 @@ def _without_envelope(text: str) -> tuple[str, list[str]]:
             text = text[: found.start()]
     place = 0
     while found := next((found for form in (HOUR, *IN_FRONT) if (found := form.match(text, place))), None):
-        if found.re is not HOUR:  # which the entry's own time says too
+        if found.re is not HOUR:  # the entry has a time of its own
             around.append(found[0].strip())
         place = found.end()
     text = text[place:]

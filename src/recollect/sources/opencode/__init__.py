@@ -1,13 +1,13 @@
 """OpenCode keeps its sessions in ~/.local/share/opencode, on every system: in a database, before 1.2 in many small files.
 
-Evidence: 40 real exports of 1.18 and one of them in six successive states; published samples of the files; the
-published schema of the database.
-The same objects are kept in three ways, under the same ids: rows of `opencode.db`; files below `storage/`
-(`session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`); and what `opencode
-export` writes. Parts change in place: a tool's answer is put where its call is.
-An assistant message is one answer of the API, in old versions several: its steps say where each begins and ends. What
-OpenCode itself puts into the user's mouth is marked `synthetic`. A sub-agent is a session with a parent, which the parent's
-`task` call names.
+Evidence: 40 real exports of 1.18 and one of them in six successive states; published samples of the files; the published
+schema of the database.
+The same objects, with the same ids, have three forms: rows of `opencode.db`; files below `storage/`
+(`session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`); and the output of
+`opencode export`. Parts change in place: a tool's result is added to its call.
+An assistant message is one API answer, in old versions several: its steps mark where each begins and ends. What OpenCode
+itself writes in the user's role is marked `synthetic`. A sub-agent is a session with a parent, and the parent's `task` call
+names it.
 """
 
 import re
@@ -29,7 +29,7 @@ from recollect.sources.opencode.messages import StoredMessage, read_message
 
 UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
 IS_NAME = re.compile(r"[\w.-]{1,100}")
-LIVE_MESSAGES = 5  # of a session kept in files: those behind the last few do not change any more
+LIVE_MESSAGES = 5  # of a session in files: only the last few messages may still change
 SESSIONS = """
     SELECT id, title, time_updated,
            (SELECT count(*) FROM message WHERE session_id = session.id),
@@ -43,7 +43,7 @@ SESSIONS = """
 
 
 class Info(Struct):
-    """A session; or one of its messages or parts, by the fields that only those have."""
+    """A session; or one of its messages or parts, recognised by their own fields."""
 
     id: str | None = None
     parent: str | None = field(default=None, name="parentID")
@@ -62,7 +62,7 @@ class Export(Struct):
     messages: list[Raw] = []
 
 
-# ---- the three ways in which a session is kept
+# ---- the three forms of a session
 
 
 def read_export(path: Path, export: Export) -> Iterator[Entry]:
@@ -92,7 +92,7 @@ def _messages(storage: Path, session: str) -> Iterator[StoredMessage]:
 
 
 def _file_name(info: Info | None, path: Path) -> str:
-    """The name of the folder that holds what belongs to a file: the id in it."""
+    """The name of the folder with a file's messages or parts: the id in the file."""
     return info.id if info and info.id and IS_NAME.fullmatch(info.id) else path.stem
 
 
@@ -101,7 +101,7 @@ def _each_file(folder: Path) -> Iterator[tuple[Path, str]]:
         try:
             yield path, read_content(path).decode("utf-8", "replace")
         except (OSError, Unreadable):
-            continue  # deleted meanwhile
+            continue  # deleted in the meantime
 
 
 def live_files(session: Path) -> list[Path]:
@@ -112,7 +112,7 @@ def live_files(session: Path) -> list[Path]:
 
 
 def session_of_file(path: Path) -> Path | None:
-    """The session's file that a message or a part belongs to."""
+    """The file of the session that a message or a part belongs to."""
     info = read_sidecar(path, Info) if path.suffix == ".json" and path.parent.parent.name in {"message", "part"} else None
     if info is None or not IS_NAME.fullmatch(info.session or ""):
         return None
@@ -143,11 +143,11 @@ def _session(info: Info, session: str, messages: Iterable[StoredMessage]) -> Ite
         yield from read_message(stored, session, line)
 
 
-# ---- where it lies
+# ---- homes
 
 
 def storage(env: Mapping[str, str]) -> list[Path]:
-    """Only the sessions' own files: what belongs to them is far more, and was written by old versions."""
+    """The folder of the session files only: messages and parts are many more files, written by old versions."""
     return [data_home(env) / "opencode/storage/session"]
 
 

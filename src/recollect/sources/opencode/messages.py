@@ -1,4 +1,4 @@
-"""What OpenCode's messages say: the person's with their attachments, the agent's with their steps and tools."""
+"""OpenCode's messages: the person's with their attachments, the agent's with their steps and tools."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from recollect.sources.formats.values import as_count, parse_time
 ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
 UNANSWERED = {"pending", "running"}
-BOOKKEEPING = {"step-start", "snapshot", "agent"}  # an agent that is mentioned is named in the prompt as well
+BOOKKEEPING = {"step-start", "snapshot", "agent"}  # the prompt names a mentioned agent too
 
 
 class Message(Struct):
@@ -22,14 +22,14 @@ class Message(Struct):
     role: str = ""
     finish: str | None = None
     error: Any = None
-    summary: Any = None  # of an answer: whether it sums up the session; of a prompt: what came of it
+    summary: Any = None  # in an answer: whether it summarises the session; in a prompt: its outcome
     tokens: Any = None
     model_id: str | None = field(default=None, name="modelID")
     time: Any = None
 
 
 class State(Struct):
-    """How far a tool is."""
+    """The state of a tool call."""
 
     status: str | None = None
     input: Any = None
@@ -55,11 +55,11 @@ class Part(Struct):
     error: Any = None
     tokens: Any = None
     time: Any = None
-    json: str = field(default="", name="$json")  # all of it, as it was written
+    json: str = field(default="", name="$json")  # the complete part, as it was written
 
 
 class StoredMessage(Struct):
-    """A message with its parts, as JSON. Names are None where the JSON has them."""
+    """A message with its parts, as JSON. Names are None if the JSON has them."""
 
     message: str
     parts: list[tuple[str | None, str]]
@@ -67,7 +67,7 @@ class StoredMessage(Struct):
 
 
 class MessagePlace(Struct):
-    """Where a message stands, and when it was said: what its records have in common."""
+    """The place, time and model that a message's records share."""
 
     session: str
     message: str
@@ -81,7 +81,7 @@ class MessagePlace(Struct):
 
 
 def read_message(stored: StoredMessage, session: str, line: int) -> Iterator[Entry]:
-    """What one message says."""
+    """The entries of one message."""
     message = decode_or_none(stored.message, Message)
     if message is None:
         yield MessagePlace(session, stored.name or f"@{line}", line).builder().unknown(stored.message)
@@ -105,7 +105,7 @@ def _part(name: str, json: str) -> Part:
 
 
 def _read_user(place: MessagePlace, parts: list[Part]) -> Iterator[Entry]:
-    """A message of the person: the prompt with the names of the files in it, then what was added to it."""
+    """A user message: the prompt with the names of its files, then the added parts."""
     words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
     files = [_attached(part) for part in parts if part.type == "file"]
     prompt = "\n\n".join(text for text in words if text.strip())
@@ -135,7 +135,7 @@ def _attached(part: Part) -> str:
 
 
 def _answered(place: MessagePlace, message: Message, parts: list[Part]) -> Iterator[Entry]:
-    """A message of the agent. Tokens go to the first thing that the agent did in the step which cost them."""
+    """An agent message. A step's tokens go to its first record."""
     done: list[Record] = []
     step = 0
     counted = False
@@ -163,7 +163,7 @@ def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Rec
         case "reasoning" if text := text_of(part.text).strip():
             yield builder.record(Kind.REASONING, text)
         case "text" | "reasoning":
-            return  # begun, and nothing said yet
+            return  # started, without content yet
         case "tool":
             yield from _used(builder, part)
         case "patch":
@@ -179,7 +179,7 @@ def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Rec
 
 
 def _used(builder: RecordBuilder, part: Part) -> Iterator[Record]:
-    """A tool's call, and its answer as soon as there is one."""
+    """A tool call, and its result as soon as there is one."""
     state = part.state or State(status="pending")
     builder.at = _moment(state.time, "start") or builder.at
     yield builder.call(part.tool, part.call, state.input)
@@ -206,7 +206,7 @@ def _child(place: MessagePlace, part: Part) -> Iterator[SessionMetadata]:
 
 
 def _ended(place: MessagePlace, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
-    """How the agent's message ended the turn, if it did: in an error, or as an answer that calls no more tools."""
+    """The end of the turn, if the message ended it: by an error, or as an answer without further tool calls."""
     builder = place.builder(at=_moment(message.time, "completed"))
     if message.error:
         stop = Stop.INTERRUPT if _name(message.error) == ABORTED else Stop.CRASH
@@ -223,7 +223,7 @@ def _ended(place: MessagePlace, message: Message, parts: list[Part], done: list[
 
 
 def _calls_tools(parts: list[Part]) -> bool:
-    """Whether the last step did."""
+    """Whether the last step calls tools."""
     for part in reversed(parts):
         if part.type in {"tool", "step-start"}:
             return part.type == "tool"
@@ -246,7 +246,7 @@ def _charge(done: list[Record], tokens: Any) -> None:
 
 
 def _usage(tokens: dict[str, Any]) -> Usage:
-    """Since there is a total, the output is counted without the reasoning; before, with it."""
+    """The tokens of a step. In counts with a `total`, output does not include reasoning; in older ones it does."""
     cached = tokens.get("cache")
     cache: dict[str, Any] = cached if isinstance(cached, dict) else {}
     reasoning = as_count(tokens.get("reasoning"))

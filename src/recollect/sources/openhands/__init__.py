@@ -2,11 +2,11 @@
 
 Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; published runs of 1.16; the folders as
 published.
-In such a folder every event is a small file, `events/<number>.json` or `events/event-<number>-<id>.json`. Beside them lies
-`base_state.json` with the model, the workspace and the tokens of every call, before 1.0 `metadata.json` with the title.
-A conversation that was exported is one list of its events. An evaluation has one line of JSON per task, with the events in
-`history`: in 2024 as pairs of an action and what came of it, later as a list. Times have no zone.
-What `openhands --headless --json` printed may have been saved: the events, a line each, between words for the terminal.
+In such a folder every event is a small file, `events/<number>.json` or `events/event-<number>-<id>.json`. Next to them,
+`base_state.json` has the model, the workspace and the tokens of every call; before 1.0, `metadata.json` has the title. An
+exported conversation is one list of its events. An evaluation has one line of JSON per task, with the events in `history`:
+in 2024 as pairs of an action and its observation, later as a list. Times have no zone.
+The output of `openhands --headless --json` may have been saved: one event per line, between texts for the terminal.
 """
 
 import re
@@ -39,7 +39,7 @@ MODEL = re.compile(r"^. Agent initialized with model: (\S+)$", re.MULTILINE)
 
 
 class Event(Struct):
-    """What every event has, of either form."""
+    """The fields that events of both forms have."""
 
     id: Any = None
     timestamp: Any = None
@@ -85,8 +85,8 @@ def _is_event(value: Any) -> bool:
 
 def is_state(head: Head) -> bool:
     first = head.first()
-    is_whole = isinstance(first.get("agent"), dict) and isinstance(first.get("workspace"), dict)
-    return is_whole or (len(head.values) == 1 and "kind" in first and _is_event(first))
+    is_state = isinstance(first.get("agent"), dict) and isinstance(first.get("workspace"), dict)
+    return is_state or (len(head.values) == 1 and "kind" in first and _is_event(first))
 
 
 def is_act_file(head: Head) -> bool:
@@ -116,7 +116,7 @@ def is_printed(head: Head) -> bool:
 
 
 def event_files(log: Path) -> list[Path]:
-    """The events of a conversation in their order, by the file that stands for it."""
+    """The event files of a conversation in order, given the file that represents it."""
     folder = log.parent if log.name == FIRST else log.parent / "events"
     try:
         found = [(EVENT_FILE.fullmatch(path.name), path) for path in folder.iterdir()]
@@ -130,7 +130,7 @@ def all_files(log: Path) -> list[Path]:
 
 
 def owner(name: str) -> Callable[[Path], Path | None]:
-    """Which file stands for the conversation that one of its files belongs to."""
+    """Maps an event file to the file that represents its conversation."""
 
     def of(path: Path) -> Path | None:
         folder = path.parent.parent if path.parent.name == "events" else path.parent
@@ -164,7 +164,7 @@ def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
         except (OSError, Unreadable):
             continue
         if decode_or_none(raw, Raw) is None:
-            yield Problem(log, place, "an event is not JSON, or not all of it", path.name)
+            yield Problem(log, place, "an event is not JSON, or incomplete", path.name)
         else:
             yield from _entries(session, place, raw.decode("utf-8", "replace"), talk)
 
@@ -181,7 +181,7 @@ def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
 
 
 def read_printed(path: Path, content: str) -> Iterable[Entry]:
-    """What a run printed. It names its conversation only at the end, and so is known by its first event."""
+    """The saved output of a run. It names its conversation only at the end, so its first event identifies it."""
     events = (decode_or_none(line, Event) for line in content.split("\n") if line.startswith("{"))
     session = next((text_of(event.id) for event in events if event and event.id), path.stem)
     model = MODEL.search(content)
@@ -191,7 +191,7 @@ def read_printed(path: Path, content: str) -> Iterable[Entry]:
         if not line.startswith("{"):
             yield Ignored("words for the terminal")
         elif decode_or_none(line, Raw) is None:
-            yield Problem(path, place, "an event is not JSON, or not all of it", line[:100])
+            yield Problem(path, place, "an event is not JSON, or incomplete", line[:100])
         else:
             yield from _entries(session, place, line, talk)
 
@@ -210,7 +210,7 @@ def read_evaluation(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
 
 
 def _name(row: Row) -> str:
-    """What a task is called in its run."""
+    """The name of a task in its run."""
     issue = _within(row.issue, "number")
     return next((text_of(name) for name in (row.instance_id, row.id, row.question_id, issue) if name is not None), "")
 
@@ -247,7 +247,7 @@ def _entries(session: str, place: int, raw: str, talk: Talk) -> Iterator[Entry]:
 
 
 def _usages(stats: Any) -> dict[str, Usage | None]:
-    """The tokens of every answer of the provider, by its id."""
+    """The tokens of every provider answer, by its id."""
     metrics = stats.get("usage_to_metrics") if isinstance(stats, dict) else None
     usages: dict[str, Usage | None] = {}
     for metric in metrics.values() if isinstance(metrics, dict) else []:
@@ -259,7 +259,7 @@ def _usages(stats: Any) -> dict[str, Usage | None]:
 
 
 def _within(value: Any, *names: str) -> str | None:
-    """What lies deep inside of objects, if it is text or a number."""
+    """The text or number at this path of nested objects."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return as_text(value) if isinstance(value, str | int) else None

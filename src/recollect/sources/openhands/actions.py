@@ -1,7 +1,7 @@
-"""OpenHands up to 1.0: an event is an action with its `args`, or an observation of what came of one.
+"""OpenHands up to 1.0: an event is an action with its `args`, or the observation that follows it.
 
-The answer of the provider comes with every action that it called for (`tool_call_metadata`). Until early 2025 there are
-events without it, and in the outputs of 2024 some without an id, a time or a source, their arguments in the event itself.
+The provider's answer comes with every action that it called for (`tool_call_metadata`). Until early 2025 there are events
+without it, and in the outputs of 2024 some without an id, a time or a source, with their arguments in the event itself.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ TOOLS = {
     "task_tracking", "push", "send_pr", "download", "success",
 }  # fmt: skip
 QUIET = {"null", "recall", "condensation_request", "initialize", "start", "pause", "resume", "stop", "loop_recovery"}
-BOOKKEEPING = {  # what the arguments hold besides those of the tool
+BOOKKEEPING = {  # arguments that do not belong to the tool
     "thought", "blocking", "is_input", "is_static", "hidden", "confirmation_state", "is_confirmed", "security_risk",
     "keep_prompt", "kernel_init_code", "impl_source", "action", "images_urls", "id", "timestamp", "source", "message",
 }  # fmt: skip
@@ -70,7 +70,7 @@ def act_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entry]
 
 
 def _account(builder: RecordBuilder, response: Any, talk: Talk) -> None:
-    """The model and the tokens of the answer that an action is from: one answer may call for several."""
+    """Set the model and the tokens of the action's answer; one answer may call for several actions."""
     if not isinstance(response, dict):
         return
     builder.model = text_of(response.get("model")) or builder.model
@@ -83,7 +83,7 @@ def _action(builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Me
         case "message":
             is_user = act.source == "user" or (act.source is None and not talk.has_task)
             words = text_of(args.get("content"))
-            yield talk.said(builder, words) if is_user else _answer(builder, words, args)
+            yield talk.user_input(builder, words) if is_user else _answer(builder, words, args)
         case "system":
             yield builder.record(Kind.SYSTEM, text_of(args.get("content")))
         case "think":
@@ -125,7 +125,7 @@ def _call(builder: RecordBuilder, kind: str, args: dict[str, Any], metadata: Met
 
 
 def _called(metadata: Metadata) -> Any:
-    """The arguments as the model gave them: the action has them in its own words, or not all of them."""
+    """The arguments as the model gave them: the action may have renamed or dropped some."""
     match metadata.model_response:
         case {"choices": [{"message": {"tool_calls": list(calls)}}, *_]}:
             for call in calls:
@@ -167,7 +167,7 @@ def _call_of(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -
 
 
 def _exit_code(act: Act) -> int | None:
-    """Below zero there is none: the command was still running."""
+    """The exit code; a negative one means that the command was still running."""
     for fields in (act.extras, {"exit_code": act.exit_code}):
         match fields:
             case {"metadata": {"exit_code": int(code)}} | {"exit_code": int(code)}:

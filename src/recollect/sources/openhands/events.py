@@ -1,4 +1,4 @@
-"""OpenHands from 1.0 on: an event is of a `kind`, a message, an action or an observation of the agent's SDK."""
+"""OpenHands from 1.0 on: an event has a `kind`: a message, an action or an observation of the agent's SDK."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -51,7 +51,7 @@ class Event(Struct):
     error: Any = None
     detail: Any = None
     summary: Any = None
-    title: str | None = None  # of a tool of another agent, as are the following
+    title: str | None = None  # of another agent's tool, as are the following
     status: Any = None
     raw_input: Any = None
     raw_output: Any = None
@@ -97,7 +97,7 @@ def _message(builder: RecordBuilder, event: Event, talk: Talk) -> Iterator[Recor
     message = decode_or_none(as_text(event.llm_message), Message) or Message()
     words = text_of(message.content)
     if event.source == "user":
-        yield talk.said(builder, words)
+        yield talk.user_input(builder, words)
         if skills := text_of(event.extended_content):
             yield builder.record(Kind.SYSTEM, skills)
     elif event.source == "agent":
@@ -116,7 +116,7 @@ def _thoughts(message: Message | Event) -> str:
 
 
 def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
-    """What the agent does. If it called a tool in the wrong way, there is no action, and an error follows."""
+    """An action of the agent. If a tool call was invalid, there is no action, and an error follows."""
     if thoughts := _thoughts(event):
         yield builder.record(Kind.REASONING, thoughts)
     if words := text_of(event.thought).strip():
@@ -131,7 +131,7 @@ def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
 
 
 def _arguments(event: Event, action: dict[str, Any]) -> Any:
-    """As the model gave them; if that was not kept, as the agent understood them."""
+    """The arguments as the model gave them; if not stored, as the agent parsed them."""
     match event.tool_call:
         case {"arguments": given} | {"function": {"arguments": given}}:
             return given
@@ -154,7 +154,7 @@ def _observation(builder: RecordBuilder, event: Event) -> Record | Ignored:
 
 
 def _other_agents(builder: RecordBuilder, event: Event) -> Iterator[Entry]:
-    """A tool that another agent used on our agent's behalf. It is told again until it has ended."""
+    """A tool that another agent used for this agent. The event is repeated until the tool has ended."""
     if event.status not in ENDED:
         yield Ignored("ACPToolCallEvent")
         return

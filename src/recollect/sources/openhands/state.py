@@ -1,4 +1,4 @@
-"""Where an OpenHands session stands: what its next event must know of those before it."""
+"""The state of an OpenHands session that reading its next event needs."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from recollect.sources.formats.message import RecordBuilder
 
 
 class Talk(Struct):
-    is_evaluation: bool = False  # nobody was there
+    is_evaluation: bool = False  # without a person
     has_task: bool = False
-    call: str | None = None  # the last one, for output that does not say which it is of
-    responses: set[str] = set()  # the provider's answers whose tokens are counted
-    usages: dict[str, Usage | None] = {}  # by answer, where they are not in the events
+    call: str | None = None  # the last call, for output that does not name its call
+    responses: set[str] = set()  # provider answers whose tokens are counted
+    usages: dict[str, Usage | None] = {}  # by answer, if the events do not have them
 
-    def said(self, builder: RecordBuilder, words: str) -> Record:
-        """A prompt; but in an evaluation only the first is one, the others are its program asking to go on."""
+    def user_input(self, builder: RecordBuilder, words: str) -> Record:
+        """A prompt. In an evaluation only the first user message is one; its program sends the others."""
         if self.is_evaluation and self.has_task:
             return builder.record(Kind.SYSTEM, words)
         self.has_task = True

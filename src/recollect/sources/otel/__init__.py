@@ -1,12 +1,12 @@
-"""OpenTelemetry: what any instrumented agent says of itself, where its telemetry is written to files.
+"""OpenTelemetry: sessions of any instrumented agent whose telemetry is written to files.
 
-Evidence: the semantic conventions for generative AI (to 1.36, and as they are now), those of OpenLLMetry and OpenInference,
-and published samples; no real recording of our own.
-Files are OTLP JSON, one request per file or, in a log that grows, per line; those of one folder are read together, since a
-conversation may begin in one and go on in the next. They lie nowhere in particular, and are read when somebody names them.
-A session is a conversation (`gen_ai.conversation.id`), else a session (`session.id`), else a trace. An agent that a tool has
-started is a session of its own. Messages have no ids: each is known by what it says and how often that was said before.
-What was said is recorded only where the agent was told to; else there are calls, tools and tokens.
+Evidence: the semantic conventions for generative AI (to 1.36, and the current ones), those of OpenLLMetry and
+OpenInference, and published samples; no real recording of our own.
+Files are OTLP JSON, one request per file or, in a growing log, per line. Files of one folder are read together, since a
+conversation may continue in the next file. They have no usual place, and are read when somebody names them.
+A session is a conversation (`gen_ai.conversation.id`), else a session (`session.id`), else a trace. An agent that a tool
+started is a session of its own. Messages have no ids: each is identified by its content and how often that occurred before.
+Contents are recorded only if the agent was configured to; else there are calls, tools and tokens.
 """
 
 from pathlib import Path

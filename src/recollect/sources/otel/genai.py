@@ -1,8 +1,8 @@
-"""What one operation says by the semantic conventions for generative AI, in all the dialects that are in use.
+"""Reads one operation by the semantic conventions for generative AI, in all variants that are in use.
 
-The present conventions put messages with `parts` into `gen_ai.input.messages` and `gen_ai.output.messages`; those to 1.36
-made an event of every message (`gen_ai.user.message`, `gen_ai.choice`), in the span or as a log record. OpenLLMetry numbers
-its attributes (`gen_ai.prompt.0.role`), and so does OpenInference (`llm.input_messages.0.message.role`).
+The current conventions put messages with `parts` into `gen_ai.input.messages` and `gen_ai.output.messages`; up to 1.36
+every message was an event (`gen_ai.user.message`, `gen_ai.choice`), in the span or as a log record. OpenLLMetry numbers its
+attributes (`gen_ai.prompt.0.role`), and so does OpenInference (`llm.input_messages.0.message.role`).
 """
 
 import re
@@ -22,7 +22,7 @@ MODEL_CALLS = {"chat", "text_completion", "completion", "generate_content"}
 AGENT_RUNS = {"invoke_agent", "invoke_workflow", "agent", "workflow", "chain"}
 TOOL_RUNS = {"execute_tool", "tool"}
 SPAN_KINDS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "llm.request.type")
-WRAPPERS = re.compile(r"\.(?:message|tool_call|message_content)(?=\.)")  # OpenInference repeats what it counts
+WRAPPERS = re.compile(r"\.(?:message|tool_call|message_content)(?=\.)")  # OpenInference repeats the noun after each number
 MESSAGE = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
 DETAILS = "gen_ai.client.inference.operation.details"
 RESULT_PARTS = ("tool_call_response", "tool_call_result", "server_tool_call_response")
@@ -37,7 +37,7 @@ Message = dict[str, Any]
 
 
 class Role(Enum):
-    """What an operation was."""
+    """The kind of an operation."""
 
     MODEL = "model"
     TOOL = "tool"
@@ -52,7 +52,7 @@ class Tool(Struct, frozen=True):
 
 
 def role_of(operation: Operation) -> Role | None:
-    """Whether a model was called, a tool was run, or an agent was at work around both; None for any other span."""
+    """A model call, a tool run, or an agent run around both; None for any other span."""
     attributes = operation.attributes
     kind = next((str(attributes[name]).lower() for name in SPAN_KINDS if attributes.get(name)), None)
     if kind in MODEL_CALLS or kind == "llm":
@@ -74,7 +74,7 @@ def _is_message(note: Note) -> bool:
 
 
 def inputs(operation: Operation) -> list[Message]:
-    """The messages that a model was given: all of the conversation so far, as a rule."""
+    """The input messages of a model call: usually the complete conversation so far."""
     attributes = _attributes_of(operation)
     instructions = _structured(attributes.get("gen_ai.system_instructions") or attributes.get("gen_ai.system.instructions"))
     system = [{"role": "system", "parts": instructions if isinstance(instructions, list) else [instructions]}]
@@ -89,7 +89,7 @@ def inputs(operation: Operation) -> list[Message]:
 
 
 def outputs(operation: Operation) -> list[Message]:
-    """The messages that a model answered with: one, as a rule."""
+    """The output messages of a model call: usually one."""
     attributes = _attributes_of(operation)
     messages = (
         _messages(attributes.get("gen_ai.output.messages"))
@@ -102,7 +102,7 @@ def outputs(operation: Operation) -> list[Message]:
 
 
 def _attributes_of(operation: Operation) -> dict[str, Any]:
-    """The attributes of a span, and of the events that carry some for it."""
+    """The attributes of a span and of its events."""
     carried = [note.attributes for note in operation.notes if note.name == DETAILS or note.name.startswith("gen_ai.content")]
     return {name: value for attributes in (*carried, operation.attributes) for name, value in attributes.items()}
 
@@ -122,7 +122,7 @@ def _messages(value: Any) -> list[Message]:
 
 
 def _numbered(attributes: dict[str, Any], prefix: str) -> list[Message]:
-    """Messages that were spread over attributes such as `gen_ai.prompt.0.content`."""
+    """Messages from numbered attributes such as `gen_ai.prompt.0.content`."""
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         if name.startswith(prefix):
@@ -146,7 +146,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _noted(note: Note) -> Iterator[Message]:
-    """The message that an event is. Of a tool's message, `id` is the call that it answers."""
+    """The message of an event. A tool message's `id` is the call that it answers."""
     if found := MESSAGE.fullmatch(note.name):
         body = _body(note)
         answers = {"tool_call_id": body.get("id")} if found[1] == "tool" else {}
@@ -171,7 +171,7 @@ def _body(note: Note) -> Message:
 
 
 def as_chat(message: Message) -> Message:
-    """A message of any dialect as a chat message, its content as blocks."""
+    """A message of any variant as a chat message with content blocks."""
     role = message.get("role")
     if isinstance(message.get("parts"), list):
         blocks = [_block(part, str(role)) for part in message["parts"]]
@@ -197,7 +197,7 @@ def _block(part: Any, role: str) -> Any:
 
 
 def tool_of(operation: Operation) -> Tool:
-    """The tool that was run. Its span is named after it where nothing else is."""
+    """The tool that ran; its name is the span's if no attribute has one."""
     given = operation.attributes
     return Tool(
         name=_first_text(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name") or operation.name or None,
@@ -219,7 +219,7 @@ def is_finished(operation: Operation, messages: list[Message]) -> bool:
 
 
 def usage_of(operation: Operation) -> Usage | None:
-    """By the conventions, what was read from or written to a cache is part of the input. Not all keep to that."""
+    """The tokens of an operation. By the conventions, input includes cached tokens; not all agents follow that."""
     given = _attributes_of(operation)
     total = _count(given, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
     output = _count(given, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")

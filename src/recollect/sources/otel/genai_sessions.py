@@ -1,7 +1,7 @@
-"""From the operations of agents to sessions: whose is which, in what order, and what of it is new.
+"""Builds sessions from agents' operations: which session each belongs to, their order, and what is new in each.
 
-Every call of a model repeats the conversation so far, and spans around it repeat it once more. A `Transcript` holds what has
-been said in a session and takes from each operation only what it adds.
+Every model call repeats the conversation so far, and the spans around it repeat it once more. A `Transcript` holds a
+session's records and takes from each operation only what is new.
 """
 
 from collections import Counter
@@ -30,23 +30,23 @@ from recollect.sources.otel.genai import (
 )
 from recollect.sources.otel.otlp import Operation, Place, SpanKey, operations
 
-CANCELLED = ("cancel", "abort", "interrupt")  # in the name of an error: the person's doing, not a failure
-DEEPEST = 128  # operations around one that are looked at: traces of real agents nest a dozen deep
+CANCELLED = ("cancel", "abort", "interrupt")  # in an error's name: stopped by the person, not a failure
+DEEPEST = 128  # enclosing operations that are checked: real traces nest a dozen deep
 
-Statement = tuple[str, ...]  # what makes two records the same
+Statement = tuple[str, ...]  # equal for two records with the same content
 
 
 class Step(Struct, frozen=True):
-    """An operation and what is known of it from those around it."""
+    """An operation and its position among the others."""
 
     operation: Operation
     role: Role
-    is_outer: bool  # a call of a model below it says the same
-    is_root: bool  # no agent is at work around it
+    is_outer: bool  # a model call inside it has the same messages
+    is_root: bool  # no agent encloses it
 
 
 def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
-    """Every session that the operations of some files are of."""
+    """The entries of every session in these operations."""
     found, problems = operations(places)
     yield from problems
     tree = Tree(found)
@@ -60,11 +60,11 @@ def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
     yield from (Ignored("other span") for _ in range(len(found) - len(tree.roles)))
 
 
-# ---- whose is which
+# ---- sessions of operations
 
 
 class Tree:
-    """The operations by what they were started from."""
+    """The operations as a tree of parents and children."""
 
     def __init__(self, found: dict[SpanKey, Operation]) -> None:
         self.operations = found
@@ -83,9 +83,9 @@ class Tree:
         return Step(self.operations[key], role, key in self._outer, is_root)
 
     def session(self, key: SpanKey) -> str:
-        """The conversation that an operation names, or one around it; what runs inside a tool has one of its own."""
+        """The conversation that an operation or an enclosing one names; what a tool starts has its own."""
         if key not in self._sessions:
-            self._sessions[key] = self._conversation(key)  # also where a damaged log has spans in a circle
+            self._sessions[key] = self._conversation(key)  # set first: a damaged log may have spans in a circle
             if (started := self._started_by_tool(key)) is not None:
                 inner, tool = started
                 outer = self.session(tool)
@@ -104,7 +104,7 @@ class Tree:
         return candidates[0]
 
     def _started_by_tool(self, key: SpanKey) -> tuple[SpanKey, SpanKey] | None:
-        """The outermost agent or model around an operation inside the nearest tool, and that tool."""
+        """The outermost agent or model between an operation and the nearest enclosing tool, and that tool."""
         inner: SpanKey | None = None
         for one in (key, *self._above(key)):
             role = self.roles.get(one)
@@ -115,13 +115,13 @@ class Tree:
         return None
 
     def _around(self, key: SpanKey) -> list[SpanKey]:
-        """The operations around one, as far as the tool that it runs in."""
+        """The enclosing operations, up to the tool that it runs in."""
         above = self._above(key)
         tools = [place for place, one in enumerate(above) if self.roles.get(one) is Role.TOOL]
         return above[: tools[0]] if tools else above
 
     def _above(self, key: SpanKey) -> list[SpanKey]:
-        """The operations that one runs in, the nearest first."""
+        """The enclosing operations, the nearest first."""
         above: list[SpanKey] = []
         while (operation := self.operations.get(key)) is not None and operation.parent:
             key = (operation.trace, operation.parent)
@@ -131,19 +131,19 @@ class Tree:
         return above
 
 
-# ---- what is new
+# ---- new records
 
 
 class Transcript:
-    """What has been said in a session so far."""
+    """The records of a session so far."""
 
     def __init__(self, session: str) -> None:
         self.session = session
         self.records: list[Record] = []
         self._said: list[Statement] = []
         self._known: Counter[Statement] = Counter()
-        self._waiting: dict[str, str] = {}  # calls that no tool has been seen to run, with the tool's name
-        self._asked = ""  # the prompt as an agent was given it, until the model answers
+        self._waiting: dict[str, str] = {}  # calls without a tool run yet -> the tool's name
+        self._asked = ""  # the agent's prompt, until the model answers
 
     def add(self, record: Record) -> None:
         statement = _statement_of(record)
@@ -156,7 +156,7 @@ class Transcript:
             self._asked = ""
 
     def add_new(self, records: list[Record], *, is_outer: bool) -> None:
-        """Take what an operation was given, but for what is known: the conversation so far, or the end of it."""
+        """Add an operation's input, except what is known: the conversation so far, or its end."""
         place = self._place(records)
         for record in records:
             statement = _statement_of(record)
@@ -168,16 +168,16 @@ class Transcript:
             if self._is_answered(record):
                 continue
             if record.kind is Kind.USER_INPUT:
-                place = len(self._said) + 1  # what follows a new prompt is new; an answer may only have been left out before
+                place = len(self._said) + 1  # after a new prompt all is new; an answer may have been omitted before
                 if self._asked and self._asked in record.text:
-                    self._note(statement)  # the same prompt, as it was wrapped up for the model
+                    self._note(statement)  # the same prompt in the form that the model got
                     continue
             self.add(record)
             if is_outer and record.kind is Kind.USER_INPUT:
                 self._asked = record.text
 
     def call_of(self, tool: str | None) -> str | None:
-        """The call that a tool without one was run for."""
+        """The call of a tool run that does not name one."""
         return next((call for call, name in self._waiting.items() if name == tool), None)
 
     def awaits(self, call: str) -> bool:
@@ -187,10 +187,10 @@ class Transcript:
         self._waiting.pop(call, None)
 
     def _place(self, records: list[Record]) -> int:
-        """From where on what is told may be a repetition.
+        """The place from which these records may repeat earlier ones.
 
-        Who sends all of the conversation repeats an answer, or begins as it began. Who sends only what is new may repeat
-        no more than the end of it: the same short prompt, said twice, is two prompts.
+        A complete conversation repeats an answer, or begins like the session. New messages only may repeat no more than
+        its end: the same short prompt, sent twice, is two prompts.
         """
         lines = [_statement_of(record) for record in records if not self._is_once(record)]
         opening = next((statement for statement in self._said if statement[0] != Kind.SYSTEM), None)
@@ -210,11 +210,11 @@ class Transcript:
             return None
 
     def _is_once(self, record: Record) -> bool:
-        """Whether it is never given twice: instructions, and a call by its id."""
+        """Whether a record counts only once: instructions, and a call by its id."""
         return record.kind is Kind.SYSTEM or (record.kind is Kind.TOOL_CALL and bool(record.call))
 
     def _is_answered(self, record: Record) -> bool:
-        """Whether a result is of a call that has one. Some models number their calls anew in every turn."""
+        """Whether the call of a result has one already. Some models restart their call numbers in every turn."""
         calls = self._known[(Kind.TOOL_CALL, record.call or "")]
         return (
             record.kind is Kind.TOOL_RESPONSE and bool(record.call) and self._known[_statement_of(record)] >= max(calls, 1)
@@ -237,11 +237,11 @@ def _digest(statement: Statement) -> str:
     return blake2b("\0".join(statement).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
-# ---- in what order
+# ---- order
 
 
 def _in_order(session: str, steps: list[Step]) -> list[Record]:
-    """The session as it went: an operation is given something when it starts, and has done something when it ends."""
+    """A session's records in order: an operation's input at its start, its output at its end."""
     moments: list[tuple[int, int, int, bool, Step]] = []
     for number, step in enumerate(steps):
         started, ended = step.operation.started, max(step.operation.ended, step.operation.started)
@@ -260,12 +260,12 @@ def _in_order(session: str, steps: list[Step]) -> list[Record]:
             builder = _builder(transcript, step.operation, step.operation.started)
             transcript.add(
                 builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT)
-            )  # its words are not recorded
+            )  # its text is not recorded
     return transcript.records
 
 
 def _open(transcript: Transcript, step: Step) -> None:
-    """A request of the person whose words were not recorded."""
+    """A prompt whose text was not recorded."""
     builder = _builder(transcript, step.operation, step.operation.started)
     transcript.add(builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT))
 
@@ -308,13 +308,13 @@ def _answer(transcript: Transcript, step: Step) -> None:
     else:
         for record in records:
             transcript.add(record)
-        if builder.usage is not None:  # what was said was not recorded, only that and how much
+        if builder.usage is not None:  # the text was not recorded, only the token counts
             transcript.add(builder.record(Kind.RUNTIME, operation.name, model=builder.model, usage=builder.usage))
     _end(transcript, step, builder, is_finished=is_finished(operation, messages))
 
 
 def _end(transcript: Transcript, step: Step, builder: RecordBuilder, *, is_finished: bool) -> None:
-    """Whether the turn is over: with a complete answer, or with the agent's run, however that ended."""
+    """Record the turn's end: a complete answer, or the end of the agent's run."""
     operation, last = step.operation, transcript.records[-1] if transcript.records else None
     if operation.error is not None:
         transcript.add(builder.record(Kind.RUNTIME, operation.error, failed=True, stop=_failure(step)))

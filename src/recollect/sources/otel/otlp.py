@@ -1,7 +1,7 @@
 """OTLP JSON, as OpenTelemetry exporters write it to files: one request per file or per line, with spans or log records.
 
-A span is written when it has ended, so a parent comes after its children, and a conversation may go on in the next file of
-its folder. What belongs to one span (itself, its events, log records that name it) is put together here as one `Operation`.
+A span is written when it has ended, so a parent comes after its children, and a conversation may continue in the next file
+of its folder. A span, its events and the log records that name it are joined into one `Operation`.
 """
 
 import re
@@ -19,7 +19,7 @@ from recollect.sources.formats.json import decode_or_none, json_document
 from recollect.sources.formats.jsonl import EXCERPT, json_lines
 
 ENDINGS = (".json", ".jsonl")
-START = 4_096  # bytes of a file's beginning: the first resource, which names the service
+START = 4_096  # bytes at a file's start: the first resource, which names the service
 REQUEST = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource(?:Spans|Logs)"\s*:')
 REQUESTS = {"resourceSpans", "resourceLogs"}
 DEEPEST = 50  # levels of nesting of an attribute's value
@@ -74,7 +74,7 @@ class Request(Struct, rename="camel"):
 
 
 class Place(Struct, frozen=True):
-    """A request and the line it stood on."""
+    """A request and its line."""
 
     line: int
     request: Request
@@ -89,7 +89,7 @@ class Note(Struct):
 
 
 class Operation(Struct):
-    """One span, with all that was written about it. Times are in nanoseconds; 0 is unknown."""
+    """One span with all of its data. Times are in nanoseconds; 0 is unknown."""
 
     trace: str
     span: str
@@ -108,13 +108,13 @@ SpanKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Folder:
-    """The files of one folder that are read together. The first of them stands for all."""
+    """The files of one folder that are read together. The first one represents all."""
 
     is_ours: Callable[[Path, bytes], bool]
     """Whether a file of requests is of this kind, by its path and beginning."""
 
     def recognises(self, head: Head) -> bool:
-        """Whether a file is of this kind. It is opened again only where its beginning may be one of a request."""
+        """Whether a file is of this kind. It is opened again only if its start may be a request."""
         return (not head.values or not REQUESTS.isdisjoint(head.first())) and self.has(head.path)
 
     def has(self, path: Path) -> bool:
@@ -162,13 +162,13 @@ def _requests(path: Path) -> Iterator[Place | Problem]:
             yield line
         elif isinstance(line.value, WrongShape):
             excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
-            yield Problem(path, line.number, "not of the shape that is known", excerpt)
+            yield Problem(path, line.number, "has an unknown shape", excerpt)
         else:
             yield Place(line.number, line.value)
 
 
 def operations(places: Iterable[Place | Problem]) -> tuple[dict[SpanKey, Operation], list[Problem]]:
-    """What was done, in the order in which it was written. A span that was written again counts as it was last."""
+    """The operations in the order in which they were written. A repeated span counts as it was written last."""
     found: dict[SpanKey, Operation] = {}
     problems: list[Problem] = []
     for place in places:
@@ -187,7 +187,7 @@ def operations(places: Iterable[Place | Problem]) -> tuple[dict[SpanKey, Operati
 
 
 def _shared(resources: Resources) -> dict[str, Any]:
-    """What a resource says of all of its spans that we need."""
+    """The attributes of a resource that apply to all of its spans."""
     named = attributes_of(resources.resource.attributes if resources.resource else None)
     return {"session.id": named["session.id"]} if named.get("session.id") else {}
 
@@ -235,7 +235,7 @@ def _error(span: Span, operation: Operation) -> str | None:
 
 
 def attributes_of(pairs: Any) -> dict[str, Any]:
-    """Attributes as they were before they were packed: `[{"key": …, "value": {"stringValue": …}}]`."""
+    """Attributes as an object, from OTLP's list `[{"key": …, "value": {"stringValue": …}}]`."""
     pairs = pairs if isinstance(pairs, list) else []
     return {
         pair["key"]: plain(pair.get("value"))
@@ -245,7 +245,7 @@ def attributes_of(pairs: Any) -> dict[str, Any]:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value in its packing. A whole number may be packed as text."""
+    """The plain value of an OTLP value. An integer may be written as text."""
     match value:
         case _ if depth > DEEPEST:
             return None
@@ -264,7 +264,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _integer(value: Any) -> int:
-    """A whole number that may be written as text; 0 for anything else."""
+    """An integer that may be written as text; 0 for anything else."""
     if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) <= 20:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

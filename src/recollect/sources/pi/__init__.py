@@ -1,8 +1,8 @@
 """Pi keeps one log per session, ~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl.
 
 Evidence: 2 real sessions of version 1 (2,022 entries, one a branch of another), its documentation, and published lines of
-version 3, those of Pi 0.87 among them. `_pi_session` reads the log. A session that is opened by a newer Pi is written anew
-in the newer version.
+version 3, including Pi 0.87.
+`pi.session` reads the log. A newer Pi that opens a session rewrites it in the newer version.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from recollect.sources.pi.shapes import Row
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    """Oh My Pi has kept the names of the variables: what they name may be its folder."""
+    """Pi's folders. Oh My Pi uses the same variables, so they may name its folder."""
     agent = Path(env["PI_CODING_AGENT_DIR"]) if env.get("PI_CODING_AGENT_DIR") else user_home(env) / ".pi/agent"
     sessions = Path(env["PI_CODING_AGENT_SESSION_DIR"]) if env.get("PI_CODING_AGENT_SESSION_DIR") else agent / "sessions"
     return [sessions] if ".omp" not in sessions.parts else [user_home(env) / ".pi/agent/sessions"]

@@ -1,4 +1,4 @@
-"""Whose a log of Pi's family is, by what only one of them writes."""
+"""Which agent of Pi's family wrote a log, by what only one of them writes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ PRIME = {"agent_status", "child_usage_attributed", "session_state", "git_state"}
 
 
 def family(head: Head) -> str:
-    """The name of the source that a log belongs to; empty for what is not of this family."""
+    """The name of the source that a log belongs to; empty if it is not of this family."""
     rows = head.objects()
     header = next((row for row in rows[:3] if row.get("type") == "session" and isinstance(row.get("id"), str)), None)
     if header is None or not {"cwd", "version"} & header.keys():

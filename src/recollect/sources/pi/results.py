@@ -1,7 +1,7 @@
-"""How a sub-agent of Oh My Pi gives its result: with a call of `yield`, which its parent gets as the answer.
+"""How a sub-agent of Oh My Pi returns its result: by a call of `yield`, which its parent gets as the answer.
 
-The call is `{"result": {"data": …}}` or `{"result": {"error": "…"}}`; some models leave `result` out, or write it as text.
-A `type` that is a list says that only a part of the result is given. Without data, the last message is the result.
+The call is `{"result": {"data": …}}` or `{"result": {"error": "…"}}`; some models omit `result`, or write it as text. A
+`type` that is a list means that this is only a part of the result. Without data, the last message is the result.
 """
 
 from typing import Any
@@ -9,16 +9,16 @@ from typing import Any
 from recollect.sources.formats.message import text_of
 from recollect.sources.formats.values import arguments_of, as_text
 
-YIELDS = {"yield", "submit_result"}  # the tool's name now, and until the spring of 2026
+YIELDS = {"yield", "submit_result"}  # the tool's name today, and until spring 2026
 
 
 def is_final(arguments: dict[str, Any]) -> bool:
-    """Whether a call gives the whole result, after which the agent ends."""
+    """Whether a call returns the complete result, after which the agent ends."""
     return not isinstance(arguments.get("type"), list)
 
 
 def result_in(arguments: dict[str, Any]) -> str:
-    """The result that a call gives, as text; empty where the last message is the result."""
+    """The result of a call as text; empty if the last message is the result."""
     given = arguments_of(arguments.get("result")) or arguments
     result = next((given[key] for key in ("data", "error") if given.get(key) not in (None, "", {}, [])), None)
     if isinstance(result, dict) and len(result) == 1 and isinstance(only := next(iter(result.values())), str):

@@ -1,9 +1,9 @@
 """The session log of Pi, which its descendants write too: one JSON entry per line, a tree by `id` and `parentId`.
 
-A header comes first; the entries after it are final. A fork begins with a copy of its original's entries under the same ids
-and times, which together are unique; before version 2 there were no ids, and an entry is known by its time and content.
-Moving about in the tree writes nothing but the next entry with another parent: what was left behind was said all the same.
-A prompt that was typed while the agent worked says so by its own time, which is earlier than that of the entry before it.
+A header comes first; the entries after it are final. A fork begins with a copy of its original's entries with the same ids
+and times, which together are unique. Before version 2 there were no ids, and an entry is identified by its time and
+content. Moving in the tree writes only the next entry, with another parent; earlier entries stay stored. A prompt typed
+while the agent worked has a time earlier than that of the entry before it.
 """
 
 import re
@@ -24,41 +24,41 @@ from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.pi.results import YIELDS, is_final, result_in
 from recollect.sources.pi.shapes import Message, Row
 
-NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)")  # a log's name: when the session began, and its id
+NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)")  # a log's name: the session's start and its id
 SKILL = re.compile(r'<skill name="([^"]+)".*?</skill>\s*', re.DOTALL)
 EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 FINAL = {"stop", "length", "endTurn", "end_turn"}
 BROKEN = {"aborted": Stop.INTERRUPT, "error": Stop.CRASH}
-ERRORS = {"openclaw:prompt-error"}  # what an extension writes where the agent could not answer at all
-PROGRAM = "openclaw"  # what it sent itself, in the agent's name
-FAILED = {"error", "failed"}  # how a tool of OpenClaw's says it, which does not count as an error there
+ERRORS = {"openclaw:prompt-error"}  # written by an extension if the agent could not answer
+PROGRAM = "openclaw"  # messages that the program sent in the agent's role
+FAILED = {"error", "failed"}  # states of OpenClaw's tools, which it does not count as errors
 FROM_PARENT = "[task from parent]"
-EXCERPT = 2_000  # characters of what an extension keeps for itself
+EXCERPT = 2_000  # characters of an extension's own data
 QUIET = {
     "agent_status", "archive", "child_usage_attributed", "context_transform", "credential_pin", "ephemeral", "leaf",
     "session_state",
 }  # fmt: skip
 
 Split = Callable[[str], tuple[str, list[str]]]
-"""Tells what a person wrote from what was put around it."""
+"""Splits a text into the person's own and what was put around it."""
 
 
 class PiState(ReaderState):
-    named: bool = False  # whether the session's id is known for good
+    named: bool = False  # the session's id is final
     parent: str | None = None  # of a sub-agent, a fork or a continuation
-    sub_agent: bool = False  # also one whose parent is not known
-    nests: bool = False  # whether sub-agents have the session's id in theirs
+    sub_agent: bool = False  # also if its parent is unknown
+    nests: bool = False  # ids of sub-agents begin with the session's id
     working: bool = False  # the agent has not ended its turn
     at: int | None = None  # the last entry's time
-    title: tuple[str, int] | None = None  # from the line in front of the header
-    yielded: dict[str, tuple[str, str | None]] = {}  # (result, model) of calls that gave one and are not answered yet
+    title: tuple[str, int] | None = None  # from the line before the header
+    yielded: dict[str, tuple[str, str | None]] = {}  # (result, model) of `yield` calls without a response yet
 
 
-# ---- which session it is
+# ---- the session
 
 
 def begin(path: Path, first: list[Any]) -> PiState:
-    """The header says which session it is; while it is not there yet, the file's name does."""
+    """The state to start with. The header has the session's id; until it is written, the file's name has it."""
     header = header_of(first)
     original = _original(header)
     return PiState(
@@ -70,7 +70,7 @@ def begin(path: Path, first: list[Any]) -> PiState:
 
 
 def _original(header: Row) -> str | None:
-    """The session that this one was forked from, or goes on from."""
+    """The session that this one was forked from or continues."""
     named = header.parent_session or header.branched_from
     return session_named(named) if named else None
 
@@ -80,7 +80,7 @@ def header_of(first: list[Any]) -> Row:
 
 
 def session_named(place: str) -> str:
-    """The session that a log is of, by the log's name or path on whichever system; or the id itself."""
+    """The session's id, from a log's name or path on any system, or from the id itself."""
     stem = re.split(r"[/\\]", place)[-1].partition(".jsonl")[0]
     named = NAMED.fullmatch(stem)
     return named[1] if named else stem
@@ -90,7 +90,7 @@ def session_named(place: str) -> str:
 
 
 def without_skill(text: str) -> tuple[str, list[str]]:
-    """A prompt that called a skill holds the skill's text in place of the call."""
+    """A prompt without the skill's text that replaced its call, and that text."""
     skill = SKILL.match(text)
     if skill is None:
         return split_context(text)
@@ -176,7 +176,7 @@ def _message(message: Message, builder: RecordBuilder, state: PiState, split: Sp
 
 
 def _instructions(message: Message) -> str:
-    """What the model is told; the newest Pi writes its system prompt in sections, and changes of the tools with no text."""
+    """The system prompt; the newest Pi writes it in sections, and tool changes without text."""
     sections = list(message.sections.values()) if isinstance(message.sections, dict) else None
     return text_of(message.content or message.files or sections)
 
@@ -193,7 +193,7 @@ def _read_user_text(builder: RecordBuilder, text: str, message: Message, state: 
 
 
 def _is_injected(message: Message, state: PiState) -> bool:
-    """Whether the program speaks in the person's place. In a sub-agent's session, its parent is that person."""
+    """Whether the program wrote a user message. In a sub-agent's session, its parent counts as the person."""
     told_by = message.provenance if isinstance(message.provenance, dict) else {}
     return (
         message.synthetic is True
@@ -263,7 +263,7 @@ def _result(message: Message, builder: RecordBuilder, state: PiState) -> Iterato
 
 
 def _yielded(result: str, model: str | None, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
-    """The end of a sub-agent, whose result was accepted."""
+    """The end of a sub-agent after its result was accepted."""
     state.working = False
     if result:
         builder.model = model
@@ -280,13 +280,13 @@ def _exit_code(given: Any, text: str) -> int | None:
 
 
 def _agents(details: dict[str, Any]) -> set[str]:
-    """The sub-agents that a task began, by the names of their logs."""
+    """The sub-agents that a task started, by the names of their logs."""
     runs = [one for key in ("progress", "results") if isinstance(details.get(key), list) for one in details[key]]
     return {one["id"] for one in runs if isinstance(one, dict) and isinstance(one.get("id"), str)}
 
 
 def _executed(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
-    """What the person ran without the agent."""
+    """A command that the person ran without the agent."""
     shell = message.role == "bashExecution"
     typed = f"!{text_of(message.command)}" if shell else f"${text_of(message.code)}"
     yield builder.record(Kind.USER_INPUT, typed, opens=TurnStart.NO if state.working else TurnStart.COMMAND)
@@ -315,14 +315,14 @@ def _summary(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry
 
 
 def _noted(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """A change that the person or the program made beside the conversation."""
+    """A change of settings by the person or the program."""
     values = (row.model, row.model_id, row.thinking_level, row.service_tier, row.mode, row.label, row.reason)
     value = next((value for value in (*values, row.injected_rules) if value), None)
     yield builder.record(Kind.RUNTIME, f"{row.type}: {as_text(value)}" if value else row.type)
 
 
 def _custom(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """What an extension keeps for itself, and how the session's program ended."""
+    """An extension's own data, and the end of the session's program."""
     if row.custom_type == "tool_execution_start":
         yield Ignored("tool_execution_start")  # the call itself is in the agent's message
         return
@@ -337,7 +337,7 @@ def _custom(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]
 
 
 def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """What an extension tells the agent; for a sub-agent of Prime, also what its parent does."""
+    """A message of an extension to the agent; for a sub-agent of Prime, also of its parent."""
     text = text_of(row.content)
     if not text.strip():
         return
@@ -349,7 +349,7 @@ def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterato
 
 
 def _session_init(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """Only a sub-agent's session has it. Its task comes again, as a prompt."""
+    """The start of a sub-agent's session. Its task follows again as a prompt."""
     state.sub_agent = True
     state.parent = state.parent or state.copies_from
     if state.parent is not None:
@@ -362,7 +362,7 @@ def _git_state(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Ent
 
 
 def _model_usage(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """A call beside the conversation, such as the one for a title."""
+    """The tokens of a model call outside the conversation, such as for a title."""
     yield builder.record(Kind.RUNTIME, f"model_usage: {as_text(row.purpose)}", usage=_usage(row.usage))
 
 

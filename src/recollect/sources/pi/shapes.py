@@ -1,4 +1,4 @@
-"""The shapes of a line in a log of Pi's family. What one of its agents may write differently is `Any`."""
+"""The shapes of a line in a log of Pi's family. Fields that its agents write differently are `Any`."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class Message(Struct, rename="camel"):
 
 
 class Row(Struct, rename="camel"):
-    """One line: the header, the title in front of it, or an entry."""
+    """One line: the header, the title before it, or an entry."""
 
     type: str = ""
     id: str | None = None

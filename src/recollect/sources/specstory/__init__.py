@@ -2,14 +2,14 @@ r"""SpecStory renders the sessions of other agents as Markdown, to <project>/.sp
 
 Evidence: 12 real files of the command-line tool (Markdown v2.1.0, January to August 2026), all of Claude Code sessions, and
 published ones of the editor extension (March 2025 to January 2026).
-The files are written anew as the session grows. `_**User (time)**_` and `_**Agent (model time)**_` begin a message,
-`<think>` and `<tool-use>` enclose thoughts and tools. Of a tool there is its name, what was shown of its arguments, and its
-output in the last code block. The editor extension writes `_**Agent (model x, mode y)**_`, gives the session a title, says
-in the summary of a tool what it was used for, and draws a rule after each part. Until late 2025 only such a summary marks a
-tool, often under `_****_`, and thoughts may stand inside of a line. Other tools of 2025 have no mark but the rules around
-them (`_specstory_sections`). Until mid-2025 it neither named the session, which is then known by its file, nor gave times.
-Its first files have no comment.
-A rendering says less than the original, which may be in the archive as well: the two are kept apart.
+The files are rewritten as the session grows. `_**User (time)**_` and `_**Agent (model time)**_` begin a message, `<think>`
+and `<tool-use>` enclose thoughts and tools. A tool has its name, the shown arguments, and its output in the last code
+block. The editor extension writes `_**Agent (model x, mode y)**_`, gives the session a title, says in a tool's summary what
+it was used for, and draws a rule after each part. Until late 2025 only such a summary marks a tool, often under `_****_`,
+and thoughts may be inside a line. Other tools of 2025 have no mark except the rules around them (`specstory.sections`).
+Until mid-2025 it neither named the session, which is then named by its file, nor gave times. Its first files have no
+comment.
+A rendering has less than the original, which may be in the archive as well: the two are separate sessions.
 """
 
 import html
@@ -59,15 +59,15 @@ BLOCK = re.compile(
     r"|<think>\s*(?:<details>\s*<summary>[^\n]*?</summary>)?(?P<thought>(?:(?!\n_\*\*|<think>).)*?)(?:</details>\s*)?</think>",
     re.DOTALL | re.MULTILINE,
 )
-USED = re.compile(r"Tool use: \*\*(?P<tool>[^*\n]+)\*\*(?: • )?(?P<use>.*)")  # the summary of a tool, where it has a name
-UNNAMED_TOOLS = {  # what the summaries of early 2025 begin with, which name no tool
+USED = re.compile(r"Tool use: \*\*(?P<tool>[^*\n]+)\*\*(?: • )?(?P<use>.*)")  # the summary of a named tool
+UNNAMED_TOOLS = {  # starts of the summaries of early 2025, which do not name the tool
     "Grep search": "grep_search",
     "Searched codebase": "codebase_search",
     "Listed ": "list_dir",
     "Web search": "web_search",
 }
 UNNAMED_TOOL = "tool"
-STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[_ T](\d\d)[-:](\d\d)(?:[-:](\d\d))?(Z?)")  # when a session began
+STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[_ T](\d\d)[-:](\d\d)(?:[-:](\d\d))?(Z?)")  # a session's start
 DRAWN = re.compile(r"[^\n]")
 FOUND = {"search", "grep", "read"}  # types of tools of which the extension shows what they found
 UNTITLED = "Untitled"
@@ -78,10 +78,10 @@ LEAVES = {"/exit", "/quit"}
 
 
 class Message(Struct):
-    """What one side said, as far as the next message."""
+    """One message: the text up to the next one."""
 
     speaker: str
-    is_side: bool  # of a sub-agent
+    is_side: bool  # sent to or by a sub-agent
     at: int | None
     model: str | None
     line: int
@@ -128,12 +128,12 @@ def read(path: Path, content: str) -> Iterable[Entry]:
 
 
 def _project(path: Path) -> str | None:
-    """The folder that the agent worked in, if the file lies in its place."""
+    """The working folder, if the file is in its usual place."""
     return str(path.parents[2]) if path.parts[-3:-1] == (".specstory", "history") else None
 
 
 def _stamp(text: str) -> int | None:
-    """The time that a text begins with. Without a zone, it is this machine's."""
+    """The time at the start of a text; local time if it has no zone."""
     found = STAMP.match(text)
     if found is None:
         return None
@@ -142,7 +142,7 @@ def _stamp(text: str) -> int | None:
 
 
 def _heading(top: str) -> tuple[str | None, int | None]:
-    """The title, unless the heading is only a time, and when the session began."""
+    """The title, unless the heading is only a time, and the session's start."""
     heading = HEADING.search(top)
     if heading is None or TIME.match(heading["title"]):
         return None, None
@@ -151,7 +151,7 @@ def _heading(top: str) -> tuple[str | None, int | None]:
 
 
 def _messages(content: str) -> Iterator[Message]:
-    """The messages in turn. What looks like the beginning of one inside of a tool's output is not."""
+    """The messages in order. A header inside a tool's output does not start one."""
     outside = BLOCK.sub(lambda block: DRAWN.sub(" ", block[0]), content)
     headers = list(SPEAKER.finditer(outside))
     line, place = 1, 0
@@ -186,7 +186,7 @@ def _user(builder: RecordBuilder, words: str, *, is_expanded: bool) -> Iterator[
 
 
 def _agent(builder: RecordBuilder, words: str, *, is_marked: bool) -> Iterator[Record]:
-    """Texts, thoughts and tools, in their order."""
+    """The agent's texts, thoughts and tools in order."""
     place = 0
     read_text = _read_text if is_marked else _read_text_between_rules
     for block in BLOCK.finditer(words):
@@ -207,7 +207,7 @@ def _read_text(builder: RecordBuilder, words: str) -> Iterator[Record]:
 
 
 def _read_text_between_rules(builder: RecordBuilder, words: str) -> Iterator[Record]:
-    """What the agent said, and the tools that fill all that is between two rules."""
+    """The agent's texts, and the tools that fill a section between two rules."""
     for part in parts_of(words):
         match part:
             case str():
@@ -227,7 +227,7 @@ def _used(builder: RecordBuilder, used: Used) -> Iterator[Record]:
 
 def _tool(builder: RecordBuilder, block: re.Match[str]) -> Iterator[Record]:
     call, tool, body = f"{builder.key}.{builder.count}", block["tool"], block["body"].strip("\n")
-    use = html.unescape(block["summary"].partition(" • ")[2]) if block["gap"] else ""  # said by the extension only
+    use = html.unescape(block["summary"].partition(" • ")[2]) if block["gap"] else ""  # written by the extension only
     if use and block["type"] in FOUND:
         shown, output = "", body.strip() or None
     elif use and block["type"] == "write":
@@ -240,7 +240,7 @@ def _tool(builder: RecordBuilder, block: re.Match[str]) -> Iterator[Record]:
 
 
 def _bare_tool(builder: RecordBuilder, name: str | None, summary: str, body: str) -> Iterator[Record]:
-    """A tool of 2025, which only its summary marks, and the line above it."""
+    """A tool of 2025, marked only by its summary and the line above it."""
     used = USED.fullmatch(summary)
     tools = (tool for words, tool in UNNAMED_TOOLS.items() if summary.startswith(words))
     tool, use = (used["tool"], used["use"]) if used else (name or next(tools, UNNAMED_TOOL), summary)

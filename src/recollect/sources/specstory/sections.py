@@ -1,8 +1,8 @@
-"""The parts of an agent's message in SpecStory's files of 2025, which a rule (`---`) separates.
+"""The sections of an agent's message in SpecStory's files of 2025, separated by rules (`---`).
 
-A tool may fill such a part and have no mark: a file that was read, an edit as a diff, a command and its output as code. In
-autumn 2025 a line `Tool use: **name**` comes first. What became of a tool may be a part of its own. All else is the agent's
-text, which may contain rules as well.
+A tool may fill a section without a mark: a file that was read, an edit as a diff, a command and its output as code. In
+autumn 2025 a line `Tool use: **name**` comes first. A tool's outcome may be a section of its own. Everything else is the
+agent's text, which may contain rules too.
 """
 
 import re
@@ -18,12 +18,12 @@ READ = re.compile(r"Read file: [^\n]{1,4096}")  # characters: no path is longer
 READS = "read_file"
 PLAIN_TOOLS = {"diff": "edit_file", **dict.fromkeys(("bash", "sh", "shell", "zsh", "powershell"), "run_terminal_cmd")}
 CHANGED = "Lines added:"  # counts below a diff
-CANCELLED = "Cancelled"  # stands in place of a tool that the person did not let run
+CANCELLED = "Cancelled"  # replaces a tool that the person refused
 BROKEN = re.compile(r"Error calling tool\.?|Tool call timed out after \d{1,9} ?m?s")
 
 
 class Used(Struct):
-    """A tool, what it was used for, what was shown of its input, and its output."""
+    """A tool with its purpose, the shown input, and its output."""
 
     tool: str
     use: str = ""
@@ -32,14 +32,14 @@ class Used(Struct):
 
 
 class Outcome(Struct):
-    """What became of the tool before it, where it did not run to its end."""
+    """The outcome of the tool before it, if it did not complete."""
 
     text: str
     cancelled: bool
 
 
 def parts_of(words: str) -> Iterator[str | Used | Outcome]:
-    """The agent's texts and tools in their order."""
+    """The agent's texts and tools in order."""
     text: list[str] = []
     for section in _sections(words):
         part = _tool(section)
@@ -53,14 +53,14 @@ def parts_of(words: str) -> Iterator[str | Used | Outcome]:
 
 
 def _joined(sections: list[str]) -> Iterator[str]:
-    """Texts that only rules separate are one: the rules may be the agent's own."""
+    """The sections, with adjacent texts joined: rules between them may be the agent's own."""
     written = [section for section in sections if section]
     if written:
         yield f"\n\n{RULE}\n\n".join(written)
 
 
 def _sections(words: str) -> Iterator[str]:
-    """What is between two rules. A rule in code separates nothing."""
+    """The texts between rules. A rule inside code does not count."""
     held: list[str] = []
     is_code = False
     for line in words.split("\n"):
@@ -98,7 +98,7 @@ def _named_tool(tool: str, body: str) -> Used:
 
 
 def _codes(section: str) -> list[tuple[str, str]]:
-    """(language, code) of the blocks of a section that has nothing else in it; nothing for any other."""
+    """(language, code) of the code blocks in a section; empty if it has other text too."""
     codes: list[tuple[str, list[str]]] = []
     is_code = False
     for line in section.split("\n") if section.startswith(FENCE) else ():
@@ -114,12 +114,12 @@ def _codes(section: str) -> list[tuple[str, str]]:
 
 
 def shown_and_found(body: str) -> tuple[str, str | None]:
-    """Of a tool of 2025: what it changed or ran is code, what it found is a table."""
+    """(input, output) of a tool of 2025: changes and commands are code, findings are a table."""
     return shown_and_output(body) if body.startswith((FENCE, "**Chunk")) else ("", body or None)
 
 
 def shown_and_output(body: str) -> tuple[str, str | None]:
-    """What was shown of a tool's input, and its output: all of the block that is marked as text, or not at all."""
+    """(input, output) of a tool: the output is the code block marked as text or not marked."""
     lines = body.split("\n")
     is_code = False
     for place, line in enumerate(lines):

@@ -1,8 +1,8 @@
 """A task of Cline, Roo Code or Kilo Code of which only `api_conversation_history.json` is left.
 
-The interface's `ui_messages.json` may be gone: people copy the history alone, and some tools write nothing else. The history
-holds the messages to and from the model. What the person typed stands in tags, among the answers of tools and the details of
-the environment. The agent speaks through tools as well: `attempt_completion` ends the turn.
+The interface's `ui_messages.json` may be missing: people copy the history alone, and some tools write nothing else. The
+history holds the messages to and from the model. The person's text is in tags, among tool results and details of the
+environment. The agent also sends messages by tools: `attempt_completion` ends the turn.
 """
 
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ from recollect.sources.tasks.history import (
 )
 from recollect.sources.tasks.tools import answered, of_its_server
 
-TYPED = ("task", "feedback", "answer", "user_message")  # the tags around what the person typed
+TYPED = ("task", "feedback", "answer", "user_message")  # the tags around the person's text
 ENVIRONMENT = "environment_details"
 RESUMED = "[TASK RESUMPTION]"
-MESSAGE_FIELD = {  # the tools that speak to the person: the argument with the words
+MESSAGE_FIELD = {  # tools that send a message to the person -> the argument with its text
     "attempt_completion": "result",
     "plan_mode_respond": "response",
     "act_mode_respond": "response",
@@ -39,13 +39,13 @@ ENDS = {"attempt_completion", "plan_mode_respond"}  # the agent waits for the pe
 
 
 def is_conversation(entries: list[dict[str, Any]]) -> bool:
-    """Whether a list begins as such a history: only these agents describe the environment in a user message."""
+    """Whether a list begins like such a history: only these agents describe the environment in a user message."""
     messages = [entry for entry in entries if entry.get("role") in ("user", "assistant") and "content" in entry]
     return bool(messages) and any(f"<{ENVIRONMENT}>" in text_of(entry["content"]) for entry in messages[:2])
 
 
 def read_conversation(task: Task, history: list[ModelMessage], started_at: int | None) -> Iterator[Entry]:
-    """What was said in a task. `started_at` is the time of its first message, where that has none of its own."""
+    """The entries of a task. `started_at` is the time of its first message, if that has none."""
     calls: list[Exchange] = []
     for place, message in enumerate(history):
         builder = RecordBuilder(session=task.session, key=f"{task.session}/api@{place + 1}", line=place + 1)
@@ -113,7 +113,7 @@ def _model(task: Task, message: ModelMessage) -> str | None:
 _usage = tokens(input="prompt", output="completion", cache_read="cached", cached_in_input=True)
 
 
-# ---- the person, and what was put around their words
+# ---- the person, and the context around their text
 
 
 def _user_message(
@@ -146,12 +146,12 @@ def _user_text(task: Task, builder: RecordBuilder, words: str, *, is_first: bool
 
 
 def _typed(text: str) -> list[str]:
-    """What the person typed in a text. The whole text is theirs where a tag begins it and another one ends it."""
+    """The typed parts of a text. If a tag begins it and another ends it, everything between is the person's."""
     return [words for tag in TYPED for words in without_tag(text, tag)[1]] if "</" in text else []
 
 
 def _notices(texts: list[str]) -> Iterator[str]:
-    """What the program told the model: neither the person's words nor the answers of tools."""
+    """The program's own texts: neither the person's nor tool results."""
     answered = {output for _, output in headed(texts)}
     for text in texts:
         is_answer = text in answered or next(headed([text, "x"]), None) is not None
@@ -160,13 +160,13 @@ def _notices(texts: list[str]) -> Iterator[str]:
 
 
 def _without_context(text: str) -> tuple[str, list[str]]:
-    """A text without the blocks around it, and what hooks said in those. The environment is described in every message."""
+    """A text without the blocks around it, and the texts of hooks. The environment block is dropped."""
     own, blocks = split_context(text, lambda name: name == ENVIRONMENT or is_hook_tag(name))
     return own.strip(), [block for block in blocks if not block.startswith(f"<{ENVIRONMENT}")]
 
 
 def without_tag(text: str, tag: str) -> tuple[str, list[str]]:
-    """A text without its blocks in this tag, and what stood in those."""
+    """A text without its blocks in this tag, and the blocks' contents."""
     opened, closed = f"<{tag}>", f"</{tag}>"
     outside, inside, place = [], [], 0
     while (start := text.find(opened, place)) >= 0 and (end := text.find(closed, start)) >= 0:

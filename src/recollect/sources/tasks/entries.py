@@ -1,4 +1,4 @@
-"""The entries of a task of Cline, Roo Code or Kilo Code, and what reading one must know of the others."""
+"""The entries of a task of Cline, Roo Code or Kilo Code, and the state of reading them."""
 
 from bisect import bisect_right
 from typing import Any
@@ -15,7 +15,7 @@ MARKS = ("HAS_CHANGES", "REQ_APP")  # appended to a result and to a command, for
 
 
 class Message(Struct, rename="camel"):
-    """One entry of `ui_messages.json`: something said or asked. The text of many is JSON."""
+    """One entry of `ui_messages.json`: a `say` or an `ask`. The text of many is JSON."""
 
     ts: Any = None
     type: Any = None
@@ -40,13 +40,13 @@ class Message(Struct, rename="camel"):
         return text.strip()
 
     def json(self) -> dict[str, Any]:
-        """What the text says where it is JSON."""
+        """The object in the text, if it is JSON."""
         value = decode_or_none(self.text, dict[str, Any]) if isinstance(self.text, str) else self.text
         return dict(value) if isinstance(value, dict) else {}
 
 
 class Placed(Struct):
-    """An entry and where it stands in the file, from 1. What is no entry has no message."""
+    """An entry and its place in the file, from 1. `message` is None if it is not an entry."""
 
     place: int
     message: Message | None
@@ -54,18 +54,18 @@ class Placed(Struct):
 
 
 class Task(Struct):
-    """A task while it is read."""
+    """The state of reading a task."""
 
     session: str
     exact: dict[int, Exchange] = {}  # by the place of the call
     answers: dict[int, list[Message]] = {}  # by the place of the call
     models: list[tuple[int, str]] = []
-    called: set[str] = set()  # the entries that were calls, by name
+    called: set[str] = set()  # names of the entries that were calls
     now: int | None = None  # the time of the last entry
-    usage: Usage | None = None  # of requests whose answer has not come yet
-    cancelled: Record | None = None  # the end of the running request, which comes after what it brought
-    waiting: bool = True  # for the person
-    completed: bool = False  # the result was said, and nothing was asked of the model since
+    usage: Usage | None = None  # of requests without an answer yet
+    cancelled: Record | None = None  # the running request's end, reported after its answer
+    waiting: bool = True  # the agent waits for the person
+    completed: bool = False  # the result was given, without a request to the model since
     deleted: Any = None
 
     def model_at(self, at: int) -> str | None:
@@ -75,12 +75,12 @@ class Task(Struct):
 
 
 def reason(text: str) -> str:
-    """What an error says, which may be an object as text, and one within another."""
+    """The text of an error, which may be JSON inside JSON."""
     fields = decode_or_none(text, dict[str, Any]) or {}
     text_of_error = text_of(fields.get("message") or fields.get("errorMessage"))
     return reason(text_of_error) if text_of_error and len(text_of_error) < len(text) else text
 
 
 def plain(name: str) -> str:
-    """The name of an entry that has no other words."""
+    """A readable text from the name of an entry without text."""
     return name.replace("_", " ")

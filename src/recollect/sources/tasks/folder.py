@@ -1,15 +1,15 @@
-"""A task of Cline, or of Roo Code and Kilo Code which grew out of it: one folder, of which `ui_messages.json` is the log.
+"""A task of Cline, or of its forks Roo Code and Kilo Code: one folder, whose log is `ui_messages.json`.
 
-A task without it is read from the history (`_task_conversation`).
+A task without it is read from the history (`tasks.conversation`).
 
-`<User>/globalStorage/<extension>/tasks/<task>/` holds what the interface showed, entry by entry (`ui_messages.json`, written
-anew each time), what passed between agent and model (`api_conversation_history.json`), which models were used
-(`task_metadata.json`) and, in Roo Code and Kilo Code, the entry of the list of tasks (`history_item.json`).
+`<User>/globalStorage/<extension>/tasks/<task>/` holds what the interface showed, entry by entry (`ui_messages.json`,
+rewritten each time), the messages between agent and model (`api_conversation_history.json`), the models in use
+(`task_metadata.json`) and, in Roo Code and Kilo Code, the task's entry in the list of tasks (`history_item.json`).
 
 Evidence: the types that the three publish, and parts of eight published tasks that were looked at, not stored.
-An entry is written under the same `ts` while it streams, and the last one counts; one that was left `partial` and is
-followed by the whole is the same thing. Tokens stand in `api_req_started`, which comes before what the model answers; why a
-request was cancelled is written there afterwards. `_task_tools` tells of calls, `_task_speech` of what was said.
+An entry is rewritten under the same `ts` while it streams, and the last version counts. An entry left `partial` and
+followed by the complete one is the same entry. Tokens are in `api_req_started`, before the model's answer; a cancellation's
+reason is added there afterwards. `tasks.tools` reads calls, `tasks.messages` reads messages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,8 +52,8 @@ NOTICES = {
     *("load_mcp_documentation", "generate_explanation", "mcp_notification", "report_bug", "user_edit_todos"),
     *("shell_integration_warning", "shell_integration_warning_with_suggestion", *RESUMED),
 }
-ROOS = "# Current Workspace Directory"  # how Roo Code begins the list of files; Cline says "Working"
-CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # what Cline alone writes into an entry
+ROOS = "# Current Workspace Directory"  # Roo Code's heading of the list of files; Cline writes "Working"
+CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # fields that only Cline writes
 BOOKKEEPING = {
     *("api_req_rate_limited", "api_req_retry_delayed", "browser_session_status", "checkpoint_created"),
     *("checkpoint_saved", "conditional_rules_applied", "hook_output_stream", "mcp_server_request_started"),
@@ -91,7 +91,7 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
 
 
 def is_log(path: Path) -> bool:
-    """The history is the log of a task that has no other one."""
+    """Whether a file is a task's log: the history is, if there is no other."""
     return path.name == LOG or not path.with_name(LOG).exists()
 
 
@@ -101,7 +101,7 @@ def _log_of(path: Path) -> Path:
 
 
 def agent_of(head: Head) -> str | None:
-    """Whose task this is, if it is one: by the folder it lies in; elsewhere, by what Cline alone writes."""
+    """The agent of a task, or None: by its folder, elsewhere by the fields that only Cline writes."""
     listed = head.values[0] if head.values and isinstance(head.values[0], list) else []
     entries = [entry for entry in listed[:40] if isinstance(entry, dict)]
     named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
@@ -130,12 +130,12 @@ def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
 
 
 def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
-    """A task of which only the messages to and from the model are left."""
+    """The entries of a task that has only the messages to and from the model."""
     task = Task(path.parent.name if path.name == HISTORY else path.stem)
     history = [message or ModelMessage(role="unknown", content=raw) for _, message, raw in decode_each(raws, ModelMessage)]
     yield _about(path, task.session, folder_in(first_text(history)))
     task.models = _models(path, model_in(history))
-    yield from read_conversation(task, history, parse_time(task.session))  # Cline names a task by the time it began
+    yield from read_conversation(task, history, parse_time(task.session))  # Cline names a task by its start time
 
 
 def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
@@ -150,14 +150,14 @@ def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
 
 
 def _session(path: Path, entries: list[Placed]) -> str:
-    """The folder is the task; of a file that lies anywhere else, its first time is, which is how Cline names tasks."""
+    """The task's id: its folder's name; elsewhere the file's first time, which is how Cline names tasks."""
     if path.parent.parent.name == "tasks":
         return path.parent.name
     return next((as_text(entry.message.ts) for entry in entries if entry.message and entry.message.ts), path.parent.name)
 
 
 def _last_of_each(raws: list[Raw]) -> list[Placed]:
-    """The entries, each as it was written last."""
+    """The last version of each entry."""
     last: dict[Any, Placed] = {}
     for place, message, raw in decode_each(raws, Message):
         key = (as_text(message.ts), message.name()) if message and message.ts else place
@@ -167,7 +167,7 @@ def _last_of_each(raws: list[Raw]) -> list[Placed]:
 
 
 def _is_restarted(entry: Placed, after: Placed | None) -> bool:
-    """Whether an entry that was never finished is told whole by the next one."""
+    """Whether the next entry is the complete version of an unfinished one."""
     before, complete = entry.message, after.message if after else None
     if before is None or complete is None or not before.partial or before.name() != complete.name():
         return False
@@ -185,7 +185,7 @@ def _folder(entries: list[Placed], history: list[ModelMessage]) -> str | None:
 
 
 def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
-    """(from when on, model), for entries that do not say themselves which model they are of."""
+    """(start time, model), for entries that do not name their model."""
     used = (read_sidecar(path.with_name(METADATA), Metadata) or Metadata()).model_usage
     models = [(parse_time(use.ts) or 0, use.model_id) for use in used if isinstance(use.model_id, str)]
     return sorted(models) or ([(0, named)] if named else [])
@@ -207,7 +207,7 @@ def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
     builder.model = _model(task, message)
     records = list(_read(task, builder, message, entry))
     cut = list(_cut(task, builder, message))
-    yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt is of its turn
+    yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt belongs to its turn
     if not records:
         yield Ignored(name)
     if name not in COUNTED:
@@ -242,7 +242,7 @@ def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -
 
 
 def _cut(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """Every entry repeats which messages the model no longer gets; a new range is a compaction."""
+    """A compaction: every entry repeats the range of messages that were cut; a new range is a new cut."""
     cut = message.deleted
     if isinstance(cut, list) and len(cut) == 2 and cut != task.deleted:
         task.deleted = cut
@@ -268,7 +268,7 @@ def _request(task: Task, builder: RecordBuilder, message: Message) -> None:
 
 
 def _usage(counts: dict[str, Any]) -> Usage | None:
-    """Where the protocol is OpenAI's, tokens from and to the cache are among those that went in."""
+    """The tokens of a request. With OpenAI's protocol, input includes cached tokens."""
     read, written = as_count(counts.get("cacheReads")), as_count(counts.get("cacheWrites"))
     given, produced = as_count(counts.get("tokensIn")), as_count(counts.get("tokensOut"))
     if not (read or written or given or produced):

@@ -1,11 +1,11 @@
-"""What passed between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
+"""The messages between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
 
-The history is cut when it grows too long and long had no times, so it is no log; but it holds the exact input and output of
-the tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its
-answer is a `tool_result` block or text, in Cline either of them under a heading such as `[read_file for 'a.txt'] Result:`.
-Nothing names the entry of the interface that belongs to a call. They are taken for the same where both sides know as many
-calls of a tool about the same thing: then the first is the first, and the last the last. The interface shows paths from the
-agent's folder on, however the model wrote them.
+The history is cut when it gets too long, and long had no times, so it is not a log. But it holds the exact input and output
+of tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its
+result is a `tool_result` block or text, in Cline under a heading such as `[read_file for 'a.txt'] Result:`.
+Nothing names the interface's entry of a call. They are matched if both sides have the same number of calls of a tool about
+the same subject: then the first is the first, and the last the last. The interface shows paths relative to the agent's
+folder, however the model wrote them.
 """
 
 import re
@@ -18,7 +18,7 @@ from recollect.sources.formats.message import text_of
 from recollect.sources.formats.tags import find_blocks, without_blocks
 from recollect.sources.formats.values import arguments_of, as_text
 
-CALLED = {  # by the model: what sort of call it is, and which argument says what it is about
+CALLED = {  # the model's tools -> sort of call, and the argument with its subject
     "read_file": ("read", "path"),
     "write_to_file": ("edit", "path"),
     "replace_in_file": ("edit", "path"),
@@ -43,7 +43,7 @@ CALLED = {  # by the model: what sort of call it is, and which argument says wha
     "update_todo_list": ("todos", ""),
     "use_skill": ("skill", "skill_name"),
 }
-SHOWN = {  # by the interface
+SHOWN = {  # the interface's tools, in the same way
     "readFile": ("read", "path"),
     "newFileCreated": ("edit", "path"),
     "editedExistingFile": ("edit", "path"),
@@ -68,14 +68,19 @@ SHOWN = {  # by the interface
     "useSkill": ("skill", "path"),
 }
 OF_FILES = {"read", "edit", "list", "definitions"}
-HEADED = {"subagents": "use_subagents"}  # tools that go by another name in a heading
-SPOKEN = {"attempt_completion", "ask_followup_question", "plan_mode_respond", "act_mode_respond"}  # no calls to the person
+HEADED = {"subagents": "use_subagents"}  # tools with another name in a heading
+SPOKEN = {
+    "attempt_completion",
+    "ask_followup_question",
+    "plan_mode_respond",
+    "act_mode_respond",
+}  # not calls
 WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>")
 PARAMETER = re.compile(r"<(\w+)>")
 NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
 HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
 ENVIRONMENT = "<environment_details>"
-APPENDED = re.compile(  # to an answer, by Cline
+APPENDED = re.compile(  # texts that Cline appends to an answer
     r"<environment_details>"
     r"|# (?:TODO LIST|Todo List|task_progress(?: List)?) "
     r"(?:RECOMMENDED|(?:UPDATE|CREATION) REQUIRED|\(Optional - Plan Mode\))"
@@ -84,7 +89,7 @@ PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
 
-Topic = tuple[str, str]  # the sort of call, and what it is about
+Topic = tuple[str, str]  # the sort of call and its subject
 
 
 class ModelMessage(Struct, rename="camel"):
@@ -99,7 +104,7 @@ class ModelMessage(Struct, rename="camel"):
 
 
 class Exchange(Struct):
-    """One tool call and its answer, word for word. Without an answer, `output` is None."""
+    """One tool call and its exact result. Without a result, `output` is None."""
 
     tool: str
     arguments: dict[str, Any]
@@ -109,18 +114,18 @@ class Exchange(Struct):
 
 
 def shown_topic(tool: str, arguments: dict[str, Any]) -> Topic:
-    """What a call is about, as the interface shows it."""
+    """A call's sort and subject, as the interface shows them."""
     return _topic(SHOWN.get(tool, (tool, "")), arguments)
 
 
 def folder_in(text: str) -> str | None:
-    """The folder that the agent works in, out of the details of its environment that go with every request."""
+    """The working folder, from the environment details of a request."""
     found = FOLDER.search(text)
     return found[1] if found else None
 
 
 def model_in(history: list[ModelMessage]) -> str | None:
-    """The model, where the details of the environment name it."""
+    """The model, if the environment details name it."""
     texts = (text for message in history if message.role == "user" for text in texts_in(message))
     found = next((found for text in texts if (found := MODEL.search(text))), None)
     return found[1].strip() if found else None
@@ -131,13 +136,13 @@ def first_text(history: list[ModelMessage]) -> str:
 
 
 def answered_in(request: str) -> str | None:
-    """The answer of the tool with which a request to the model begins."""
+    """The tool result with which a request to the model begins."""
     heading = HEADING.match(request)
     return APPENDED.split(request[heading.end() :], maxsplit=1)[0].strip() if heading else None
 
 
 def matched(shown: dict[int, Topic], history: list[ModelMessage]) -> dict[int, Exchange]:
-    """The exchange of each entry of the interface that certainly is one: {place of the entry: exchange}."""
+    """{place of an interface entry: its exchange}, for the entries that match without doubt."""
     folders = _folders(history)
     called: dict[Topic, list[Exchange]] = {}
     for exchange in _exchanges(history):
@@ -154,14 +159,14 @@ def matched(shown: dict[int, Topic], history: list[ModelMessage]) -> dict[int, E
 
 
 def _folders(history: list[ModelMessage]) -> list[str]:
-    """The folders that the agent worked in: a task may be taken up again in another one."""
+    """The working folders: a task may be resumed in another one."""
     texts = (text for message in history if message.role == "user" for text in texts_in(message) if ENVIRONMENT in text)
     found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
     return list(dict.fromkeys(found))
 
 
 def _in_folder(topic: Topic, folders: list[str]) -> Topic:
-    """A topic as the interface shows it: a file from the agent's folder on, and that folder itself by its name."""
+    """A topic as the interface shows it: a path relative to the working folder; that folder by its name."""
     sort, path = topic
     if sort not in OF_FILES:
         return topic
@@ -189,7 +194,7 @@ def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
 
 
 def _only_file(arguments: dict[str, Any]) -> Any:
-    """Some calls read or patch several files; one is about a file where there is but one."""
+    """The file of a call that may have several files, if it has exactly one."""
     files = arguments.get("files")
     patch = arguments.get("input") or arguments.get("patch")
     if isinstance(files, list):
@@ -210,7 +215,7 @@ def _exchanges(history: list[ModelMessage]) -> Iterator[Exchange]:
 
 
 def calls_in(message: ModelMessage, answer: ModelMessage | None) -> list[Exchange]:
-    """The calls of one message, with the answers that the next message brings."""
+    """The calls of one message, with the results from the next message."""
     calls = list(_calls(message))
     if answer is not None:
         _answer(calls, answer)
@@ -218,7 +223,7 @@ def calls_in(message: ModelMessage, answer: ModelMessage | None) -> list[Exchang
 
 
 def without_calls(text: str) -> str:
-    """What the agent said beside the calls that it wrote into the same text."""
+    """The agent's text without the calls that it contains."""
     return without_blocks(text, WRITTEN).strip()
 
 
@@ -234,7 +239,7 @@ def _calls(message: ModelMessage) -> Iterator[Exchange]:
 
 
 def _answer(calls: list[Exchange], answer: ModelMessage) -> None:
-    """Give the calls of one message their answers, which the next message brings."""
+    """Set the results of one message's calls, from the next message."""
     results = {
         block["tool_use_id"]: block
         for block in blocks_in(answer)
@@ -253,7 +258,7 @@ def _answer(calls: list[Exchange], answer: ModelMessage) -> None:
 
 
 def headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(tool, output) of the answers that are text; the output may be a text of its own after the heading."""
+    """(tool, output) of results that are text; the output may be the text after its heading."""
     tool: str | None = None
     for text in texts:
         heading = HEADING.match(text)

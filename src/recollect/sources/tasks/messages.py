@@ -1,7 +1,7 @@
-"""What was said in a task of Cline, Roo Code or Kilo Code, by the person and by the agent.
+"""The messages of the person and the agent in a task of Cline, Roo Code or Kilo Code.
 
-The agent waits for the person after `completion_result`, `plan_mode_respond`, an error, and whenever a task is resumed:
-feedback then is a new prompt, at any other time a word to the agent at work. An answer picked from a list is noted in the
+The agent waits for the person after `completion_result`, `plan_mode_respond`, an error, and when a task is resumed:
+feedback then is a new prompt; at any other time it steers the running turn. An answer chosen from a list is stored in the
 question (`selected`).
 """
 
@@ -14,7 +14,7 @@ from recollect.sources.tasks.entries import Message, Task, plain, reason
 
 
 def prompt(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """What the task begins with."""
+    """The task's first prompt."""
     task.waiting = False
     yield builder.prompt(_with_attachments(message))
 
@@ -34,7 +34,7 @@ def _with_attachments(message: Message) -> str:
 
 
 def _changed(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """What the person changed in an edit before accepting it."""
+    """The person's changes to an edit before accepting it."""
     yield builder.record(Kind.USER_INPUT, text_of(message.json().get("diff")) or message.text_without_marks())
 
 
@@ -55,7 +55,7 @@ def _reasoning(task: Task, builder: RecordBuilder, message: Message) -> Iterator
 
 
 def _completion(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """The agent says the result, then asks about it with an empty question. A command that shows it may come in between."""
+    """The agent gives the result, then asks an empty question about it. A command that shows it may come in between."""
     waiting, task.waiting, task.completed = task.waiting, True, True
     if text := message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)

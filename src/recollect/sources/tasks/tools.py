@@ -1,8 +1,8 @@
-"""Tools in a task of Cline, Roo Code or Kilo Code: what was called, and what came back.
+"""Tool calls and their results in a task of Cline, Roo Code or Kilo Code.
 
-Asking for a tool and saying that it runs are the same thing. What the interface shows of a call is replaced by the exact
-words where the history of the task has them; failing that, Cline's next request begins with the answer of the last call.
-Output of a command comes in pieces, each an entry.
+Asking for a tool and reporting that it runs are the same call. The interface's version of a call is replaced by the exact
+one, if the task's history has it; else Cline's next request begins with the last call's result. A command's output comes in
+pieces, each an entry.
 """
 
 import re
@@ -16,7 +16,7 @@ from recollect.sources.tasks.entries import Message, Placed, Task
 from recollect.sources.tasks.history import Topic, answered_in, shown_topic
 
 CALLS = {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "use_subagents", "new_task"}
-ANSWERS = {  # what answers a call, by the entry that is the call
+ANSWERS = {  # entries of a call -> entries of its results
     "command_output": {"command"},
     "mcp_server_response": {"use_mcp_server"},
     "browser_action_result": {"browser_action", "browser_action_launch"},
@@ -33,21 +33,21 @@ EXIT_CODE = re.compile(r"(?:Exit code:|exited with (?:exit )?code|^Command [a-z 
 
 
 def topic_of(message: Message) -> Topic:
-    """What a call is about, by which it is found again in the history."""
+    """A call's sort and subject, by which it is found in the history."""
     return shown_topic(*_shown_call(message))
 
 
 def calls_of(entries: Iterable[Placed]) -> dict[int, Topic]:
-    """What each call is about, by its place."""
+    """The topic of each call, by its place."""
     found = ((entry.place, entry.message) for entry in entries)
     return {place: topic_of(call) for place, call in found if call and call.name() in CALLS and not is_summary(call)}
 
 
 def answers_of(entries: Iterable[Placed]) -> dict[int, list[Message]]:
-    """What answers each call, by its place: everything of the right name up to the next such call."""
+    """The results of each call, by its place: all entries of the right name up to the next such call."""
     answers: dict[int, list[Message]] = {}
     last: dict[str, int] = {}
-    unsent: list[int] = []  # calls whose answers the next request will bring
+    unsent: list[int] = []  # calls whose results are in the next request
     for entry in entries:
         message, name = entry.message, entry.message.name() if entry.message else ""
         if message and name in CALLS and not is_summary(message):
@@ -63,7 +63,7 @@ def answers_of(entries: Iterable[Placed]) -> dict[int, list[Message]]:
 
 
 def _answer_from_request(answers: dict[int, list[Message]], unsent: list[int], request: Message) -> None:
-    """Where there was one call, it is certain whose answer a request brings."""
+    """Take a result from a request, if there was only one call that it can belong to."""
     if len(unsent) != 1 or unsent[0] in answers:
         return
     output = answered_in(as_text(request.json().get("request")))
@@ -76,7 +76,7 @@ def is_summary(message: Message) -> bool:
 
 
 def call(task: Task, place: int, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """A call with its answer, as far as there is one. The turn stays complete after a command that shows the result."""
+    """A call and its result, if it has one. The turn stays complete after a command that shows the result."""
     if is_summary(message):
         yield builder.record(Kind.COMPACTION, text_of(message.json().get("content")))
         return
@@ -98,7 +98,7 @@ def call(task: Task, place: int, builder: RecordBuilder, message: Message) -> It
 
 
 def answered(builder: RecordBuilder, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
-    """The answer of a tool. What a command ended with is said in its output."""
+    """A tool's result. A command's exit code is in its output."""
     code = EXIT_CODE.search(output) if is_command else None
     exit_code = int(code[1]) if code else None
     failed = failed or bool(exit_code) or output.startswith(REFUSED)
@@ -106,13 +106,13 @@ def answered(builder: RecordBuilder, call: str, output: str, *, is_command: bool
 
 
 def answer(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """An answer belongs to its call, which has told it already; here are those that never had one."""
+    """A result without a call; all others were read with their calls."""
     if not ANSWERS[message.name()] & task.called:
         yield builder.result(None, output_of(message))
 
 
 def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments, as far as the interface shows them."""
+    """The tool and the arguments that the interface shows."""
     fields = message.json()
     match message.name():
         case "command":
@@ -131,7 +131,7 @@ def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
 
 
 def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
-    """A tool of a server is named with its server and has its own arguments, as everywhere."""
+    """A tool of an MCP server, with its server's name and its own arguments."""
     server = arguments.get("serverName") or arguments.get("server_name")
     name = arguments.get("toolName") or arguments.get("tool_name")
     if tool != "use_mcp_tool" or not (server and name):

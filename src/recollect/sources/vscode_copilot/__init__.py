@@ -1,14 +1,14 @@
 """VS Code keeps each chat with Copilot under <User>/workspaceStorage/<workspace>/chatSessions/, or in the global storage.
 
-Evidence: the source code of VS Code (`chatModel`, `objectMutationLog`, to mid 2026), and exported chats that others have
-published, seen by eye (Copilot Chat 0.31 to 0.44, and one of September 2026); no real session could be kept.
-At first a chat was one JSON document; since early 2026 it is a `.jsonl` of operations on it: 0 sets all of it, 1 sets what a
-path leads to, 2 cuts a list short and adds to it, 3 takes something away. What counts is the document that they leave.
+Evidence: the source code of VS Code (`chatModel`, `objectMutationLog`, to mid 2026), and published exported chats,
+inspected by eye (Copilot Chat 0.31 to 0.44, and one of September 2026); no real session could be stored.
+At first a chat was one JSON document; since early 2026 it is a `.jsonl` of operations on it: 0 sets the document, 1 sets
+the value at a path, 2 truncates a list and appends to it, 3 deletes a value. The resulting document counts.
 A request is one turn: the prompt, then the parts of the response. Tools appear twice, as parts (what the person saw) and in
-the rounds of the result's metadata (what the model said and got); the rounds complete the parts. Tools that a sub-agent
-used stand among its parent's parts, marked with its id. A chat that is saved while the agent works is marked as cancelled.
-A request with a `confirmation` is a click on a button, such as "Continue", and one that the system initiated tells of a
-terminal in the background: no prompts. Only a response's end has a time.
+the rounds of the result's metadata (what the model wrote and got); the rounds complete the parts. A sub-agent's tools are
+among its parent's parts, marked with its id. A chat saved while the agent works is marked as cancelled. Two kinds of
+requests are not prompts: one with a `confirmation` is a click on a button such as "Continue", and one that the system
+initiated is about a background terminal. Only a response's end has a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from recollect.sources.formats.vscode import EDITORS, path_of, user_folders
 from recollect.sources.vscode_copilot.response import Response, listing, mapping
 
 SET_ALL, SET, PUSH, DELETE = range(4)  # kinds of operations
-COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 are under way
+COMPLETE, CANCELLED, FAILED = 1, 2, 3  # states of a response; 0 and 4 mean running
 
 
 class Operation(Struct):
@@ -67,11 +67,11 @@ class Workspace(Struct):
     workspace: Any = None
 
 
-# ---- where
+# ---- homes and recognition
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    """Only the folders with chats: a workspace's storage holds whatever its extensions put there."""
+    """The folders with chats only: a workspace's storage also holds the data of its extensions."""
     portable = [Path(env["VSCODE_PORTABLE"]) / "user-data/User"] if env.get("VSCODE_PORTABLE") else []
     users = [*user_folders(env, EDITORS), *portable]
     chats = [chats for user in users for chats in sorted(user.glob("workspaceStorage/*/chatSessions"))]
@@ -115,7 +115,7 @@ def read_operations(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
 
 
 def _apply(chat: Any, operation: Operation) -> None:
-    """Do to the document what was done to it. A path that leads nowhere does nothing."""
+    """Apply an operation to the document. An operation on a missing path does nothing."""
     path = operation.k if isinstance(operation.k, list) else []
     holder = chat
     for step in path[:-1]:
@@ -175,7 +175,7 @@ def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
 
 
 def _session_of(path: Path, chat: Chat) -> str | None:
-    """An exported chat does not say whose it is: it is known by its first request."""
+    """The session's id. An exported chat has none: its first request identifies it."""
     if isinstance(chat.session_id, str) and chat.session_id:
         return chat.session_id
     if UUID.fullmatch(path.stem):

@@ -1,7 +1,7 @@
 """One response in VS Code's chat: its parts, and the rounds of tool calls that complete them.
 
-A part has its call's id without the `__vscode-…` at the end of it; before 2026 it had an id of its own. There, the nth part
-of a tool is the nth call of that tool, if there are as many of one as of the other.
+A part has its call's id without the `__vscode-…` suffix; before 2026 it had an id of its own. Then the nth part of a tool
+is the nth call of that tool, if both have the same number.
 """
 
 import re
@@ -13,11 +13,11 @@ from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import text_or_none
 
-DENIED = 0  # how a tool was confirmed
+DENIED = 0  # the confirmation of a refused tool
 DEEPEST = 40  # levels of a tool's output
-EDIT_FENCE = re.compile(r"\s*`{3,}\s*")  # stands around the parts of an edit, and means nothing without them
+EDIT_FENCE = re.compile(r"\s*`{3,}\s*")  # around the parts of an edit; meaningless without them
 CAPITAL = re.compile(r"(?=[A-Z])")
-MODEL_NAMES = {  # what the model calls a tool, where that is not its id in small letters
+MODEL_NAMES = {  # the model's name of a tool, if it is not the id in lower case
     "copilot_editNotebook": "edit_notebook_file",
     "copilot_fetchWebPage": "fetch_webpage",
     "copilot_findFiles": "file_search",
@@ -59,7 +59,7 @@ CONTROLS = {
 
 
 class Response:
-    """The parts of one response, written down."""
+    """Builds the records of one response."""
 
     def __init__(self, builder: RecordBuilder, metadata: dict[str, Any]) -> None:
         self.builder = builder
@@ -71,7 +71,7 @@ class Response:
             if isinstance(call, dict) and isinstance(call.get("id"), str)
         }
         self.agents: dict[str, RecordBuilder] = {}
-        self.answers: dict[str, str] = {}  # of sub-agents: they come last, though the part that has them comes first
+        self.answers: dict[str, str] = {}  # of sub-agents: reported last, though their part comes first
 
     def read(self, parts: list[Any]) -> Iterator[Entry]:
         self._pair([part for part in parts if isinstance(part, dict) and part.get("kind") in TOOLS])
@@ -91,7 +91,7 @@ class Response:
             yield self.agents[agent].record(Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
 
     def _pair(self, tools: list[dict[str, Any]]) -> None:
-        """Find the calls of those parts that do not name them."""
+        """Find the calls of parts that do not name them."""
         own = {_plain(part.get("toolCallId")): part for part in tools if not part.get("subAgentInvocationId")}
         shown, requested = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for call in own:
@@ -154,7 +154,7 @@ class Response:
         return SessionMetadata(session=session, parent=self.builder.session, parent_call=agent)
 
     def _delegated(self, agent: str, data: dict[str, Any]) -> Iterator[Entry]:
-        """What a sub-agent was asked, and what it answered in the end."""
+        """A sub-agent's prompt and its final answer."""
         if agent not in self.agents:
             yield self._agent(agent)
         if task := text_of(data.get("prompt")).strip():
@@ -188,7 +188,7 @@ def _file_name(reference: Any) -> str:
 
 
 def _shown_arguments(data: dict[str, Any]) -> Any:
-    """The arguments of a tool, from what its part shows of them."""
+    """The arguments of a tool that its part shows."""
     match data.get("kind"):
         case "terminal":
             return {"command": text_of(mapping(data.get("commandLine")).get("original")) or text_of(data.get("command"))}
@@ -209,7 +209,7 @@ def _shown(part: dict[str, Any], data: dict[str, Any], details: dict[str, Any]) 
 
 
 def _embedded(item: Any) -> Any:
-    """What a tool of a server gave: the bytes of pictures are named, not quoted."""
+    """The output of an MCP server's tool: images are named, not quoted."""
     return f"[{item.get('mimeType') or 'data'}]" if isinstance(item, dict) and item.get("isText") is False else item
 
 
@@ -227,7 +227,7 @@ def _output(result: Any) -> str:
 
 
 def _leaves(node: Any, depth: int = 0) -> str:
-    """The text in the leaves of a tree. Each leaf says if it begins a line."""
+    """The text in a tree's leaves. Each leaf says whether it begins a line."""
     if depth > DEEPEST:
         return "[nested too deep]"
     match node:
