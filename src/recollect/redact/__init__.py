@@ -1,9 +1,8 @@
-"""Secrets are taken out before anything is stored; what is taken out is replaced by `[REDACTED:<rule>]`.
+"""Replaces secrets by `[REDACTED:<rule>]` before anything is stored. The text around a secret is not changed.
 
-Tables say what a secret is: tokens by their beginning (`_services`), by their form (`_forms`), by the file that they are in
-(`_files`), by the name that they are assigned to (`_names`) and by their service's name (`_named_services`). `_values` tells
-a secret from a placeholder, a reference and a word. One pass finds the literals of all tables (`_literals`), because nearly
-every text has no secret in it and must cost next to nothing. The surroundings stay, so that the text is still readable.
+Tables define the secrets: by prefix (`services`), by form (`forms`), by file format (`files`), by the name that they are
+assigned to (`names`) and by the name of their service (`named_services`). `values` tells a secret from a placeholder, a
+reference and a word. One pass finds the literals of all tables (`literals`): most texts have no secret and must cost little.
 """
 
 import json
@@ -16,18 +15,18 @@ from typing import Any
 
 from recollect.redact.literals import Found
 
-SHORTEST = 12  # characters: no text below this holds a secret that any rule knows
-PART = 4 << 20  # characters of a text that are looked at in one piece
+SHORTEST = 12  # characters: no rule matches a shorter text
+PART = 4 << 20  # characters of a text that are searched at a time
 AROUND = 65_536  # characters on either side of a part: twice the longest secret
 MARK = re.compile(r"\[REDACTED:([a-z-]+)\]")
 ASSIGNED = "assigned-secret"
 
 
 def suspects(texts: Sequence[str]) -> set[int]:
-    """Which of many texts, or JSON values written as text, hold a secret or a mark of one: one pass over them all."""
+    """The positions of the texts, or JSON values as text, that contain a secret or a mark; found in one pass."""
     long = {place for place, text in enumerate(texts) if len(text) > PART and (MARK.search(text) or any(_found(text)))}
     texts = [text if len(text) <= PART else "" for text in texts]
-    joined = "\0".join(texts)  # no secret has a zero byte in it
+    joined = "\0".join(texts)  # no secret contains a zero byte
     ends = list(accumulate(len(text) + 1 for text in texts))
     starts = [found.start for _, found in _found(joined)]
     starts += [mark.start() for mark in MARK.finditer(joined)]
@@ -35,9 +34,9 @@ def suspects(texts: Sequence[str]) -> set[int]:
 
 
 def _found(text: str) -> Iterator[tuple[int, Found]]:
-    """Every secret, with the rank of its finder. A long text is looked at in parts, because finders make copies of it.
+    """Every secret, with the rank of its rule. A long text is searched in parts, because the rules copy it.
 
-    A part is read with what lies around it; a secret belongs to the part that it begins in.
+    Parts overlap. A secret belongs to the part in which it begins.
     """
     for start in range(0, len(text), PART):
         first = max(0, start - AROUND)
@@ -48,7 +47,10 @@ def _found(text: str) -> Iterator[tuple[int, Found]]:
 
 
 def _found_in(text: str) -> Iterator[tuple[int, Found]]:
-    from recollect.redact.rules import LITERALS, SCANS  # its patterns take 70 ms, and most commands redact nothing
+    from recollect.redact.rules import (  # compiling its patterns takes 70 ms, and most commands redact nothing
+        LITERALS,
+        SCANS,
+    )
 
     yield from LITERALS.found(text)
     for rank, scan in SCANS:
@@ -57,12 +59,12 @@ def _found_in(text: str) -> Iterator[tuple[int, Found]]:
 
 
 def marks(text: str) -> Counter[str]:
-    """How many secrets of which rule were taken out of a text, now or before it came here."""
+    """The number of marks in a text, by rule."""
     return Counter(MARK.findall(text))
 
 
 def redact(text: str, counts: Counter[str] | None = None) -> str:
-    """The text without its secrets; `counts` learns how many of which rule."""
+    """The text without its secrets. Adds the number of secrets to `counts`, by rule."""
     if len(text) < SHORTEST:
         return text
     parts, place = [], 0
@@ -75,7 +77,7 @@ def redact(text: str, counts: Counter[str] | None = None) -> str:
 
 
 def _secrets(text: str) -> Iterator[Found]:
-    """Secrets in order. Where two rules overlap all of it is one secret, of the rule that knows more about it."""
+    """All secrets in order. Overlapping ones become one secret, of the more specific rule."""
     found = [(secret.start, rank, secret) for rank, secret in _found(text)]
     last: Found | None = None
     for _, _, secret in sorted(found):
@@ -90,7 +92,7 @@ def _secrets(text: str) -> Iterator[Found]:
 
 
 def redact_all(value: Any, counts: Counter[str] | None = None) -> Any:
-    """The same for every string inside a JSON value, and for what its strings say only together."""
+    """A JSON value without secrets: in each string, and in strings that are a secret only together."""
     redacted = _redact_each(value, counts)
     if not isinstance(redacted, dict | list):
         return redacted
@@ -98,7 +100,7 @@ def redact_all(value: Any, counts: Counter[str] | None = None) -> Any:
         together = json.dumps(redacted)
         secrets = redact(together)
         return redacted if secrets == together else json.loads(secrets)
-    except (TypeError, ValueError):  # bytes, a number that JSON has not, or a mark that goes over a string's end
+    except (TypeError, ValueError):  # bytes, a number outside JSON, or a mark that crosses the end of a string
         return redacted
 
 
@@ -116,7 +118,7 @@ def _redact_each(value: Any, counts: Counter[str] | None) -> Any:
 
 
 def _redact_named(name: Any, value: Any, counts: Counter[str] | None) -> Any:
-    """A value whose name says that it is a secret is read together with the name."""
+    """A value without secrets. Its name may tell that it is one."""
     redacted = _redact_each(value, counts)
     if not isinstance(value, str) or not isinstance(name, str) or redacted != value:
         return redacted

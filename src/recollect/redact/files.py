@@ -1,4 +1,4 @@
-"""Secrets whose place a file format or a command defines: Kubernetes secrets, `.pgpass`, `IDENTIFIED BY` in SQL."""
+"""Secrets at a place that a file format or a command defines: Kubernetes secrets, `.pgpass`, `IDENTIFIED BY` in SQL."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from recollect.redact.shapes import NEWLINE
 from recollect.redact.values import is_password, is_reference
 
 QUOTE = r"(?:\\{0,7}[\"'])"
-# A rule, and a text with the secret between the marks
+# Rules, each with a text that has the secret between the marks
 EXAMPLES = [
     ("kubernetes-secret", "kind: Secret\ndata:\n  greeting: «<w20>»\n"),
     ("kubernetes-secret", "kubectl create secret generic a --from-literal=greeting=«<w16>»"),
@@ -21,8 +21,8 @@ RANK = 2
 # ---- Kubernetes: every value below `data:` of a manifest of kind Secret
 
 KIND = re.compile(rf"kind{QUOTE}?:[ ]?{QUOTE}?Secret(?![A-Za-z])")
-DOCUMENT = 4_000  # characters around the kind that are looked at
-NEAR = 200  # characters: two kinds so near to each other are in one manifest
+DOCUMENT = 4_000  # characters around the kind that are searched
+NEAR = 200  # characters: two kinds this close are in one manifest
 BOUNDARY = re.compile(rf"(?:{NEWLINE})---(?:{NEWLINE})")
 DATA = re.compile(rf"(?:(?<![A-Za-z])|(?<=\\n))(?:data|stringData){QUOTE}?:[ ]?(?:{NEWLINE}|\{{)")
 ENTRY = re.compile(
@@ -34,7 +34,7 @@ LITERAL = re.compile(r"--from-literal[= ]\\{0,7}[\"']?[\w.-]{1,80}=\\{0,7}[\"']?
 
 
 def _manifest(text: str, place: int) -> Iterator[Found]:
-    """Every value of a manifest that has its kind here."""
+    """Every value of the manifest whose kind is at this place."""
     kind = KIND.search(text, max(0, place - 16), place + 7)
     if kind is not None and KIND.search(text, max(0, kind.start() - NEAR), kind.start()) is None:
         yield from _secret_data(text, *_document(text, kind.start(), kind.end()))
@@ -48,7 +48,7 @@ def _literal(text: str, place: int) -> Iterator[Found]:
 
 
 def _document(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the manifest around a place begins and ends: there may be several in one file."""
+    """The start and end of the manifest around a place. A file may have several."""
     first = max(0, start - DOCUMENT)
     for boundary in BOUNDARY.finditer(text, first, start):
         first = boundary.end()

@@ -1,4 +1,4 @@
-"""Secrets that tell by their form: keys in PEM, web tokens, passwords in addresses and on command lines, webhooks."""
+"""Secrets with a form of their own: PEM keys, web tokens, passwords in URLs and on command lines, webhooks."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from recollect.redact.values import is_blank, is_key, is_password, is_wordy
 
 
 class Form(NamedTuple):
-    """A rule: a literal as its hint, what must stand before it, and the secret from there on; `before` is part of it."""
+    """A rule: a literal as a hint, the pattern before it (part of the secret), and the secret from the hint on."""
 
     name: str
     what: str
     hint: str
-    before: str  # of at most BEFORE characters
-    secret: str  # begins where the hint does
+    before: str  # matches at most BEFORE characters
+    secret: str  # begins with the hint
     example: str
 
 
@@ -59,7 +59,7 @@ FORMS = [
 
 
 def _find(text: str, place: int, *, name: str, before: re.Pattern[str], secret: re.Pattern[str]) -> Iterator[Found]:
-    """The secret whose hint is here."""
+    """The secret whose hint is at this place."""
     found = secret.match(text, place)
     if found is None:
         return
@@ -84,11 +84,11 @@ KEY_MATERIAL = re.compile(
     r"(?=[A-Za-z0-9+/]{0,60}\d)(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}[a-z])[A-Za-z0-9+/]{20,}"
 )
 LONGEST_KEY = 32_768  # characters: a key of 16,384 bits, written with escaped newlines
-MATERIAL_WITHIN = 400  # characters: behind headers of the key
+MATERIAL_WITHIN = 400  # characters after BEGIN: a key may have headers
 
 
 def _private_key(text: str, place: int) -> Iterator[Found]:
-    """From BEGIN to END; where a key is cut off, to the end of the text. A BEGIN without a key is not one."""
+    """A key from BEGIN to END, or to the end of the text if it is cut off. BEGIN without key material is not a key."""
     begin = KEY_BEGINS.match(text, place)
     if begin and KEY_MATERIAL.search(text, begin.end(), begin.end() + MATERIAL_WITHIN):
         most = min(len(text), place + LONGEST_KEY)
@@ -105,7 +105,7 @@ AT = re.compile(r"@(?=[A-Za-z0-9\[])")
 
 
 def addresses(text: str) -> Iterator[Found]:
-    """`scheme://user:password@host`: the last `@` before a host counts, for passwords may have `/` and `@` in them."""
+    """`scheme://user:password@host`. The last `@` before a host counts, because passwords may contain `/` and `@`."""
     end = 0
     for place in AT.finditer(text):
         scheme = text.rfind("://", max(end, place.start() - LOGIN_BEFORE), place.start())
@@ -128,13 +128,13 @@ def _is_login(login: str, *, is_web: bool) -> bool:
 
 
 WEB = "http", "https"
-TOKEN = 20  # characters of a token that stands alone before a host
+TOKEN = 20  # characters of a token without a user name before a host
 LOGIN = re.compile(r"[A-Za-z0-9._%+~@-]{0,64}")
 PASSWORD = re.compile(r"[^\s'\"`<>{}()\[\]\\\0]{3,256}")
 
 
 def _is_port(password: str) -> bool:
-    """`localhost:8080/users/@me` has no password; neither has a reference to one."""
+    """Whether it is not a password but a port, as in `localhost:8080/users/@me`, or a reference to a password."""
     return re.match(r"\d{1,5}(?:/|$)", password) is not None or password.startswith("$") or is_blank_password(password)
 
 
@@ -170,7 +170,7 @@ OPTION = re.compile(r" -(?=[uUpPaw-][ =A-Za-z0-9'\"\\])")
 
 
 def logins(text: str) -> Iterator[Found]:
-    """Every password that an option of a command has: `-u user:password`, `mysql -p…`."""
+    """Every password in an option of a command: `-u user:password`, `mysql -p…`."""
     for place in OPTION.finditer(text):
         start = place.end() - 1
         found = USER.match(text, start)

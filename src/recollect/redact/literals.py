@@ -1,8 +1,8 @@
-"""Finds every place of many literals in one pass over a text.
+"""Finds all occurrences of many literals in one pass over a text.
 
-A gram is four characters of a literal. A table holds the hashes of all grams. Four shifted views of the text as numbers of
-32 bits are hashed the same way and looked up. A pass takes 1.5 ns a character for any number of literals; a search for one
-literal takes 0.5 ns.
+A gram is four characters of a literal. A table holds the hashes of all grams. Four shifted views of the text as 32-bit
+numbers are hashed the same way and looked up. A pass takes 1.5 ns per character for any number of literals; a search for
+one literal takes 0.5 ns.
 """
 
 from collections import defaultdict
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 GRAM = 4  # characters
 MULTIPLIERS = 2_654_435_761, 2_246_822_519  # odd numbers, for hashing 32-bit numbers by their upper half
-BLOCK = 1 << 18  # characters: the views of a block stay in a processor's cache
-SHIFT = 14  # what is left of 32 bits is a place in the table, which a processor's cache holds
+BLOCK = 1 << 18  # characters: the views of a block fit in the CPU cache
+SHIFT = 14  # the remaining bits of 32 are an index into the table, which fits in the CPU cache
 SMALL = 600  # characters: a loop over a shorter text takes less time than the calls of numpy
-FOLD = bytes(code | 0x20 for code in range(256))  # letters in lower case; other characters into others, always the same
+FOLD = bytes(code | 0x20 for code in range(256))  # letters to lower case; other characters to fixed others
 
 
 class Found(NamedTuple):
-    """A secret in a text: where, and by which rule. Without a rule: what was looked at and is not a secret."""
+    """A secret in a text: its position and rule. Without a rule: a text that was checked and is not a secret."""
 
     start: int
     end: int
     rule: str = ""
 
 
-Find = Callable[[str, int], Iterator[Found]]  # what is found in a text by the literal at a place
+Find = Callable[[str, int], Iterator[Found]]  # the secrets of a text with the literal at a position
 
 
 class Literal(NamedTuple):
-    """A literal that a secret has in it or before it, and how to look for the secret where the literal is."""
+    """A literal inside or before a secret, and the function that finds the secret where the literal occurs."""
 
-    text: str  # of at least three characters
+    text: str  # at least three characters
     find: Find
-    rank: int = 0  # where two secrets overlap, the lower rank names them
+    rank: int = 0  # of two overlapping secrets, the lower rank gives the rule
     any_case: bool = False
 
 
 class Literals:
-    """A set of literals that is looked for at once."""
+    """A set of literals that are searched together."""
 
     def __init__(self, literals: Iterable[Literal]) -> None:
         self._by_gram: dict[bytes, list[tuple[int, int, bytes, Literal]]] = defaultdict(list)
@@ -55,9 +55,9 @@ class Literals:
         self._tables: list[npt.NDArray[np.bool_]] = []
 
     def found(self, text: str) -> Iterator[tuple[int, Found]]:
-        """Every secret that begins at or behind one of the literals, with the rank of its literal.
+        """Every secret that one of the literals finds, with the rank of the literal.
 
-        A literal inside of what the same literal found before is skipped. So the time is linear in the text's length.
+        A literal inside its own previous find is skipped. So the time is linear in the text's length.
         """
         ends: dict[int, int] = {}
         folded = text.encode("latin-1", "replace").translate(FOLD)
@@ -77,8 +77,8 @@ class Literals:
                             yield row.rank, secret
 
     def _places(self, folded: bytes) -> list[int]:
-        """Where one of the grams may be, in order."""
-        import numpy as np  # heavy, and a process that reads no log needs none of it
+        """The positions where a gram may be, in order."""
+        import numpy as np  # heavy, and only needed by processes that read logs
 
         if not self._tables:
             self._tables = [self._table(multiplier) for multiplier in MULTIPLIERS]
@@ -98,14 +98,14 @@ class Literals:
         return np.sort(np.concatenate(found)).tolist()  # type: ignore[no-any-return]
 
     def _table(self, multiplier: int) -> "npt.NDArray[np.bool_]":
-        """The hashes of all grams. Two tables together have a wrong hit in 100,000 characters."""
+        """The hashes of all grams. Two tables together give one false hit in 100,000 characters."""
         import numpy as np
 
         table = np.zeros(1 << 32 - SHIFT, np.bool_)
         for gram in self._by_gram:
-            wholes = [gram] if len(gram) == GRAM else [gram + bytes([code]) for code in sorted(set(FOLD[:128]))]
-            for whole in wholes:
-                table[(int.from_bytes(whole, "little") * multiplier & 0xFFFFFFFF) >> SHIFT] = True
+            grams = [gram] if len(gram) == GRAM else [gram + bytes([code]) for code in sorted(set(FOLD[:128]))]
+            for full in grams:
+                table[(int.from_bytes(full, "little") * multiplier & 0xFFFFFFFF) >> SHIFT] = True
         return table
 
 
@@ -113,7 +113,7 @@ COMMON = "etaoinsrhldcumfpgwybvkxjqz"  # letters, the most frequent one first
 
 
 def _rarest(literal: str) -> int:
-    """Where the gram of a literal begins that is in the fewest words, as far as its letters tell."""
+    """The offset of the gram of a literal that occurs in the fewest words, judged by its letters."""
 
     def commonness(place: int) -> tuple[bool, int, int]:
         gram = literal[place : place + GRAM]

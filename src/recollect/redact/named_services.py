@@ -1,4 +1,4 @@
-"""Keys that have no beginning of their own and are known by the name of their service beside them: one row a rule."""
+"""Keys without a prefix, recognised by the name of their service beside them: one row per rule."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ UUID = "[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
 
 
 class NamedService(NamedTuple):
-    """A rule: what it is called in the archive, words of the name, the value, and an example of it."""
+    """A rule: its name in the archive, the words of the assigned name, the value, and an example."""
 
     name: str
     words: tuple[str, ...]
@@ -17,7 +17,7 @@ class NamedService(NamedTuple):
 
 
 def _row(word: str, alphabet: str, *lengths: str) -> NamedService:
-    """A row of one alphabet: `l` letters and digits, `x` hexadecimal digits, `b` also dashes."""
+    """A rule for values of one alphabet: `l` letters and digits, `x` hexadecimal, `b` with dashes, `s` with slashes."""
     signs = {"l": "a-zA-Z0-9", "x": "a-fA-F0-9", "b": "a-zA-Z0-9=_-", "s": "a-zA-Z0-9/=_+-"}[alphabet]
     value = "|".join(f"[{signs}]{{{length}}}{END}" for length in lengths)
     words = tuple(word.split())

@@ -1,4 +1,4 @@
-"""Secrets that tell by the name that they are assigned to: `API_KEY=…`, `"password": "…"`, `--token …`, `X-Api-Key: …`."""
+"""Secrets recognised by the name that they are assigned to: `API_KEY=…`, `"password": "…"`, `--token …`, `X-Api-Key: …`."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from recollect.redact.named_services import NAMED_SERVICES
 from recollect.redact.shapes import NEWLINE
 from recollect.redact.values import is_blank, is_key, is_password
 
-HINTS = ("pass", "pwd", "ecret", "cred", "auth", "key", "token")  # one of them is in every name
+HINTS = ("pass", "pwd", "ecret", "cred", "auth", "key", "token")  # every name contains one of them
 PLURAL = ("s", "S")
 RANK = 3
 PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "secret")
@@ -20,9 +20,9 @@ KEYS = (
     "deploykey", "hmackey", "aeskey", "cryptokey", "appkey", "adminkey", "writekey", "serverkey", "applicationkey",
     "subscriptionkey", "functionkey", "credential", "credentials", "authorization", "integrationkey",
 )  # fmt: skip
-WORDS = {"pass": "password", "pw": "password", "auth": "token", "cred": "token", "creds": "token"}  # only as whole words
+WORDS = {"pass": "password", "pw": "password", "auth": "token", "cred": "token", "creds": "token"}  # only as complete words
 AFTER = re.compile(r"(?:value|data|base64|b64|base|raw|string|text|plain|prod|dev|staging|live|test|old|new|default|\d+)\Z")
-NO_SECRET = re.compile(
+NOT_SECRET = re.compile(
     r"(?:next|page|pagination|continuation|continue|public|publickey|pub|sync|start|end|bos|eos|pad|unk|mask|cls|sep|cancel"
     r"|cancellation|special|image|primary|foreign|partition|sort|cache|color|design|stop|skip|invalid|csrf|xsrf"
     r"|lock|starting|forward|backward)"
@@ -30,9 +30,9 @@ NO_SECRET = re.compile(
 )
 NAME_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 LONGEST_NAME = 48  # characters before the hint
-LEAST_KEY = 12  # characters of a value of a name that is not a password's
-LONG_VALUE = 256  # characters: no other name is looked for inside of such a value
-LEAST_LISTED = 12  # characters of a value that only follows a name: two words of a list are no assignment
+LEAST_KEY = 12  # characters of a value, unless the name means a password
+LONG_VALUE = 256  # characters: no other name is searched inside such a value
+LEAST_LISTED = 12  # characters of a value that only follows a name: two words of a list are not an assignment
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#34;|\\{1,7}u002[27]|%22|%27)"
 TYPE = (
@@ -59,47 +59,47 @@ INSIDE = r"[^\"'`\\\x00-\x1f&%]|\\+[^\"'`nrt\\u\x00-\x1f]|&(?!quot;|\#34;)|%(?!2
 QUOTED = rf"(?P<quote>{QUOTE}){SCHEME}(?P<quoted>(?:{INSIDE}){{4,512}}?)(?P=quote)"
 BARE = rf"{SCHEME}(?P<bare>[^\s\"'`<>,;()\[\]{{}}|&\\\x00-\x1f]{{4,1024}})(?P<next>[(\[]?)"
 ASSIGNED = re.compile(rf"(?:{OPERATOR}|{SPACE})(?:{WRAPPED}{QUOTED}|{BARE})")
-# What is left of a name, and a sign that something could be assigned to it
+# The rest of a name, and a sign that something could be assigned to it
 ASSIGNABLE = re.compile(
     r"[A-Za-z0-9_.-]{0,32}(?:\[\w{0,20}\])?"
     r"(?=[\"'`\\&:=(>\]?|!%]|[ \t]{1,16}[:=?|!*&\"'-]|[ ](?:is|was|[A-Za-z]\w*[ ]=)[ :]|[ ]?\n[ ]+value:|[ ]{1,40}\|"
     r"|[ ]{1,2}\S|</key>)"
 )
-LISTED = re.compile(r"\A(?!\w*_\w*_\w*\Z).*[0-9]|\A[A-Z]+\Z|\A[a-z]+\Z")  # no name of a type or a constant
+LISTED = re.compile(r"\A(?!\w*_\w*_\w*\Z).*[0-9]|\A[A-Z]+\Z|\A[a-z]+\Z")  # not the name of a type or a constant
 
 
 class Name(NamedTuple):
-    """What a name says about its value."""
+    """What a name tells about its value."""
 
     text: str
     is_password: bool
-    is_vague: bool = False  # some `…_KEY`: a key, if its value can be nothing else
+    is_vague: bool = False  # some `…_KEY`: a key only if its value can be nothing else
 
 
 def _find(text: str, place: int, *, length: int) -> Iterator[Found]:
-    """The value that is assigned to the name that has a hint here."""
+    """The value assigned to the name whose hint is at this place."""
     end = place + length
-    if text[end : end + 1] in PLURAL and text[end - 1 : end] not in "dDhHsS":  # tokens, keys; but creds, auths, pass
+    if text[end : end + 1] in PLURAL and text[end - 1 : end] not in "dDhHsS":  # tokens, keys; but not creds, auths
         return
     rest = ASSIGNABLE.match(text, end)
     if rest is not None:
-        yield from _judged(text, place, rest.end())
+        yield from _secret_values(text, place, rest.end())
 
 
-def _judged(text: str, hint: int, end: int) -> Iterator[Found]:
-    """The value of a name that ends here, where that is a secret's name and the value is one."""
+def _secret_values(text: str, hint: int, end: int) -> Iterator[Found]:
+    """The value of the name that ends here, if it is a secret's name and the value is a secret."""
     before = text[max(0, hint - LONGEST_NAME) : hint]
     start = hint - (len(before) - len(before.rstrip(NAME_SIGNS)))
     name = _name_at(text, start, end)
     found = ASSIGNED.match(text, end) if name else None
-    if name is None or found is None or (found["space"] is not None and not _is_told(text, start, found)):
+    if name is None or found is None or (found["space"] is not None and not _is_assigned_by_space(text, start, found)):
         return
     group = "quoted" if found["quoted"] is not None else "bare"
     value = found[group] if group == "quoted" else found[group].rstrip(".:!")
     if found["listed"] is not None and not (is_key(value, LEAST_LISTED) and LISTED.search(value)):
         return
     if (
-        _is_no_assignment(text, start, found)
+        _is_not_assigned(text, start, found)
         or (name.text.endswith("pwd") and value[:1] in "/~")
         or value.startswith("REDACTED:")
     ):
@@ -112,12 +112,12 @@ def _judged(text: str, hint: int, end: int) -> Iterator[Found]:
         yield Found(place, place + len(value))
 
 
-def _is_no_assignment(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether the value is called or indexed, or name and value are parts of one identifier: `aws:123:secret:name`."""
+def _is_not_assigned(text: str, start: int, found: re.Match[str]) -> bool:
+    """Whether the value is called or indexed, or name and value belong to one identifier: `aws:123:secret:name`."""
     sign = found["sign"] or ""
     if found["next"] or (sign == ":" and text[start - 1 : start] == ":" and found["bare"]):
         return True
-    if sign.startswith(":") and text[start : found.start()] == "PASS":  # of a test
+    if sign.startswith(":") and text[start : found.start()] == "PASS":  # the result of a test
         return True
     element = found["element"]
     return element is not None and element[-1:].isspace() and CLOSING.match(text, found.end()) is None
@@ -130,7 +130,7 @@ WORD_BEFORE = re.compile(r"([A-Za-z]{2,16}) \Z")
 
 
 def _name_at(text: str, start: int, end: int) -> Name | None:
-    """The name that stands here. In a sentence the word before it is a part of it: `api key`, `page token`."""
+    """The name at this place. In a sentence, the word before belongs to it: `api key`, `page token`."""
     identifier = text[start:end]
     name = name_of(identifier)
     if name is None and identifier not in ("key", "Key", "KEY"):
@@ -140,15 +140,15 @@ def _name_at(text: str, start: int, end: int) -> Name | None:
         return name
     if name is None:
         return name_of(f"{word[1]}{identifier}")
-    return None if NO_SECRET.fullmatch(word[1].lower() + name.text) else name
+    return None if NOT_SECRET.fullmatch(word[1].lower() + name.text) else name
 
 
 @lru_cache(maxsize=4096)
 def name_of(identifier: str) -> Name | None:
-    """The name of a secret in any spelling, or None where it is another name."""
+    """The name of a secret in any spelling; None for any other name."""
     plain = re.sub(r"\[.*|[^a-z0-9]", "", identifier.lower())
     plain = AFTER.sub("", AFTER.sub("", plain))
-    if NO_SECRET.search(plain):
+    if NOT_SECRET.search(plain):
         return None
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", identifier)
     last = WORDS.get(words[-1].lower(), "") if words else ""
@@ -161,7 +161,7 @@ def name_of(identifier: str) -> Name | None:
 
 
 def is_secret(name: Name, value: str, *, literal: bool) -> bool:
-    """Whether the value of a name is a secret; `literal` where the value is surely a text and not a variable's name."""
+    """Whether the value of a name is a secret. `literal` means that the value cannot be a variable's name."""
     if name.is_password:
         return is_password(value, literal=literal)
     if name.is_vague and SURE_KEY.fullmatch(value) is None:
@@ -177,25 +177,25 @@ REQUESTS = (
     "idempotencytoken",
     "changetoken",
     "actiontoken",
-)  # of a request that is sent twice
+)  # identify a request that may be sent twice
 UUID = re.compile("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 SURE_KEY = re.compile(r"(?=[A-Za-z+/=-]*[0-9])[A-Za-z0-9+/=-]{16,}")
 
 
 NETRC = re.compile(r"login\s{1,8}\S{1,64}\s{1,8}\Z")
-# commands and statements that have a name and its value behind them
+# commands and statements that are followed by a name and its value
 NAMING = re.compile(
     r"(?:#[ ]?define|\b(?:ENV|ARG|SET|setx?|setenv|WITH|ENCRYPTED|USER \S{1,40}|ROLE \S{1,40}|proxy_set_header))"
     r"(?:[ ]-{1,2}\w{1,10})*[ ]{1,4}[\"']?\Z"
 )
-# what nobody takes for a word of a sentence
+# a value that cannot be a word of a sentence
 RANDOM = re.compile(r"(?=[A-Za-z]{0,12}[0-9])(?=[a-z0-9]{0,16}[A-Z])(?=[A-Z0-9]{0,16}[a-z])[A-Za-z0-9]{12,200}[.,]?")
 COMPARED = re.compile("[=!]=")
 WRITTEN_OUT = ("quoted", "element", "yaml")
 
 
-def _is_told(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a space between a name and a value is enough: behind an option or a command, in `is`, in a netrc file."""
+def _is_assigned_by_space(text: str, start: int, found: re.Match[str]) -> bool:
+    """Whether a space assigns the value: after an option or a command, with `is`, in a netrc file."""
     if found["space"].strip() or text.startswith("--", start) or RANDOM.fullmatch(found["bare"] or ""):
         return True
     before = max(0, start - 80), start
@@ -203,7 +203,7 @@ def _is_told(text: str, start: int, found: re.Match[str]) -> bool:
 
 
 def _is_literal(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a value is written out: in quotes, in a variable of the environment, behind an option, in an element."""
+    """Whether a value is a literal: in quotes, in an environment variable, after an option, in an element."""
     if any(found[kind] is not None for kind in ("listed", "cell")) or COMPARED.search(found["sign"] or ""):
         return False
     if text.startswith("--", start):

@@ -1,4 +1,4 @@
-"""All rules of redaction together, with their patterns."""
+"""All redaction rules, with their patterns."""
 
 from recollect.redact.files import EXAMPLES as FILE_EXAMPLES
 from recollect.redact.files import FILE_LITERALS
@@ -14,4 +14,4 @@ TABLES = SERVICES, ENDING_SERVICES, FORMS, NAMED_SERVICES
 OTHER_RULES = {"assigned-secret", "basic-auth", *(rule for rule, _ in (*FILE_EXAMPLES, *FORM_EXAMPLES))}
 RULES = sorted(OTHER_RULES | {row.name for table in TABLES for row in table})
 LITERALS = Literals([*TOKENS, *FORM_LITERALS, *FILE_LITERALS, *NAME_LITERALS])
-SCANS = (0, long_tokens), (1, addresses), (1, logins)  # what has no literal, with its rank
+SCANS = (0, long_tokens), (1, addresses), (1, logins)  # scans for secrets without a literal, with their ranks

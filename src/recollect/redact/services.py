@@ -1,7 +1,7 @@
-"""Tokens that tell by their beginning whose they are: one row a rule.
+"""Tokens recognised by their prefix: one row per rule.
 
-Facts (beginnings, lengths, alphabets) are those that the services document and that gitleaks (MIT) and detect-secrets
-(Apache 2.0) have collected. Lengths are minimums where a service has changed them.
+The services document the prefixes, lengths and alphabets; gitleaks (MIT) and detect-secrets (Apache 2.0) collected them.
+A length is a minimum if a service has changed it.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from recollect.redact.shapes import UUID
 
 
 class Service(NamedTuple):
-    """A rule: what it is called in the archive, what it takes out, and the shapes of that."""
+    """A rule: its name in the archive, what it removes, and the shapes of the tokens."""
 
     name: str
     what: str
@@ -155,7 +155,7 @@ SERVICES = [
 
 
 class EndingService(NamedTuple):
-    """A rule for tokens that do not begin in a telling way: a long word, the sign before it and what stands before that."""
+    """A rule for tokens without a prefix: a long word, the sign before it, and the pattern before the sign."""
 
     name: str
     what: str

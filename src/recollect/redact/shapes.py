@@ -1,6 +1,6 @@
-"""What a secret looks like, written as its shape: `ghp_<w36+>` is `ghp_` and at least 36 letters or digits.
+"""Shapes of secrets: `ghp_<w36+>` is `ghp_` and at least 36 letters or digits.
 
-A shape is easier to read, and to check against a service's documentation, than the expression made of it.
+A shape is easier to read, and to compare with a service's documentation, than its regular expression.
 """
 
 import re
@@ -18,10 +18,10 @@ ALPHABETS = {
     "w": "A-Za-z0-9",
     "x": "a-f0-9",
 }
-NEWLINE = r"(?:\r?\n|\\{1,7}n)"  # also one that is escaped, however often
+NEWLINE = r"(?:\r?\n|\\{1,7}n)"  # also escaped, any number of times
 UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
 PART = re.compile(r"<([a-z])(\d+)(?:-(\d+)|(\+))?>")
-# of a word; also behind an escaped newline, a percent sign's two digits, an escaped character or a terminal's color
+# The start of a word; also after an escaped newline, a percent escape, an escaped character or a terminal color
 START = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9a-f]{2})|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m))"
 )
@@ -29,7 +29,7 @@ END = r"(?![A-Za-z0-9])"
 
 
 def pattern_of(shape: str) -> str:
-    """The regular expression of a shape. A part of a fixed length is not followed by more of the same word."""
+    """The regular expression of a shape. After a part of fixed length, the word must end."""
     parts, place = [], 0
     for part in PART.finditer(shape):
         parts += [re.escape(shape[place : part.start()]), _part(part)]

@@ -1,4 +1,4 @@
-"""Finds tokens of services: by the literal that they begin with, and long words that tell by another part."""
+"""Finds tokens of services: by their literal prefix, or long words by another part."""
 
 import re
 from collections import defaultdict
@@ -10,30 +10,30 @@ from recollect.redact.services import ENDING_SERVICES, SERVICES
 from recollect.redact.shapes import PART, START, pattern_of
 from recollect.redact.values import is_blank, is_wordy
 
-LEAST_LITERAL = 3  # characters of a beginning that is looked for; a shorter one is looked up at long words
-LONG = 27  # characters of a word that is a token by itself, or the end of one
-GENERIC = 3  # characters of a beginning that is also that of words: `sk-learn`
+LEAST_LITERAL = 3  # characters of a prefix that is searched as a literal; shorter ones are checked at long words
+LONG = 27  # characters of a word that is a token, or the end of one
+GENERIC = 3  # characters of a prefix that ordinary words have too: `sk-learn`
 WORD_SIGNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 FLAT = bytes(ord("a") if code in WORD_SIGNS else ord(" ") for code in range(256))
-RANDOM = re.compile("[^0-9A-Z]*[0-9A-Z]")  # names have no digits and no capitals behind a beginning
+RANDOM = re.compile("[^0-9A-Z]*[0-9A-Z]")  # names have neither digits nor capitals after the prefix
 
-Beginning = tuple[str, str, re.Pattern[str]]  # as text, its rule, and the token
+Prefix = tuple[str, str, re.Pattern[str]]  # its text, its rule, and the pattern of the token
 
 
-def _beginnings() -> Iterator[Beginning]:
+def _prefixes() -> Iterator[Prefix]:
     for service in SERVICES:
         for shape in service.shapes:
             first = PART.search(shape)
             yield shape[: first.start()] if first else shape, service.name, re.compile(START + pattern_of(shape))
 
 
-def _find(text: str, start: int, *, beginning: str, rule: str, pattern: re.Pattern[str]) -> Iterator[Found]:
-    """The token that begins here."""
+def _find(text: str, start: int, *, prefix: str, rule: str, pattern: re.Pattern[str]) -> Iterator[Found]:
+    """The token that begins at this place."""
     found = pattern.match(text, start)
     if found is None:
         return
-    body = found[0][len(beginning) :]
-    is_name = RANDOM.match(body) is None or (len(beginning) <= GENERIC and is_wordy(body))
+    body = found[0][len(prefix) :]
+    is_name = RANDOM.match(body) is None or (len(prefix) <= GENERIC and is_wordy(body))
     if is_name or is_blank(body) or _is_inside_base64(text, start):
         yield Found(found.start(), found.end())
     else:
@@ -44,24 +44,24 @@ BASE64 = re.compile(r"[A-Za-z0-9+/]{32}\Z")
 
 
 def _is_inside_base64(text: str, start: int) -> bool:
-    """Whether a word is a piece of a picture or of another file."""
+    """Whether a word is part of an encoded image or another file."""
     return text[start - 1 : start] in ("+", "/") and BASE64.search(text, max(0, start - 32), start) is not None
 
 
-def _is_literal(beginning: str) -> bool:
-    """Whether a beginning is looked for; one of a single letter is in every table of zeros."""
-    return len(beginning) >= LEAST_LITERAL and len(set(beginning)) > 1
+def _is_literal(prefix: str) -> bool:
+    """Whether a prefix is searched as a literal. A repeated character would match every table of zeros."""
+    return len(prefix) >= LEAST_LITERAL and len(set(prefix)) > 1
 
 
 TOKENS = [
-    Literal(beginning, partial(_find, beginning=beginning, rule=rule, pattern=pattern))
-    for beginning, rule, pattern in _beginnings()
-    if _is_literal(beginning)
+    Literal(prefix, partial(_find, prefix=prefix, rule=rule, pattern=pattern))
+    for prefix, rule, pattern in _prefixes()
+    if _is_literal(prefix)
 ]
-SHORT_BEGINNINGS: dict[str, list[Beginning]] = defaultdict(list)
-for _row in _beginnings():
+SHORT_PREFIXES: dict[str, list[Prefix]] = defaultdict(list)
+for _row in _prefixes():
     if not _is_literal(_row[0]):
-        SHORT_BEGINNINGS[_row[0][:2]].append(_row)
+        SHORT_PREFIXES[_row[0][:2]].append(_row)
 
 
 # ---- long words
@@ -79,10 +79,10 @@ WHOLE = ENDINGS.pop("")
 
 
 def long_tokens(text: str) -> Iterator[Found]:
-    """Every token that is a long word, or that a long word is the end of."""
+    """Every token that is a long word, or ends with one."""
     for start in long_words(text):
-        for beginning, rule, pattern in SHORT_BEGINNINGS.get(text[start : start + 2], ()):
-            for token in _find(text, start, beginning=beginning, rule=rule, pattern=pattern):
+        for prefix, rule, pattern in SHORT_PREFIXES.get(text[start : start + 2], ()):
+            for token in _find(text, start, prefix=prefix, rule=rule, pattern=pattern):
                 if token.rule:
                     yield token
         for rule, before, after in ENDINGS.get(text[start - 1 : start], ()) + WHOLE:
@@ -93,21 +93,21 @@ def long_tokens(text: str) -> Iterator[Found]:
 
 
 COLORED = ("[", ";")
-COLOR = re.compile(r"\d{1,3}m")  # of a terminal, behind `ESC [`
+COLOR = re.compile(r"\d{1,3}m")  # of a terminal, after `ESC [`
 
 
 def long_words(text: str) -> Iterator[int]:
-    """Where words of letters and digits begin that are longer than any that people write."""
-    flat = text.encode("latin-1", "replace").translate(FLAT)  # as many bytes as the text has characters
+    """The starts of words that are longer than any that people write."""
+    flat = text.encode("latin-1", "replace").translate(FLAT)  # one byte per character
     word = b"a" * LONG
     place = flat.find(word)
     while place >= 0:
         yield place
         before = text[place - 1 : place]
         if before == "\\":
-            yield place + 1  # behind an escaped newline
+            yield place + 1  # after an escaped newline
         elif before == "%":
-            yield place + 2  # behind a percent sign's two digits
+            yield place + 2  # after a percent escape
         elif before in COLORED and (color := COLOR.match(text, place)):
             yield color.end()
         end = flat.find(b" ", place)

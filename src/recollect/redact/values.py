@@ -1,4 +1,4 @@
-"""Whether a value is a secret, or only stands where one could: a placeholder, a reference, an identifier, words."""
+"""Tells a secret from other values in its place: placeholders, references, identifiers, words."""
 
 import re
 
@@ -22,9 +22,9 @@ IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-WORDY = 0.65  # of the pairs of a word are usual ones; random letters reach that once in a hundred words
-MOSTLY = 0.6  # of a value are words: then it is a name. 9 in 10 identifiers, 1 in 1,000 random strings of 16 characters
-NUMBERS = 4  # as many groups of digits no identifier has
+WORDY = 0.65  # share of usual letter pairs in a word; random letters reach it once in a hundred words
+MOSTLY = 0.6  # share of words in a name; 9 in 10 identifiers have it, 1 in 1,000 random strings of 16 characters
+NUMBERS = 4  # groups of digits: no identifier has as many
 
 REFERENCE = re.compile(
     r"""\$(?:[A-Za-z_][\w.>\[\]'"/-]*\Z|[{(])          # $TOKEN, ${TOKEN}, $(pass show token)
@@ -43,28 +43,28 @@ PLACEHOLDER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 BLANK = re.compile(r"x{6,}|\*{3,}|\.{3}|…|your[-_ ]|[-_]here\b|\Assh-(?:ed25519|rsa|ecdsa)|([^A])\1{11}", re.IGNORECASE)
-# Words that stand where a password would, in documentation, translations and schemas
+# Words in the place of a password, in documentation, translations and schemas
 TELLING = re.compile(
     r"""pass|pwd|secret|token|key|cred|auth|user|login|admin|root|test|mock|stub|string|enter|change|default|required|invalid|
         hidden|text|input|type|label|field|value|name|none|null|true|false|undefined|empty|optional|demo|prod|staging|local|
         param|config|option|enabled|disabled|object|number|boolean|bytes|encrypt|decrypt|hash|salt|random|generat|valid""",
     re.VERBOSE | re.IGNORECASE,
 )
-# A word in any language, as the label of a field has it, or a name
+# A word in any language, as in the label of a field, or a name
 LABEL = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:-[a-z]+)*|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
 CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+\d{0,4}")
-LETTERS = 12  # of a password without a digit
+LETTERS = 12  # that a password without a digit must have
 NUMBER = re.compile(r"[\d.:/-]+|0[xX][0-9A-Fa-f]+[uUlL]*")  # a count, a version, a date, a constant
-VARIETY = 6  # different characters; a row of the same few is a placeholder
+VARIETY = 6  # different characters; fewer mean a placeholder
 
 
 def is_blank(value: str) -> bool:
-    """Whether a token of the right shape is only shown for its shape: `ghp_xxxxxxxx`."""
+    """Whether a token of the right shape is a placeholder: `ghp_xxxxxxxx`."""
     return len(set(value)) < VARIETY - 1 or BLANK.search(value) is not None
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value tells where the secret is: a variable, a template, a path, an address."""
+    """Whether a value refers to a secret: a variable, a template, a path, a URL."""
     return REFERENCE.match(value) is not None
 
 
@@ -91,7 +91,7 @@ def is_key(value: str, least: int) -> bool:
 
 
 def is_password(value: str, *, literal: bool) -> bool:
-    """Whether a value may be somebody's password; `literal` where it is surely a text and not a variable's name."""
+    """Whether a value may be a password. `literal` means that it cannot be a variable's name."""
     if len(value) < 6 or len(set(value)) < 4 or is_reference(value) or PLACEHOLDER.search(value):
         return False
     mixed = any(map(str.isdigit, value)) and not value.isdigit()
