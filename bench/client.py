@@ -2,7 +2,7 @@
 
     python bench/client.py TOOL '{"query": "…"}' -- SERVER COMMAND
 
-ServerGone: the server ended or fell silent. Refused: it answered with a JSON-RPC error. Garbled: it wrote no JSON-RPC.
+ServerGone: the server ended or stopped answering. Refused: it returned a JSON-RPC error. Garbled: it wrote invalid JSON-RPC.
 """
 
 import argparse
@@ -20,12 +20,12 @@ import msgspec
 from report import MeasureError
 
 PROTOCOL = "2025-06-18"
-PATIENCE_S = 120.0  # a peer may need minutes for what should take milliseconds; a silent server is still an error
+PATIENCE_S = 120.0  # a peer may need minutes; a server that never answers is an error
 CHUNK = 1 << 20
 
 
 class Reply(msgspec.Struct):
-    """A response; what else a server may write (notifications, log messages) has no id."""
+    """A response. Notifications and log messages have no id."""
 
     id: int | str | None = None
     result: dict[str, Any] | None = None
@@ -36,8 +36,8 @@ REPLY = msgspec.json.Decoder(Reply)
 
 
 class ServerGone(MeasureError):
-    def __init__(self, command: Sequence[str], said: str) -> None:
-        super().__init__(f"No answer from {' '.join(command)}: {said or 'it said nothing'}")
+    def __init__(self, command: Sequence[str], output: str) -> None:
+        super().__init__(f"No answer from {' '.join(command)}: {output or 'it printed nothing'}")
 
 
 class Refused(MeasureError):
@@ -47,12 +47,12 @@ class Refused(MeasureError):
 
 class Garbled(MeasureError):
     def __init__(self, line: bytes) -> None:
-        super().__init__(f"The server wrote what is no JSON-RPC message: {line[:80]!r}")
+        super().__init__(f"The server wrote an invalid JSON-RPC message: {line[:80]!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool said, and how long the caller waited for it."""
+    """The answer of a tool, and how long the caller waited for it."""
 
     ms: float
     content: dict[str, Any]
@@ -93,9 +93,9 @@ class Client:
         return [tool["name"] for tool in self.request("tools/list", {})["tools"]]
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
-        asked = time.perf_counter()
+        began = time.perf_counter()
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
-        ms = (time.perf_counter() - asked) * 1000
+        ms = (time.perf_counter() - began) * 1000
         content = result.get("structuredContent") or {}
         text = "".join(block.get("text", "") for block in result.get("content", ()))
         return Answer(ms, content, failed=bool(result.get("isError")) or "error" in content, text=text)
@@ -147,9 +147,9 @@ def main() -> None:
     parser.add_argument("tool")
     parser.add_argument("arguments", type=msgspec.json.decode, help="the tool's arguments as JSON")
     parser.add_argument("command", nargs="+", help="the server's command line")
-    asked = parser.parse_args()
-    with Client(asked.command, os.environ) as client:
-        answer = client.call(asked.tool, asked.arguments)
+    given = parser.parse_args()
+    with Client(given.command, os.environ) as client:
+        answer = client.call(given.tool, given.arguments)
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(answer.content)).decode() + "\n")
     print(f"{answer.ms:.1f} ms{', failed' if answer.failed else ''}", file=sys.stderr)
 

@@ -89,7 +89,7 @@ def turn_lines(turn: Turn, log: Log) -> Iterator[bytes]:
     yield log.event("user_message", message=turn.prompt, images=[], local_images=[], text_elements=[])
     for each in turn.rounds:
         yield from round_lines(each, log)
-    yield from said(log, turn.answer, "final_answer")
+    yield from message_lines(log, turn.answer, "final_answer")
     yield token_count(log)
     spent_ms = round((log.clock - began) / timedelta(milliseconds=1))
     yield log.event("task_complete", turn_id=turn_id, last_agent_message=turn.answer, duration_ms=spent_ms)
@@ -101,12 +101,12 @@ def round_lines(each: Round, log: Log) -> Iterator[bytes]:
         summary = [{"type": "summary_text", "text": each.reasoning}]
         yield log.item("reasoning", summary=summary, encrypted_content=f"{log.rng.getrandbits(800):x}")
     if each.remark:
-        yield from said(log, each.remark, "commentary")
+        yield from message_lines(log, each.remark, "commentary")
     yield from call_lines(each.call, log)
     yield token_count(log)
 
 
-def said(log: Log, text: str, phase: str) -> Iterator[bytes]:
+def message_lines(log: Log, text: str, phase: str) -> Iterator[bytes]:
     yield log.event("agent_message", message=text, phase=phase)
     yield message(log, "assistant", text, phase=phase)
 

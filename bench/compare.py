@@ -87,7 +87,7 @@ def start(installation: Installation) -> None:
 
 def search(installation: Installation) -> None:
     with installation.server() as server:
-        for query in asked("measured", QUERIES):
+        for query in mixed_queries("measured", QUERIES):
             server.call("search_sessions", {"query": query})
 
 
@@ -95,17 +95,17 @@ def compare_queries(pair: Pair, comparisons: Comparisons, number: int) -> None:
     """Ask two running servers every query in turn."""
     with ExitStack() as stack:
         servers = [stack.enter_context(installation.server()) for installation in pair]
-        for query in asked("warm-up", WARM_UP):
+        for query in mixed_queries("warm-up", WARM_UP):
             for server in servers:
                 server.call("search_sessions", {"query": query})
-        for place, query in enumerate(asked(f"round {number}", QUERIES)):
+        for place, query in enumerate(mixed_queries(f"round {number}", QUERIES)):
             waits = [0.0, 0.0]
             for one in (0, 1) if place % 2 else (1, 0):
                 waits[one] = servers[one].call("search_sessions", {"query": query}).ms
             comparisons.add("one query, ms", *waits)
 
 
-def asked(series: str, count: int) -> list[str]:
+def mixed_queries(series: str, count: int) -> list[str]:
     pairs = zip(queries(count // 2, series=series), questions(count // 2, series), strict=True)
     return list(chain.from_iterable(pairs))
 

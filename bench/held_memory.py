@@ -38,16 +38,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, nargs=2, default=[100_000, 400_000])
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as passing:
-        cache = asked.cache or Path(passing)
+        cache = given.cache or Path(passing)
         sizes = []
-        for events in asked.events:
+        for events in given.events:
             with tempfile.TemporaryDirectory() as state:
                 sizes.append(peaks(Installation(cached_home(cache, events), Path(state))))
             print(f"{events:,} events: " + ", ".join(f"{name} {mb:,.0f} MB" for name, mb in sizes[-1].items()), flush=True)
     ratios = (f"{name} x {sizes[1][name] / sizes[0][name]:.2f}" for name in KINDS)
-    print(f"{asked.events[1] / asked.events[0]:.1f} times the events: {', '.join(ratios)}")
+    print(f"{given.events[1] / given.events[0]:.1f} times the events: {', '.join(ratios)}")
 
 
 if __name__ == "__main__":

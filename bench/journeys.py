@@ -1,9 +1,9 @@
 """What a journey of ten thousand sessions costs: how long a client waits for its history.
 
-    python bench/journeys.py [--sessions 10000] [--asked 200]
+    python bench/journeys.py [--sessions 10000] [--queries 200]
 
-Every session is a log of its own, read by `sync`, distilled, and linked over MCP as a client would; then the journey is
-asked for its newest sessions, for words that few summaries have, and for a word that all of them have.
+Every session is one log, which is synced, distilled, and linked over MCP as a client would do it.
+The queries ask for its newest sessions, for words that few summaries have, and for a word that all have.
 """
 
 import argparse
@@ -17,14 +17,14 @@ from uuid import UUID
 
 from claude_log import Log, new_uuid, session_path, turn_lines
 from client import Client
-from latency import WARM_UP, ask, timing
+from latency import WARM_UP, call_all, timing
 from meaning import WORDS
 from product import Installation, run, sync
 from report import Measure, MeasureError, percentiles, table
 from sessions import NEWEST, Turn
 
 SESSIONS = 10_000
-ASKED = 200
+QUERIES = 200
 USER = "5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10"
 EVERYWHERE = "lantern"  # in every summary
 PER_FOLDER = 500
@@ -39,12 +39,12 @@ def write_logs(home: Path, count: int) -> None:
         log = Log(new_uuid(rng), folder, NEWEST - timedelta(minutes=number), rng)
         target = home / session_path(folder, log.session)
         target.parent.mkdir(parents=True, exist_ok=True)
-        asked, answered = (" ".join(rng.sample(WORDS, 10)) for _ in range(2))
-        turn = Turn(f"Look into {EVERYWHERE} {number}: {asked}", [], f"The {answered} is done.")
+        request, answer = (" ".join(rng.sample(WORDS, 10)) for _ in range(2))
+        turn = Turn(f"Look into {EVERYWHERE} {number}: {request}", [], f"The {answer} is done.")
         target.write_bytes(b"\n".join(turn_lines(turn, log)) + b"\n")
 
 
-def measured(here: Installation, sessions: int, asked: int) -> list[Measure]:
+def measured(here: Installation, sessions: int, count: int) -> list[Measure]:
     """Link all that was synced, then ask."""
     with here.server() as server:
         journey = content(server.call("get_or_create_journey", {"user_id": USER}))["journey_id"]
@@ -52,24 +52,24 @@ def measured(here: Installation, sessions: int, asked: int) -> list[Measure]:
         if len(links) != sessions:
             raise MeasureError(f"{len(links)} of {sessions} sessions could be linked.")
         rng = Random("questions")
-        rare = [{"query": " ".join(rng.sample(WORDS, 2))} for _ in range(asked)]
+        rare = [{"query": " ".join(rng.sample(WORDS, 2))} for _ in range(count)]
         questions: dict[str, list[dict[str, Any]]] = {
-            "journey history": [{}] * asked,
-            "journey history, 100 rows": [{"limit": 100}] * asked,
+            "journey history": [{}] * count,
+            "journey history, 100 rows": [{"limit": 100}] * count,
             "journey history by two words": rare,
-            "journey history by a word of all": [{"query": EVERYWHERE}] * asked,
-            "journey history with documents": [{"include_documents": True}] * asked,
+            "journey history by a word of all": [{"query": EVERYWHERE}] * count,
+            "journey history with documents": [{"include_documents": True}] * count,
         }
         history = [timed(server, name, journey, sessions, given) for name, given in questions.items()]
         linked = percentiles("link a session", [link.ms for link in links], sessions)
-        got = timing("get a journey", sessions, ask(server, "get_or_create_journey", [{"user_id": USER}] * asked))
+        got = timing("get a journey", sessions, call_all(server, "get_or_create_journey", [{"user_id": USER}] * count))
         return [linked, got, *history]
 
 
 def timed(server: Client, name: str, journey: str, sessions: int, questions: Iterable[dict[str, Any]]) -> Measure:
     requests = [{"journey_id": journey, **question} for question in questions]
-    ask(server, "query_journey_history", requests[:WARM_UP])
-    return timing(name, sessions, ask(server, "query_journey_history", requests))
+    call_all(server, "query_journey_history", requests[:WARM_UP])
+    return timing(name, sessions, call_all(server, "query_journey_history", requests))
 
 
 def ids(server: Client) -> list[str]:
@@ -89,21 +89,21 @@ def content(answer: Any) -> Any:
     return answer.content
 
 
-def one_journey(scratch: Path, sessions: int, asked: int) -> list[Measure]:
+def one_journey(scratch: Path, sessions: int, count: int) -> list[Measure]:
     here = Installation(scratch / "home", scratch / "state")
     write_logs(here.home, sessions)
     sync(here)
     run(here.command("distil"), here.environment())
-    return measured(here, sessions, asked)
+    return measured(here, sessions, count)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=SESSIONS)
-    parser.add_argument("--asked", type=int, default=ASKED, help="questions of each kind")
+    parser.add_argument("--queries", type=int, default=QUERIES, help="queries of each kind")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        print(table(one_journey(Path(scratch), given.sessions, given.asked)))
+        print(table(one_journey(Path(scratch), given.sessions, given.queries)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long a client waits for search, open and list: whole tool calls over MCP, one after the other."""
+"""How long a client waits for search, open and list: complete tool calls over MCP, one after the other."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class NothingFound(MeasureError):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a query found, and the ids to go on with."""
+    """A result of a query, with the ids to open next."""
 
     query: str
     event: str
@@ -37,16 +37,16 @@ def latencies(installation: Installation, events: int, queries: list[str], warm_
     with installation.server() as server:
         for query in warm_up[:WARM_UP]:
             server.call("search_sessions", {"query": query})
-        everywhere = ask(server, "search_sessions", ({"query": query} for query in queries))
+        everywhere = call_all(server, "search_sessions", ({"query": query} for query in queries))
         hits = hits_of(queries, everywhere)
         measures = [timing("search", events, everywhere)]
         for name, tool, requests in scenarios(queries, hits):
-            measures.append(timing(name, events, ask(server, tool, requests)))
+            measures.append(timing(name, events, call_all(server, tool, requests)))
         return measures
 
 
 def scenarios(queries: list[str], hits: list[Hit]) -> list[tuple[str, str, list[Request]]]:
-    """What is measured beside plain search: a name, the tool, and as many requests as there are queries."""
+    """What is measured besides plain search: a name, the tool, and one request per query."""
     typed = [{"query": query, "event_types": types} for query, types in zip(queries, cycle(TYPES), strict=False)]
     weeks, years = windows(timedelta(days=7), len(queries)), windows(SPAN, len(queries))
     one_mode = [{**year, "mode": "tool_calling"} for year in years]
@@ -63,7 +63,7 @@ def scenarios(queries: list[str], hits: list[Hit]) -> list[tuple[str, str, list[
     ]
 
 
-def ask(server: Client, tool: str, requests: Iterable[Request]) -> list[Answer]:
+def call_all(server: Client, tool: str, requests: Iterable[Request]) -> list[Answer]:
     return [server.call(tool, request) for request in requests]
 
 
@@ -72,7 +72,7 @@ def timing(name: str, events: int, answers: list[Answer]) -> Measure:
 
 
 def hits_of(queries: list[str], answers: list[Answer]) -> list[Hit]:
-    """One hit a query, of a different rank each time; queries that found nothing borrow from the others."""
+    """One hit per query, of a different rank each time. Hits are repeated for queries that found nothing."""
     hits: list[Hit] = []
     for number, (query, answer) in enumerate(zip(queries, answers, strict=True)):
         results = [] if answer.failed else answer.content["data"]["results"]
@@ -85,7 +85,7 @@ def hits_of(queries: list[str], answers: list[Answer]) -> list[Hit]:
 
 
 def windows(span: timedelta, count: int) -> list[Request]:
-    """Requests for lists of the sessions in a stretch of time, each a little elsewhere."""
+    """Requests that list the sessions of a span of time, at random places."""
     rng = Random("windows")
     return [window(NEWEST - SPAN * rng.random(), span) for _ in range(count)]
 

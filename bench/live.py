@@ -56,7 +56,7 @@ os._exit(0)
 @dataclass(frozen=True, slots=True)
 class Scale:
     sessions: int = 100  # side by side
-    asked: int = 1_000  # questions
+    queries: int = 1_000  # questions
     messages: int = 10_000  # of one session
 
 
@@ -100,15 +100,15 @@ def turns(here: Installation, sessions: int) -> list[Measure]:
     """Sessions side by side, each with some turns of a program that does nothing but answer."""
     with serving(here) as server:
         create: load.Request = ("POST", "/sessions", {"prompt": HELLO, "command": ["cat"]}, {})
-        load.asked(server.address, CLIENTS, [create] * CLIENTS)
-        first = load.asked(server.address, sessions, [create] * sessions)
+        load.send_all(server.address, CLIENTS, [create] * CLIENTS)
+        first = load.send_all(server.address, sessions, [create] * sessions)
         rows = server.ask("GET", f"/sessions?limit={sessions}")["sessions"]
         go_on: list[load.Request] = [
             ("POST", f"/sessions/{row['session_id']}/messages", {"prompt": HELLO}, {}) for row in rows
         ]
-        ran = load.asked(server.address, sessions, go_on * TURNS)
+        ran = load.send_all(server.address, sessions, go_on * TURNS)
         alone = programs(sessions * TURNS)
-        recalled = load.asked(server.address, CLIENTS, [("POST", "/sessions", {"prompt": HELLO}, {})] * sessions)
+        recalled = load.send_all(server.address, CLIENTS, [("POST", "/sessions", {"prompt": HELLO}, {})] * sessions)
         return [
             Measure("turns", (ran.per_second(),), "turns/s", sessions, f"{alone / ran.per_second():.1f}x: cat by itself"),
             percentiles(f"a turn among {sessions}", ran.ms, sessions),
@@ -128,9 +128,9 @@ def programs(count: int) -> float:
     return count / (time.perf_counter() - began)
 
 
-def searches(here: Installation, events: int, asked: int) -> list[Measure]:
+def searches(here: Installation, events: int, count: int) -> list[Measure]:
     """The same questions by 32 clients at once: REST, MCP, and MCP by the official SDK's server."""
-    questions = (queries(200) * (asked // 200 + 1))[:asked]
+    questions = (queries(200) * (count // 200 + 1))[:count]
     rest: list[load.Request] = [("GET", f"/search?query={quote(query)}", None, {}) for query in questions]
     mcp: list[load.Request] = [
         ("POST", "/mcp", called(query), {"accept": "application/json, text/event-stream"}) for query in questions
@@ -161,8 +161,8 @@ def called(query: str) -> dict[str, Any]:
 
 
 def loaded(server: Served, requests: list[load.Request]) -> load.Load:
-    load.asked(server.address, CLIENTS, requests[: 2 * CLIENTS])  # to warm up
-    return load.asked(server.address, CLIENTS, requests)
+    load.send_all(server.address, CLIENTS, requests[: 2 * CLIENTS])  # to warm up
+    return load.send_all(server.address, CLIENTS, requests)
 
 
 def long_history(here: Installation, messages: int) -> list[Measure]:
@@ -178,8 +178,8 @@ def long_history(here: Installation, messages: int) -> list[Measure]:
         large: list[load.Request] = [
             ("GET", f"/sessions/{session}/history?offset={at}&limit=1000", None, {}) for at in whole
         ]
-        small = load.asked(server.address, 1, pages * 3)
-        largest = load.asked(server.address, 1, large * 5)
+        small = load.send_all(server.address, 1, pages * 3)
+        largest = load.send_all(server.address, 1, large * 5)
     return [
         percentiles(f"history of {messages:,} messages, a page", small.ms, messages),
         percentiles(f"history of {messages:,} messages, 1,000 at once", largest.ms, messages),
@@ -213,7 +213,7 @@ def all_of_it(cache: Path, scratch: Path, events: int, scale: Scale) -> list[Mea
     sync(here)
     return [
         *turns(empty, scale.sessions),
-        *searches(here, events, scale.asked),
+        *searches(here, events, scale.queries),
         *long_history(empty, scale.messages),
         *events_to_many(empty),
     ]

@@ -34,7 +34,7 @@ class Load(msgspec.Struct):
         return len(self.ms) / self.seconds
 
 
-def asked(address: str, clients: int, requests: Iterable[Request]) -> Load:
+def send_all(address: str, clients: int, requests: Iterable[Request]) -> Load:
     """Ask all of it, from another process."""
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     command = [sys.executable, str(Path(__file__)), address, str(clients)]

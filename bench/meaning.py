@@ -1,7 +1,7 @@
-"""What meaning and memory cost: distilling, the size of vectors, and how much longer a client waits.
+"""The cost of search by meaning and of memory: distilling, the size of vectors, latency.
 
-Questions are plain English here, because word vectors know no made-up words; the logs' own words are made up, and their
-vectors as good as any for measuring. Search by words alone, of the same questions in the same run, is the baseline.
+Queries are plain English, because word vectors do not know made-up words. The words of the logs are made up; for measuring,
+their vectors are as good as any. The baseline is search by words alone, with the same queries in the same run.
 """
 
 from itertools import cycle, islice
@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from client import Client
-from latency import WARM_UP, ask, timing
+from latency import WARM_UP, call_all, timing
 from product import Installation, folder_bytes, run
 from report import Measure, MeasureError
 
@@ -32,7 +32,7 @@ def questions(count: int, series: str) -> list[str]:
 
 
 def distilled(here: Installation, events: int) -> list[Measure]:
-    """All observations and vectors of what was synced."""
+    """Extract all observations and compute all vectors of the synced logs."""
     done = run(here.command("distil"), here.environment())
     realm = here.state / "realms" / "main"
     rows, size = vectors(realm)
@@ -45,38 +45,38 @@ def distilled(here: Installation, events: int) -> list[Measure]:
 
 
 def vectors(realm: Path) -> tuple[int, int]:
-    """How many there are, and how large all of them."""
+    """The number of vectors, and the bytes of all."""
     folders = list(realm.glob("vectors-*"))
     return sum((folder / "key").stat().st_size // 8 for folder in folders), sum(map(folder_bytes, folders))
 
 
 def latencies(here: Installation, events: int, count: int) -> list[Measure]:
-    """The same questions by words alone and by both, then the layers of the memory."""
-    asked = questions(count, "measured")
+    """The same queries by words alone and by both, then the memory's tools."""
+    queries = questions(count, "measured")
     settings = here.state / "settings.toml"
     settings.write_text('[search]\nmode = "text"\n')
     with here.server() as server:
-        alone = search(server, "search, words alone", asked, events)
+        alone = search(server, "search, words alone", queries, events)
     settings.unlink()
     with here.server() as server:
-        both = search(server, "search, words and meaning", asked, events)
-        return [alone, both, *memory(server, asked, events)]
+        both = search(server, "search, words and meaning", queries, events)
+        return [alone, both, *memory(server, queries, events)]
 
 
-def search(server: Client, name: str, asked: list[str], events: int) -> Measure:
-    ask(server, "search_sessions", ({"query": query} for query in questions(WARM_UP, "warm-up")))
-    return timing(name, events, ask(server, "search_sessions", ({"query": query} for query in asked)))
+def search(server: Client, name: str, queries: list[str], events: int) -> Measure:
+    call_all(server, "search_sessions", ({"query": query} for query in questions(WARM_UP, "warm-up")))
+    return timing(name, events, call_all(server, "search_sessions", ({"query": query} for query in queries)))
 
 
-def memory(server: Client, asked: list[str], events: int) -> list[Measure]:
-    ask(server, "search", ({"query": query} for query in questions(WARM_UP, "warm-up")))
-    found = ask(server, "search", ({"query": query} for query in asked))
+def memory(server: Client, queries: list[str], events: int) -> list[Measure]:
+    call_all(server, "search", ({"query": query} for query in questions(WARM_UP, "warm-up")))
+    found = call_all(server, "search", ({"query": query} for query in queries))
     ids = [word for answer in found for word in answer.text.split() if word.startswith("obs-")]
     if not ids:
         raise MeasureError("None of the questions found an observation.")
     every = cycle(ids)
-    opened = [{"ids": list(islice(every, 20))} for _ in asked]
+    opened = [{"ids": list(islice(every, 20))} for _ in queries]
     return [
         timing("memory search", events, found),
-        timing("20 observations", events, ask(server, "get_observations", opened)),
+        timing("20 observations", events, call_all(server, "get_observations", opened)),
     ]

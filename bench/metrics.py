@@ -1,4 +1,4 @@
-"""What a ranking is worth: the share of the evidence that it shows, and how early."""
+"""Quality of a ranking: the share of the evidence that it finds, and how early."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 CUTS = (1, 5, 10, 20)
 
 
-def score(ranked: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+def score_ranking(ranked: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
     """Recall at some depths, the first hit's reciprocal rank, and nDCG with binary gain, of one question."""
     order, gold = list(dict.fromkeys(ranked)), set(evidence)
     found = {f"R@{cut}": len(gold.intersection(order[:cut])) / len(gold) for cut in CUTS}

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import product
 from client import Client
-from latency import WARM_UP, ask, timing
+from latency import WARM_UP, call_all, timing
 from report import Measure, percentiles, ratio
 from sessions import Session, sessions
 from words import FUNCTION_WORDS
@@ -95,8 +95,8 @@ def agentsview(home: Path, scratch: Path, events: int, queries: list[str], warm_
     environment = agentsview_environment(home, scratch / "agentsview")
     run = product.run([program, "sync"], {**environment, "AGENTSVIEW_NO_DAEMON": "1"})
     with daemon(program, environment), Client([program, "mcp"], environment) as server:
-        ask(server, "search_sessions", ({"query": query} for query in warm_up[:WARM_UP]))
-        answers = ask(server, "search_sessions", ({"query": query, "limit": 10} for query in queries))
+        call_all(server, "search_sessions", ({"query": query} for query in warm_up[:WARM_UP]))
+        answers = call_all(server, "search_sessions", ({"query": query, "limit": 10} for query in queries))
     megabytes = product.folder_bytes(home) / product.MB
     return [
         Measure("agentsview sync", (megabytes / run.seconds,), "MB/s", events),
@@ -106,7 +106,7 @@ def agentsview(home: Path, scratch: Path, events: int, queries: list[str], warm_
 
 def agentsview_environment(home: Path, data: Path) -> dict[str, str]:
     quiet = {"AGENTSVIEW_TELEMETRY_ENABLED": "0", "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1"}
-    return {**product.kept_environment(), **quiet, "HOME": str(home), "AGENTSVIEW_DATA_DIR": str(data)}
+    return {**product.inherited_environment(), **quiet, "HOME": str(home), "AGENTSVIEW_DATA_DIR": str(data)}
 
 
 @contextmanager

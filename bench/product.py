@@ -1,6 +1,6 @@
-"""The program under measure, run as a person runs it: a process of its own, a home folder and a state folder.
+"""Recollect as a person runs it: in its own process, with a home folder and a state folder.
 
-Nothing else of the caller's environment is handed on, so that no log of the person who measures is read.
+The rest of the caller's environment is not passed on, so that no log of the person who measures is read.
 """
 
 import os
@@ -20,21 +20,21 @@ import msgspec
 from client import Client
 from report import Measure, MeasureError
 
-KEPT = ("PATH", "PYTHONPATH", "LANG", "TMPDIR")  # of the caller's environment
-POLL_S = 0.02  # how closely memory is watched; also the grain of the seconds measured
+INHERITED = ("PATH", "PYTHONPATH", "LANG", "TMPDIR")  # variables from the caller's environment
+POLL_S = 0.02  # between two looks at memory; also the resolution of the measured seconds
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in ru_maxrss
 MB = 1_000_000
 NO_OPS = 3  # repetitions
 
 
 class CommandFailed(MeasureError):
-    def __init__(self, command: Sequence[str], code: int, said: str) -> None:
-        super().__init__(f"{' '.join(command)} ended with {code}: {said[-2000:].strip()}")
+    def __init__(self, command: Sequence[str], code: int, output: str) -> None:
+        super().__init__(f"{' '.join(command)} ended with {code}: {output[-2000:].strip()}")
 
 
 class Unexpected(MeasureError):
     def __init__(self, said: str) -> None:
-        super().__init__(f"The output of `sync --json` is not as agreed: {said}")
+        super().__init__(f"Unexpected output of `sync --json`: {said}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Run:
 
 
 class SyncReport(msgspec.Struct):
-    """The object that `recollect sync --json` ends with; only what we use of it."""
+    """The last object that `recollect sync --json` prints; only the fields used here."""
 
     events: int
     bytes: int
@@ -60,7 +60,7 @@ class Installation:
     python: str = sys.executable
 
     def environment(self) -> dict[str, str]:
-        return {**kept_environment(), "HOME": str(self.home), "RECOLLECT_HOME": str(self.state)}
+        return {**inherited_environment(), "HOME": str(self.home), "RECOLLECT_HOME": str(self.state)}
 
     def command(self, *arguments: str) -> list[str]:
         return [self.python, "-m", "recollect", *arguments]
@@ -69,8 +69,8 @@ class Installation:
         return Client(self.command("mcp", "--no-sync"), self.environment())
 
 
-def kept_environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in KEPT if name in os.environ}
+def inherited_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
 
 def first_sync(installation: Installation, events: int, title: str = "sync") -> list[Measure]:
@@ -86,7 +86,7 @@ def first_sync(installation: Installation, events: int, title: str = "sync") -> 
 
 
 def sync_report(run: Run) -> SyncReport:
-    """The last JSON object of the output, on one line or on several."""
+    """The last JSON object of the output, on one or several lines."""
     last = "{" + f"\n{run.output}".rpartition("\n{")[2]
     try:
         report = msgspec.json.decode(last, type=SyncReport)
@@ -115,7 +115,7 @@ def starts(installation: Installation, repetitions: int) -> Iterator[float]:
 
 
 def sync(installation: Installation) -> Run:
-    """Reading alone: what is made of it afterwards has rows of its own, and runs behind."""
+    """Sync without distilling, which is measured separately."""
     return run(installation.command("sync", "--json", "--no-distil"), installation.environment())
 
 
@@ -135,7 +135,7 @@ def watching(installation: Installation) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run a command to its end and say how long it took and how much memory it and its children had."""
+    """Run a command to its end: how long it took, and the peak memory of it and its children."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         process = subprocess.Popen(command, env=dict(environment), stdout=output, stderr=errors)
@@ -147,7 +147,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Run:
 
 
 def watch_memory(process: subprocess.Popen[bytes]) -> int:
-    """The high-water marks of the process and all its children, summed: memory shared by two counts twice."""
+    """The sum of the peak memory of the process and all its children. Shared memory counts for each."""
     marks: dict[int, int] = {}
     while True:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -160,7 +160,7 @@ def watch_memory(process: subprocess.Popen[bytes]) -> int:
 
 
 def family(pid: int) -> Iterator[int]:
-    """The process and its descendants, where the system has /proc; elsewhere none, and wait4 alone must do."""
+    """The process and its descendants. Without /proc only the process itself, and wait4 gives the peak."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in proc_text(children).split():
@@ -177,7 +177,7 @@ def high_water_mark(pid: int) -> int:
 def proc_text(path: Path) -> str:
     try:
         return path.read_text()
-    except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
         return ""
 
 

@@ -1,4 +1,4 @@
-"""How well questions find their evidence: by words, by meaning, by both, and with each part of the ranking taken away.
+"""Search quality: how well questions find their evidence, by mode and without each part of the ranking.
 
     make bench-quality
     .venv/bin/python bench/quality.py --locomo ../shared/bench --corpus ../shared/corpus
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from metrics import mean, score
+from metrics import mean, score_ranking
 from msgspec import Struct
 
 from recollect.distil import Distiller
@@ -47,7 +47,7 @@ ABLATIONS: dict[str, Ranking] = {
     "without its session": msgspec.structs.replace(RANKING, session=0.0),
     "without its title": msgspec.structs.replace(RANKING, title=0.0),
     "without times": msgspec.structs.replace(RANKING, time=0.0),
-    "without what was said first": msgspec.structs.replace(RANKING, said=0.0),
+    "without the boost of prompts and answers": msgspec.structs.replace(RANKING, said=0.0),
     "words alone, no structure": msgspec.structs.replace(
         RANKING, presence=0.0, name=1.0, turn=0.0, beside=(), session=0.0, title=0.0, time=0.0, said=0.0, meaning=0.0
     ),
@@ -80,8 +80,8 @@ def locomo(data: Path, home: Path, *, pooled: bool) -> Set:
     documents = {sample["sample_id"]: list(_conversations(sample)) for sample in samples}
     pools = {"all": [part for parts in documents.values() for part in parts]} if pooled else documents
     realms = {name: _filled(home, f"locomo-{name}", parts) for name, parts in pools.items()}
-    asked = [question for sample in samples for question in _asked(sample, "all" if pooled else sample["sample_id"])]
-    return Set(f"LoCoMo {'pooled' if pooled else 'own'}", asked, realms)
+    questions = [question for sample in samples for question in _questions(sample, "all" if pooled else sample["sample_id"])]
+    return Set(f"LoCoMo {'pooled' if pooled else 'own'}", questions, realms)
 
 
 def _conversations(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,7 @@ def _message(sample: str, turn: dict[str, Any], asks: str, stamp: str) -> dict[s
     }
 
 
-def _asked(sample: dict[str, Any], realm: str) -> Iterator[Question]:
+def _questions(sample: dict[str, Any], realm: str) -> Iterator[Question]:
     name, talk = sample["sample_id"], sample["conversation"]
     known = {turn["dia_id"] for part in talk.values() if isinstance(part, list) for turn in part}
     for item in sample["qa"]:
@@ -161,11 +161,11 @@ def ask(where: LiveRealm, question: str, mode: Mode, ranking: Ranking) -> list[s
     return [f"event:{hit.event.id.hex()}" for hit in found]
 
 
-def measure(asked: Set, mode: Mode, ranking: Ranking = RANKING) -> dict[str, float]:
+def measure(dataset: Set, mode: Mode, ranking: Ranking = RANKING) -> dict[str, float]:
     rows = []
     began = time.perf_counter()
-    for question in asked.questions:
-        rows.append(score(ask(asked.realms[question.realm], question.question, mode, ranking), question.evidence))
+    for question in dataset.questions:
+        rows.append(score_ranking(ask(dataset.realms[question.realm], question.question, mode, ranking), question.evidence))
     return {**mean(rows), "ms": (time.perf_counter() - began) * 1000 / len(rows)}
 
 
@@ -187,8 +187,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         home = given.cache or Path(scratch)
         home.mkdir(parents=True, exist_ok=True)
-        for asked in _sets(given, home):
-            run(asked, quick=given.quick)
+        for dataset in _sets(given, home):
+            run(dataset, quick=given.quick)
 
 
 def _sets(given: argparse.Namespace, home: Path) -> Iterator[Set]:
@@ -206,11 +206,12 @@ def _sets(given: argparse.Namespace, home: Path) -> Iterator[Set]:
             print(f"skipped: no sessions in {given.corpus}")
 
 
-def run(asked: Set, *, quick: bool) -> None:
-    modes = [(mode, measure(asked, mode)) for mode in MODES]
-    table(f"{asked.name}, {len(asked.questions):,} questions", modes, print)
+def run(dataset: Set, *, quick: bool) -> None:
+    modes = [(mode, measure(dataset, mode)) for mode in MODES]
+    table(f"{dataset.name}, {len(dataset.questions):,} questions", modes, print)
     if not quick:
-        table("both, taken apart", ((name, measure(asked, "both", ranking)) for name, ranking in ABLATIONS.items()), print)
+        ablations = ((name, measure(dataset, "both", ranking)) for name, ranking in ABLATIONS.items())
+        table("both, without one part each", ablations, print)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Questions of 1 to 12 terms, from the vocabulary of the generated logs.
+"""Queries of 1 to 12 terms, from the vocabulary of the generated logs.
 
     python bench/queries.py [--count 200] [--seed 1]
 
-Short ones look like what people type, long ones like what agents ask: a sentence, function words and all.
+Short ones look like what people type; long ones like what agents write: a sentence with function words.
 """
 
 import argparse
@@ -13,16 +13,16 @@ from words import FUNCTION_WORDS, Vocabulary, vocabulary
 
 COUNT = 200
 TERMS = [1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 8, 10, 12]
-SENTENCE = 6  # terms; from here on a question reads like a sentence
+SENTENCE = 6  # terms; a query with as many reads like a sentence
 PHRASE_SHARE = 0.12
-# Where in the vocabulary a term stands, and how often it is asked for.
+# The rank of a term in the vocabulary, and how often queries use it.
 COMMON, MEDIUM, RARE = (0, 200), (200, 5_000), (5_000, 60_000)
 SELECTIVITY = {COMMON: 25, MEDIUM: 50, RARE: 12}
 IDENTIFIER_SHARE = 0.13
 
 
 def queries(count: int = COUNT, seed: int = DEFAULT_SEED, series: str = "measured") -> list[str]:
-    """The same list for the same arguments; another series asks other questions of the same logs."""
+    """The same list for the same arguments. Another series has other queries for the same logs."""
     rng = Random(f"queries {seed} {series}")
     vocab = vocabulary(seed)
     return [query(rng, vocab, TERMS[number % len(TERMS)]) for number in range(count)]
@@ -32,9 +32,9 @@ def query(rng: Random, vocab: Vocabulary, terms: int) -> str:
     if terms > 1 and rng.random() < PHRASE_SHARE:
         return " ".join([f'"{phrase(rng, vocab)}"', *(term(rng, vocab) for _ in range(terms - 2))])
     function_words = rng.choices(list(FUNCTION_WORDS), k=terms // 3) if terms >= SENTENCE else []
-    asked = function_words + [term(rng, vocab) for _ in range(terms - len(function_words))]
-    rng.shuffle(asked)
-    return " ".join(asked)
+    chosen = function_words + [term(rng, vocab) for _ in range(terms - len(function_words))]
+    rng.shuffle(chosen)
+    return " ".join(chosen)
 
 
 def term(rng: Random, vocab: Vocabulary) -> str:
@@ -45,7 +45,7 @@ def term(rng: Random, vocab: Vocabulary) -> str:
 
 
 def phrase(rng: Random, vocab: Vocabulary) -> str:
-    """Words that stand side by side in some log, at least one of them with a meaning."""
+    """Adjacent words of some log, at least one of them not a function word."""
     while True:
         words = rng.choice(vocab.prose.pieces).strip(" ,.\n").split()
         if len(words) > 1 and not FUNCTION_WORDS.keys() >= set(words):

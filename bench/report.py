@@ -1,4 +1,4 @@
-"""The table of the benchmark: what was measured, what we aim at, what the specification asks for."""
+"""The table of the benchmark: measured figures, our targets, and those of the specification."""
 
 import math
 import os
@@ -75,17 +75,17 @@ SPECIFIED_SEARCH: dict[int, Limits] = {
 
 
 class MeasureError(Exception):
-    """Something could not be measured. The table shows its sentence in place of a figure."""
+    """Something could not be measured. The table shows its message instead of a figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One row: a figure, or p50, p95 and p99. None at all where measuring failed; the note says why."""
+    """One row: a figure, or p50, p95 and p99. It has no figures if measuring failed; the note says why."""
 
     name: str
     figures: tuple[float, ...]
     unit: str
-    events: int  # how many there were in the logs
+    events: int  # in the logs
     note: str = ""
 
     def ours(self) -> Limits:
@@ -97,13 +97,13 @@ class Measure:
         return SPECIFIED.get(self.name, NONE)
 
     def met(self) -> bool | None:
-        """Whether our target was met; None where there is none, or nothing was measured."""
-        kept = [
+        """Whether our target was met; None without a target or a figure."""
+        results = [
             figure >= limit if self.unit in MORE_IS_BETTER else figure <= limit
             for figure, limit in zip(self.figures, self.ours(), strict=False)
             if limit is not None
         ]
-        return all(kept) if kept else None
+        return all(results) if results else None
 
 
 def percentiles(name: str, waits_ms: list[float], events: int, failed: int = 0) -> Measure:
@@ -114,13 +114,13 @@ def percentiles(name: str, waits_ms: list[float], events: int, failed: int = 0) 
 
 
 def ratio(theirs: Measure, ours: Measure) -> str:
-    """How a peer's figures stand to ours, as "23x slower"; percentiles one by one."""
+    """A peer's figures relative to ours, such as "23x slower"; one ratio per percentile."""
     shares = [
         us / them if ours.unit in MORE_IS_BETTER else them / us
         for us, them in zip(ours.figures, theirs.figures, strict=True)
     ]
-    said = " / ".join(f"{number(share)}x" for share in shares)
-    return f"{said} {'slower' if min(shares) >= 1 else 'our time'}"
+    ratios = " / ".join(f"{number(share)}x" for share in shares)
+    return f"{ratios} {'slower' if min(shares) >= 1 else 'our time'}"
 
 
 def table(measures: Iterable[Measure]) -> str:

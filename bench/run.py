@@ -1,9 +1,9 @@
-"""Measures Recollect and its peers on logs of several sizes and prints one table a size.
+"""Measures Recollect and its peers on logs of several sizes, and prints one table per size.
 
     python bench/run.py [--events 100000 500000 1000000] [--corpus DIR] [--agents DIR] [--out FILE.json] [--cache DIR]
                         [--quick]
 
-What cannot be measured has a row that says why; the rest of the run goes on.
+If something cannot be measured, its row says why, and the run continues.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from sessions import DEFAULT_SEED
 class Plan:
     sizes: list[int]
     queries: int = COUNT
-    repetitions: int = 10  # of what is measured once at a time: starting, appending
+    repetitions: int = 10  # of single measurements: starting, appending
     tiny_files: int = 20_000
     linked: int = 10_000  # sessions of one journey
     searched: int = 100_000  # events that many clients search at once
@@ -48,7 +48,7 @@ QUICK = Plan([20_000], queries=50, repetitions=3, tiny_files=2_000, linked=500, 
 
 
 def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[Measure]:
-    """One part of the run. If it fails, its row says so and the rest goes on."""
+    """One part of the run. If it fails, its row says why, and the run continues."""
     print(f"… {name}", file=sys.stderr)
     try:
         return measure()
@@ -59,12 +59,12 @@ def stage(name: str, events: int, measure: Callable[[], list[Measure]]) -> list[
 def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measure]:
     print(f"\n… {events:,} events", file=sys.stderr)
     here = Installation(cached_home(cache, events), scratch / "state")
-    asked, warm_up = queries(plan.queries), queries(plan.queries, series="warm-up")
+    measured, warm_up = queries(plan.queries), queries(plan.queries, series="warm-up")
     ours = [
         *stage("sync", events, lambda: product.first_sync(here, events)),
         *stage("no-op sync", events, lambda: product.no_op_sync(here, events)),
         *stage("MCP start", events, lambda: product.mcp_start(here, events, plan.repetitions)),
-        *stage("search", events, lambda: latency.latencies(here, events, asked, warm_up)),
+        *stage("search", events, lambda: latency.latencies(here, events, measured, warm_up)),
         *stage("distil", events, lambda: meaning.distilled(here, events)),
         *stage("meaning", events, lambda: meaning.latencies(here, events, plan.queries)),
         *stage("previews", events, lambda: strings.latencies(here, events, plan.queries)),
@@ -74,8 +74,8 @@ def one_size(events: int, plan: Plan, cache: Path, scratch: Path) -> list[Measur
     if not plan.peers:
         return ours
     theirs = [
-        *stage("FTS5", events, lambda: peers.fts5(scratch, events, DEFAULT_SEED, asked, warm_up)),
-        *stage("agentsview", events, lambda: peers.agentsview(here.home, scratch, events, asked, warm_up)),
+        *stage("FTS5", events, lambda: peers.fts5(scratch, events, DEFAULT_SEED, measured, warm_up)),
+        *stage("agentsview", events, lambda: peers.agentsview(here.home, scratch, events, measured, warm_up)),
     ]
     return ours + peers.compared(theirs, ours)
 
@@ -137,15 +137,15 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
     parser.add_argument("--quick", action="store_true", help="one small size, fewer repetitions")
     parser.add_argument("--without-peers", action="store_true", help="only Recollect: FTS5 alone takes minutes at 1M events")
-    asked = parser.parse_args()
-    plan = replace(QUICK if asked.quick else FULL, peers=not asked.without_peers)
+    given = parser.parse_args()
+    plan = replace(QUICK if given.quick else FULL, peers=not given.without_peers)
     print(report.machine())
     with tempfile.TemporaryDirectory() as passing:
-        cache = asked.cache or Path(passing)
+        cache = given.cache or Path(passing)
         cache.mkdir(parents=True, exist_ok=True)
-        measures = measure_all(replace(plan, sizes=asked.events or plan.sizes), cache, asked.corpus, asked.agents)
-    if asked.out:
-        report.write(asked.out, measures)
+        measures = measure_all(replace(plan, sizes=given.events or plan.sizes), cache, given.corpus, given.agents)
+    if given.out:
+        report.write(given.out, measures)
 
 
 if __name__ == "__main__":

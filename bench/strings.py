@@ -13,7 +13,7 @@ from typing import Any
 
 from client import Answer, Client
 from generate import write_session
-from latency import WARM_UP, ask, timing
+from latency import WARM_UP, call_all, timing
 from product import Installation, folder_bytes, sync
 from report import Measure, percentiles, ratio
 from sessions import DEFAULT_SEED, NEWEST, Session, sessions, turn
@@ -32,11 +32,11 @@ RUN = re.compile(r"\S{7,}")
 def latencies(here: Installation, events: int, count: int, seed: int = DEFAULT_SEED) -> list[Measure]:
     """Previews of words, of rare parts of words and of what is nowhere; then what grep takes."""
     with here.server() as server:
-        ask(server, "search_event_previews", ({"query": word} for word in words(WARM_UP, seed, "warm-up")))
-        by_word = ask(server, "search_event_previews", ({"query": word} for word in words(count, seed, "measured")))
-        filtered = ask(server, "search_event_previews", narrowed(words(count, seed, "narrowed")))
+        call_all(server, "search_event_previews", ({"query": word} for word in words(WARM_UP, seed, "warm-up")))
+        by_word = call_all(server, "search_event_previews", ({"query": word} for word in words(count, seed, "measured")))
+        filtered = call_all(server, "search_event_previews", filtered_requests(words(count, seed, "narrowed")))
         parts, by_part = rare(server, count, seed)
-        nowhere = ask(server, "search_event_previews", ({"query": f"{part[:3]}qzx{part[3:]}"} for part in parts))
+        nowhere = call_all(server, "search_event_previews", ({"query": f"{part[:3]}qzx{part[3:]}"} for part in parts))
     ours = timing("previews of rare substrings", events, by_part)
     return [
         timing("previews of words", events, by_word),
@@ -77,9 +77,9 @@ def words(count: int, seed: int, series: str) -> list[str]:
     raise AssertionError
 
 
-def narrowed(asked: list[str]) -> list[dict[str, str]]:
+def filtered_requests(texts: list[str]) -> list[dict[str, str]]:
     return [
-        {"query": word, "provider": PROVIDERS[place % 2], "event_type": TYPES[place % 3]} for place, word in enumerate(asked)
+        {"query": word, "provider": PROVIDERS[place % 2], "event_type": TYPES[place % 3]} for place, word in enumerate(texts)
     ]
 
 
@@ -130,9 +130,11 @@ def long_session(here: Installation, events: int, repetitions: int) -> list[Meas
             timing(
                 f"{TURNS:,} turns, {level}",
                 made.events(),
-                ask(server, "get_session_details", [{**named, "detail_level": level}] * repetitions),
+                call_all(server, "get_session_details", [{**named, "detail_level": level}] * repetitions),
             )
             for level in LEVELS
         ]
-        analysed = timing(f"{TURNS:,} turns, analysis", made.events(), ask(server, "analyze_session", [named] * repetitions))
+        analysed = timing(
+            f"{TURNS:,} turns, analysis", made.events(), call_all(server, "analyze_session", [named] * repetitions)
+        )
     return [*measures, analysed]

@@ -59,9 +59,9 @@ def idle(here: Installation, events: int, windows: int) -> list[Measure]:
 
 def first_searches(here: Installation, events: int) -> list[Measure]:
     """The first search of a new window: after a model's first thought, and at once."""
-    asked = queries(2 * FIRST)
-    later = [first_search(here, query, THINKING_S) for query in asked[:FIRST]]
-    at_once = [first_search(here, query, 0.0) for query in asked[FIRST:]]
+    chosen = queries(2 * FIRST)
+    later = [first_search(here, query, THINKING_S) for query in chosen[:FIRST]]
+    at_once = [first_search(here, query, 0.0) for query in chosen[FIRST:]]
     met = sum(in_time for _, _, in_time in later)
     return [
         Measure("first search", median_and_worst(later), "ms", events, f"met_sla {met} of {FIRST}"),
@@ -108,10 +108,10 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=WINDOWS)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--cache", type=Path, help="keep the generated logs in this folder")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        cache = asked.cache or Path(scratch)
-        measures = all_windows(cache, Path(scratch), asked.events, asked.windows)
+        cache = given.cache or Path(scratch)
+        measures = all_windows(cache, Path(scratch), given.events, given.windows)
     print(f"{report.machine()}, load {os.getloadavg()[0]:.1f}\n\n{report.table(measures)}")
 
 
