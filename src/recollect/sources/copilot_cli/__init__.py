@@ -134,8 +134,8 @@ def _title(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[En
 def _user(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
     text = text_of(data.content).strip() or _attached(data.attachments)
-    if again := next((call for call, task in state.begun.items() if task == text), None):
-        del state.begun[again]
+    if again := next((call for call, task in state.assigned.items() if task == text), None):
+        del state.assigned[again]
         yield Ignored("a sub-agent's task again")
     elif not text or (data.source not in (None, "", "user") and not _is_from_parent(builder, data.source, state)):
         if injected := text or text_of(data.transformed_content).strip():
@@ -226,7 +226,7 @@ def _agent_started(builder: RecordBuilder, row: Row, state: CopilotState) -> Ite
         session=builder.session, parent=state.session, parent_call=call, cwd=state.folder, branch=state.branch
     )
     if task := state.tasks.pop(call, None):
-        state.begun[call] = task.strip()
+        state.assigned[call] = task.strip()
         yield builder.prompt(task)
 
 
@@ -234,7 +234,7 @@ def _agent_ended(builder: RecordBuilder, row: Row, state: CopilotState) -> Itera
     call = row.data.tool_call_id or state.agents.get(row.agent or "")
     if call:
         state.agents = {agent: parent_call for agent, parent_call in state.agents.items() if parent_call != call}
-        state.begun.pop(call, None)
+        state.assigned.pop(call, None)
         builder.session = f"{state.session}/{call}"
         if model := text_or_none(row.data.model):
             yield SessionMetadata(session=builder.session, model=model)

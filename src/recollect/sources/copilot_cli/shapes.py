@@ -59,15 +59,17 @@ class Row(Struct):
 
 
 class CopilotState(ReaderState, kw_only=True):
+    """The names `begun`, `told` and `told_before` are those of stored cursors."""
+
     calls: list[str] = []  # under way
     tasks: dict[str, str] = {}  # tasks of possible sub-agents, by the calls that may start them
-    begun: dict[str, str] = {}  # tasks of running sub-agents, until their records repeat them
+    assigned: dict[str, str] = field(default_factory=dict, name="begun")  # tasks of running sub-agents
     agents: dict[str, str] = {}  # those calls, by the agents' ids
     model: str | None = None  # the one that was chosen last
     thought: str = ""  # the last reasoning event, which the answer that follows may repeat
     folder: str | None = None  # where the session works; its sub-agents work there too
     branch: str | None = None
-    told: Usage = Usage()  # tokens of this run, of the session and its sub-agents
-    told_before: Usage = Usage()  # those that were counted at the last shutdown
+    counted: Usage = field(default=Usage(), name="told")  # tokens of this run, of the session and its sub-agents
+    counted_before: Usage = field(default=Usage(), name="told_before")  # those that were counted at the last shutdown
     run_start: int | None = None  # as in that shutdown
     run_total: Usage = Usage()

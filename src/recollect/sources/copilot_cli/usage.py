@@ -15,7 +15,7 @@ from recollect.sources.formats.values import as_count, text_or_none
 def answer_usage(data: Data, state: CopilotState) -> Usage | None:
     """The tokens of one answer."""
     output = max(as_count(data.output_tokens), 0)
-    state.told = state.told + Usage(output=output)
+    state.counted = state.counted + Usage(output=output)
     return Usage(output=output) if output else None
 
 
@@ -26,10 +26,10 @@ def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
         return None
     start = as_count(data.session_start_time)
     goes_on = start == state.run_start and _above_zero(state.run_total - total) == Usage()
-    counted = state.told if goes_on else state.told - state.told_before
+    counted = state.counted if goes_on else state.counted - state.counted_before
     rest = _above_zero(total - counted)
     state.run_start, state.run_total = start, total
-    state.told = state.told_before = counted + rest
+    state.counted = state.counted_before = counted + rest
     return rest if rest != Usage() else None
 
 

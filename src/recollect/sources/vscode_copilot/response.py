@@ -34,7 +34,7 @@ MODEL_NAMES = {  # the model's name of a tool, if it is not the id in lower case
 }
 TOOLS = {"toolInvocationSerialized", "toolInvocation"}
 TEXT_PARTS = {None, "markdownContent", "markdownVuln", "inlineReference"}
-TOLD = {"warning", "confirmation", "elicitationSerialized", "elicitation", "questionCarousel", "hook"}
+MESSAGES = {"warning", "confirmation", "elicitationSerialized", "elicitation", "questionCarousel", "hook"}
 CONTROLS = {
     "autoModeResolution",
     "clearToPreviousToolInvocation",
@@ -117,7 +117,7 @@ class Response:
                 yield self.builder.record(Kind.REASONING, thought)
         elif kind in TOOLS:
             yield from self._tool(part)
-        elif kind in TOLD:
+        elif kind in MESSAGES:
             texts = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
             yield self.builder.record(Kind.RUNTIME, "\n".join(words for words in texts if words))
         elif kind in CONTROLS:
