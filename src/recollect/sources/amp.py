@@ -7,7 +7,7 @@ message gets the time of its token counts or of its first block. A tool's output
 Older versions of the extension kept threads in the editor's storage.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -16,12 +16,12 @@ from msgspec import Raw, Struct
 
 from recollect.model import Entry, Kind, Record, SessionMetadata, Stop, TitleRank, TurnStart, Usage
 from recollect.sources.formats.head import Head
-from recollect.sources.formats.homes import data_home
+from recollect.sources.formats.homes import all_of, data
 from recollect.sources.formats.json import decode_each, json_document
 from recollect.sources.formats.message import RecordBuilder, read_agent_message, read_user_message, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import as_count, as_text, parse_time
-from recollect.sources.formats.vscode import extension_storage
+from recollect.sources.formats.vscode import extension_homes
 
 FINAL = {"end_turn", "stop", "stop_sequence", "max_tokens", "refusal"}
 STATES = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH}
@@ -45,10 +45,6 @@ class Thread(Struct, rename="camel"):
     messages: list[Raw] = []
     env: Any = None
     relationships: Any = None
-
-
-def homes(env: Mapping[str, str]) -> list[Path]:
-    return [data_home(env) / "amp/threads", *(place / "threads3" for place in extension_storage(env, "sourcegraph.amp"))]
 
 
 def is_log(path: Path) -> bool:
@@ -187,7 +183,7 @@ SOURCE = Source(
     title="Amp",
     formats=(
         Document(
-            homes=homes,
+            homes=all_of(data((), "amp/threads"), extension_homes("sourcegraph.amp", "threads3")),
             usual_place=".local/share/amp/threads",
             endings=(".json",),
             is_log=is_log,

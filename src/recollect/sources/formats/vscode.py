@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from recollect.sources.formats.homes import config_homes, user_home
+from recollect.sources.formats.homes import Homes, config_homes, user_home
 
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "VSCodium - Insiders", "Cursor", "Windsurf", "Trae", "Trae CN")
 SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscodium-server", ".cursor-server", ".windsurf-server")
@@ -21,6 +21,11 @@ def extension_storage(env: Mapping[str, str], extension: str) -> list[Path]:
     """The storage folder of an extension in each editor and on remote machines."""
     remote = [user_home(env) / server / "data/User" for server in SERVERS]
     return [user / "globalStorage" / extension for user in (*user_folders(env, EDITORS), *remote)]
+
+
+def extension_homes(extension: str, folder: str) -> Homes:
+    """This folder in the storage of an extension, in each editor and on remote machines."""
+    return lambda env: [storage / folder for storage in extension_storage(env, extension)]
 
 
 def path_of(uri: object) -> str | None:
