@@ -46,6 +46,8 @@ golden: setup  ## write the expected results of all fixtures anew; read the diff
 
 docs: setup  ## write the generated tables of the docs anew
 	$(BIN)/python -m tests.source_table --write
+	$(BIN)/python scripts/reference.py --write
+	$(BIN)/python scripts/module_map.py --write
 
 sdk: setup  ## generate the blocking Python client and the types of the TypeScript SDK
 	$(BIN)/python scripts/blocking_client.py --write

@@ -144,3 +144,9 @@ def test_the_architecture_page_is_short_and_names_real_modules() -> None:
     assert len(page.splitlines()) < 200
     named = re.findall(r"^  ([a-z_]+(?:\.py|/)) ", page, re.MULTILINE)
     assert named and [name for name in named if not (ROOT / "src" / "recollect" / name).exists()] == []
+
+
+@pytest.mark.parametrize("script", ["reference", "module_map"])
+def test_a_generated_page_is_up_to_date(script: str) -> None:
+    generator = import_module(f"scripts.{script}")
+    assert generator.PAGE.read_text("utf-8") == generator.generate(), "run `make docs`"

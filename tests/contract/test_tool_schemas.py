@@ -1,0 +1,27 @@
+"""What models are told about the tools: the contracts' schemas, to the letter."""
+
+import json
+from pathlib import Path
+
+from recollect.operations import OPERATIONS
+
+SNAPSHOT = Path(__file__).parent / "tool_schemas.json"
+
+
+def test_the_tools_are_those_of_the_contracts_to_the_letter() -> None:
+    """A change of this file is a change of a contract: it must be meant."""
+    found = {
+        tool.name: {
+            "title": tool.title,
+            "description": tool.description,
+            "input": tool.input_schema,
+            "output": tool.output_schema,
+        }
+        for tool in OPERATIONS.values()
+        if tool.is_tool
+    }
+    expected = json.loads(SNAPSHOT.read_text("utf-8"))
+    assert [*found] == [name for name in found if name in expected]
+    assert {*found} == {*expected}
+    for name, tool in expected.items():
+        assert json.loads(json.dumps(found[name])) == tool, name
