@@ -24,7 +24,7 @@ from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
 from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, Place, Words
+from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, ObservedPlace, Words
 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
@@ -319,10 +319,10 @@ def _shorten(row: EventRow) -> str:
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
-def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> Place:
+def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> ObservedPlace:
     """Where a turn is: its session, and the lines of its log."""
     lines = [event.line for event in events]
-    return Place(
+    return ObservedPlace(
         session=session.id,
         turn=turn,
         project=session.project,

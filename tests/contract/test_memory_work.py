@@ -10,7 +10,7 @@ from recollect.distil import distil, observation_words
 from recollect.live import LiveRealm
 from recollect.model import Observation
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store.memory import AGENT, Memory, Place
+from recollect.store.memory import AGENT, Memory, ObservedPlace
 from tests.conftest import Person
 from tests.contract.test_memory_client import OBSERVATION, speaker, tell
 
@@ -28,7 +28,7 @@ def settle(person: Person, observations: int) -> LiveRealm:
         with realm.open_archive() as reader:
             (session,) = reader.all_sessions()
         for number in range(observations):
-            place = Place(
+            place = ObservedPlace(
                 session=session.id, turn=number, project=f"mill-{number % 3}", path=str(path), first_line=1, last_line=2
             )
             observation = Observation(

@@ -24,7 +24,7 @@ from recollect.operations import OPERATIONS
 from recollect.settings import read_settings
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
-from recollect.store.memory import AGENT, RULES, Memory, Place, Words, memory_of
+from recollect.store.memory import AGENT, RULES, Memory, ObservedPlace, Words, memory_of
 from recollect.surfaces import hook
 from recollect.surfaces.hook.queue import QUEUE, QUEUE_BYTES
 from tests.conftest import Person
@@ -67,7 +67,7 @@ def remember(person: Person, *titles: str, project: str = "harbour", made_by: st
     ids = []
     with memory.transaction():
         for number, title in enumerate(titles):
-            place = Place(session=bytes(16), turn=number, project=project, path="/log", first_line=1, last_line=2)
+            place = ObservedPlace(session=bytes(16), turn=number, project=project, path="/log", first_line=1, last_line=2)
             values = {"type": "general", "at": AUTUMN + number * DAY_MS, **more}
             observation = Observation(title=title, evidence=(title.encode().ljust(16)[:16],), **values)
             ids.append(f"obs-{memory.record(place, made_by, observation, Words('', '', '', '')).hex()}")

@@ -10,12 +10,12 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.journeys import Document, JourneyRow, Journeys, SessionSummaryRow, Window
-from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, Place, Words, memory_of
+from recollect.store.journeys import JourneyDocument, JourneyRow, Journeys, SessionSummaryRow, Window
+from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, ObservedPlace, Words, memory_of
 from recollect.store.memory_journal import begin, lines_of
 
 JOURNEY, SESSION = b"j" * 16, b"s" * 16
-PLACE = Place(session=SESSION, turn=1, project="app", path="/log", first_line=1, last_line=2)
+PLACE = ObservedPlace(session=SESSION, turn=1, project="app", path="/log", first_line=1, last_line=2)
 WORDS = Words("quoll", "night", "", "around")
 INSERTED = '{"table":"journey","row":{"id":"77777777-7777-7777-7777-777777777777","user":null,"created_at":7}}\n'
 
@@ -33,8 +33,10 @@ def observation(title: str) -> Observation:
     )  # fmt: skip
 
 
-def document(name: bytes, content: str = "") -> Document:
-    return Document(id=name * 16, journey=JOURNEY, type="note", title=None, created_at=3, content=content, metadata=None)
+def document(name: bytes, content: str = "") -> JourneyDocument:
+    return JourneyDocument(
+        id=name * 16, journey=JOURNEY, type="note", title=None, created_at=3, content=content, metadata=None
+    )
 
 
 def write(realm: Path, *names: bytes) -> None:

@@ -177,4 +177,4 @@ def test_a_query_of_another_dimension_finds_nothing(realm: Path) -> None:
 def test_the_size_of_a_row(realm: Path) -> None:
     """A byte per dimension, a bit per dimension, and 33 bytes of filter columns."""
     size = sum(path.stat().st_size for path in (realm / "vectors-events-1").iterdir() if path.name != HEAD)
-    assert size == ROWS * (DIMENSIONS + 8 * len(vectors.Head("", "", DIMENSIONS).codes()) + 33)
+    assert size == ROWS * (DIMENSIONS + 8 * len(vectors.VectorHeader("", "", DIMENSIONS).codes()) + 33)

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from recollect.distil import event_for_rules, locate_turn, observation_words, turn_checksum, words_of_turn
 from recollect.extract.answer import InvalidAnswer, parse_observations
-from recollect.extract.prompt import Prompt, write_prompt
+from recollect.extract.prompt import ExtractionPrompt, write_prompt
 from recollect.language_model import Completion, LanguageModel, ModelDidNotAnswer
 from recollect.model import Event, Kind
 from recollect.store import Reader, SessionRow, TurnRow
-from recollect.store.memory import RULES, Memory, Place
+from recollect.store.memory import RULES, Memory, ObservedPlace
 
 EXTRACTING = "extract.lock"  # held by the process that calls a model: two at a time would pay twice
 ANSWER_TOKENS = 1_500  # that an answer may cost: four observations of some length
@@ -55,7 +55,7 @@ class UnusableAnswer(Struct, frozen=True):
     reason: str
 
 
-class Report(Struct, kw_only=True):
+class ExtractionReport(Struct, kw_only=True):
     """What was read, found and paid, updated turn by turn. `refused` counts observations; `nonsense` lists answers."""
 
     model: str
@@ -77,9 +77,9 @@ class UnreadTurn(Struct):
     address: str
     turn: TurnRow
     events: list[Event]
-    prompt: Prompt | None
+    prompt: ExtractionPrompt | None
 
-    def place(self) -> Place:
+    def place(self) -> ObservedPlace:
         return locate_turn(self.session, self.turn.ordinal, self.events, self.address)
 
     def cost(self) -> int:
@@ -117,8 +117,8 @@ def extract(
     memory: Memory,
     model: LanguageModel,
     limits: Limits,
-    report: Report,
-    on_turn: Callable[[Report], None] = lambda _: None,
+    report: ExtractionReport,
+    on_turn: Callable[[ExtractionReport], None] = lambda _: None,
     may_continue: Callable[[], bool] = always,
 ) -> None:
     """Let a model read turns, and fill the report. If the model fails, the turns before stay read.
@@ -146,7 +146,7 @@ def extract(
     report.ended = "all read" if may_continue() else "stopped"
 
 
-def _reason_to_end(unread: UnreadTurn, limits: Limits, report: Report) -> str:
+def _reason_to_end(unread: UnreadTurn, limits: Limits, report: ExtractionReport) -> str:
     """Why this turn is not read; empty if it is."""
     if report.turns == limits.turns:
         return "limit"
@@ -194,7 +194,9 @@ def _mark_trivial(memory: Memory, model: LanguageModel, unread: UnreadTurn) -> N
         memory.put_extracted(unread.place(), turn_checksum(unread.turn), model.name, 0)
 
 
-def _store_answer(memory: Memory, model: LanguageModel, unread: UnreadTurn, answer: Completion, report: Report) -> bool:
+def _store_answer(
+    memory: Memory, model: LanguageModel, unread: UnreadTurn, answer: Completion, report: ExtractionReport
+) -> bool:
     """Store the observations of an answer, and that the turn was read. Returns whether the answer was valid."""
     place, context, ids = unread.place(), words_of_turn(unread.events), set()
     report.turns += 1
@@ -220,7 +222,7 @@ def _store_answer(memory: Memory, model: LanguageModel, unread: UnreadTurn, answ
     return is_valid
 
 
-def _files_of_turn(memory: Memory, place: Place) -> dict[str, tuple[str, ...]]:
+def _files_of_turn(memory: Memory, place: ObservedPlace) -> dict[str, tuple[str, ...]]:
     """The files that the rules found in this turn's tool calls. A model would only guess them."""
     rows = [row for row in memory.of_turn(place) if row.made_by == RULES]
     return {

@@ -53,7 +53,7 @@ ERROR_WORDS = re.compile(
 )
 
 
-class Prompt(Struct, frozen=True):
+class ExtractionPrompt(Struct, frozen=True):
     """The prompt about a turn. `cited` maps each line number to its event."""
 
     text: str
@@ -69,7 +69,7 @@ class _Line(Struct, frozen=True):
     event: Event
 
 
-def write_prompt(events: Sequence[Event]) -> Prompt | None:
+def write_prompt(events: Sequence[Event]) -> ExtractionPrompt | None:
     """The prompt about a turn; None for a trivial turn and for a turn that is itself such a prompt."""
     events = [event for event in events if not event.own]
     lines = _transcript_lines(events)
@@ -81,7 +81,7 @@ def write_prompt(events: Sequence[Event]) -> Prompt | None:
     shown += [f"(… {left_out} lines left out …)"] if left_out else []
     shown += [f"[{line.label}] {line.text}" for line in last]
     text = QUESTION.format(digest="\n".join(shown), most=MOST_OBSERVATIONS, types=" | ".join(TYPES))
-    return Prompt(text, {line.label: line.event for line in (*first, *last)})
+    return ExtractionPrompt(text, {line.label: line.event for line in (*first, *last)})
 
 
 def _is_own_prompt(events: Sequence[Event]) -> bool:

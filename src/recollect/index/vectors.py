@@ -38,7 +38,7 @@ Column = npt.NDArray[Any]
 COLUMNS = {"key": "<i8", "session": "<i4", "turn": "<i4", "seq": "<i4", "at": "<i8", "kind": "u1", "scale": "<f4"}
 
 
-class Head(Struct, rename={"indexed_up_to": "seen"}):
+class VectorHeader(Struct, rename={"indexed_up_to": "seen"}):
     """The model and archive of the vectors, the number of rows, and the key of the last text that is indexed."""
 
     model: str
@@ -65,14 +65,14 @@ def vectors_folder(realm: Path, collection: str) -> Path:
     return realm / f"vectors-{collection}-{VERSION}"
 
 
-def read_head(folder: Path) -> Head:
+def read_head(folder: Path) -> VectorHeader:
     try:
-        return msgspec.json.decode((folder / HEAD).read_bytes(), type=Head)
+        return msgspec.json.decode((folder / HEAD).read_bytes(), type=VectorHeader)
     except (OSError, msgspec.DecodeError) as reason:
         raise VectorsUnusable(str(reason)) from reason
 
 
-def _write_head(folder: Path, head: Head) -> None:
+def _write_head(folder: Path, head: VectorHeader) -> None:
     new = folder / f"{HEAD}.new"
     new.write_bytes(msgspec.json.encode(head))
     new.replace(folder / HEAD)
@@ -89,9 +89,9 @@ class VectorWriter:
                 raise VectorsUnusable("the vectors are of another model or archive")
             self._truncate()
         except VectorsUnusable:
-            self._create(realm, collection, Head(model, archive, dimensions))
+            self._create(realm, collection, VectorHeader(model, archive, dimensions))
 
-    def _create(self, realm: Path, collection: str, head: Head) -> None:
+    def _create(self, realm: Path, collection: str, head: VectorHeader) -> None:
         for old in realm.glob(f"vectors-{collection}-*"):
             shutil.rmtree(old, ignore_errors=True)
         self.head = head
@@ -163,7 +163,7 @@ class VectorWriter:
         return index_fault("the vectors", self.folder, reason)
 
 
-def _map(folder: Path, name: str, head: Head, mode: str = "r") -> Column:
+def _map(folder: Path, name: str, head: VectorHeader, mode: str = "r") -> Column:
     shape = (head.rows, head.dimensions) if name == "value" else (head.rows,)
     mapped = np.memmap(folder / name, head.types()[name], mode, shape=shape)  # type: ignore[call-overload]
     return np.asarray(mapped)  # still mapped; single values of a memmap are slow to read

@@ -20,7 +20,7 @@ from recollect.observe.sentences import (
     states_convention,
     strip_opener,
 )
-from recollect.observe.turn import Turn
+from recollect.observe.turn import ObservedTurn
 from recollect.observe.turn_type import PROSE_FILE, type_of_title
 
 SHORTEST, LONGEST = 12, 320  # characters of a sentence that decides something
@@ -64,7 +64,7 @@ class Conclusion(Struct, frozen=True):
     sources: list[Source]
     is_only_topic: bool = False
 
-    def best_source(self, turn: Turn) -> Source:
+    def best_source(self, turn: ObservedTurn) -> Source:
         """The sentence that states it best: a person's before an agent's, one with a reason before one without."""
         return max(self.sources, key=lambda source: (source[1] is not turn.answer, has_reason(source[0])))
 
@@ -138,7 +138,7 @@ def decision_title(sentence: str) -> str:
 # ---- one turn
 
 
-def find_conclusions(turn: Turn) -> list[Conclusion]:
+def find_conclusions(turn: ObservedTurn) -> list[Conclusion]:
     """The decision and the convention of a turn, at most one of each. Each sentence counts once."""
     conventions = _find_conventions(turn)
     used = {sentence for sentence, _ in conventions}
@@ -151,7 +151,7 @@ def find_conclusions(turn: Turn) -> list[Conclusion]:
     return found
 
 
-def find_diagnosis(turn: Turn, main_type: str) -> Iterator[Conclusion]:
+def find_diagnosis(turn: ObservedTurn, main_type: str) -> Iterator[Conclusion]:
     """A cause that was named while something else was done."""
     if main_type in {"bug-fix", "diagnosis"} or not turn.answer:
         return
@@ -160,7 +160,7 @@ def find_diagnosis(turn: Turn, main_type: str) -> Iterator[Conclusion]:
         yield Conclusion("diagnosis", sources)
 
 
-def _typed_sentences(turn: Turn) -> list[Source]:
+def _typed_sentences(turn: ObservedTurn) -> list[Source]:
     """The sentences that the person typed. Many people do not begin a sentence with a capital letter."""
     if not turn.prompt or len(turn.request) > TYPED:
         return []
@@ -168,7 +168,7 @@ def _typed_sentences(turn: Turn) -> list[Source]:
     return [(strip_opener(part), turn.prompt) for text in sentences for part in UNCAPITALIZED_END.split(text)]
 
 
-def _find_decisions(turn: Turn) -> list[Source]:
+def _find_decisions(turn: ObservedTurn) -> list[Source]:
     """What the person decided or picked, then what the agent says that it decided."""
     has_changes = turn.has_changes()
     found = list(turn.choices)
@@ -187,7 +187,7 @@ def _find_decisions(turn: Turn) -> list[Source]:
     return found
 
 
-def _find_conventions(turn: Turn) -> list[Source]:
+def _find_conventions(turn: ObservedTurn) -> list[Source]:
     has_changes = turn.has_changes()
     found: list[Source] = []
     if contains_any(CONVENTION_HINTS, turn.request_words.lower):
@@ -198,11 +198,11 @@ def _find_conventions(turn: Turn) -> list[Source]:
     return [source for source in found if not PRONOUN.match(source[0])]
 
 
-def _asks_to_choose(turn: Turn) -> bool:
+def _asks_to_choose(turn: ObservedTurn) -> bool:
     return len(turn.request) <= TYPED and any(map(asks_to_choose, turn.request_prose.sentences[:MOST_QUESTIONS]))
 
 
-def _is_about_decision(turn: Turn, sources: list[Source]) -> bool:
+def _is_about_decision(turn: ObservedTurn, sources: list[Source]) -> bool:
     """Whether the decision is all that the prompt says, or the answer to the prompt's question."""
     if any(event is turn.prompt for _, event in sources):
         return not turn.commits and _says_nothing_else(turn, sources)
@@ -214,7 +214,7 @@ def _is_about_decision(turn: Turn, sources: list[Source]) -> bool:
     return any(map(states_decision, early)) and not turn.request_words.reports_problem()
 
 
-def _is_about_convention(turn: Turn, sources: list[Source]) -> bool:
+def _is_about_convention(turn: ObservedTurn, sources: list[Source]) -> bool:
     """Whether the convention is all that the prompt says, or the answer to the prompt's question."""
     has_changes = turn.has_changes()
     if has_changes and not all(map(PROSE_FILE.search, turn.changed_files)):
@@ -226,7 +226,7 @@ def _is_about_convention(turn: Turn, sources: list[Source]) -> bool:
     return is_early and not has_changes and is_answer
 
 
-def _says_nothing_else(turn: Turn, sources: list[Source]) -> bool:
+def _says_nothing_else(turn: ObservedTurn, sources: list[Source]) -> bool:
     """Whether a prompt holds no request and no question beside the sentences of a conclusion."""
     known = {sentence for sentence, event in sources if event is turn.prompt}
     rest = [text for text, _ in _typed_sentences(turn) if text not in known and not is_trivial(text)]

@@ -20,7 +20,7 @@ from recollect.observe.sentences import (
     strip_emphasis,
     truncate,
 )
-from recollect.observe.turn import CommandRun, Turn
+from recollect.observe.turn import CommandRun, ObservedTurn
 from recollect.observe.turn_type import CONVENTIONAL, main_commit
 
 LONGEST_FACT, MOST_FACTS = 200, 6
@@ -58,7 +58,7 @@ IGNORED_WORDS = (COMMON_WORDS | REQUEST_WORDS) - TECHNOLOGIES
 # ---- facts
 
 
-def collect_facts(turn: Turn, kind: str, title: str) -> list[str]:
+def collect_facts(turn: ObservedTurn, kind: str, title: str) -> list[str]:
     """At most six facts, the most important first. None only repeats the title."""
     facts: list[str] = []
     if kind in {"bug-fix", "diagnosis"}:
@@ -79,7 +79,7 @@ def collect_facts(turn: Turn, kind: str, title: str) -> list[str]:
     return drop_repetitions(facts or _answer_facts(turn), title, turn.request_words.lower)
 
 
-def _earlier_state(turn: Turn) -> list[str]:
+def _earlier_state(turn: ObservedTurn) -> list[str]:
     """How it was before the change, if the answer says so early. It stands in for a cause."""
     if not turn.changed_files:
         return []
@@ -88,7 +88,7 @@ def _earlier_state(turn: Turn) -> list[str]:
     return [text for text in states if not PRONOUN.match(text) and not OWN_ACTION.match(text)][:1]
 
 
-def _answer_facts(turn: Turn) -> list[str]:
+def _answer_facts(turn: ObservedTurn) -> list[str]:
     """Sentences of an answer in which none stands alone."""
     return [text for text in turn.sentences[:4] if _says_something(text)]
 
@@ -121,7 +121,7 @@ def adds_words(fact: str, known: str, count: int = 1) -> bool:
 # ---- commands
 
 
-def error_fact(turn: Turn) -> str:
+def error_fact(turn: ObservedTurn) -> str:
     """The main error of the turn, with the command that failed; or nothing."""
     run = main_failure(turn)
     if run is None or not run.outcome.error:
@@ -129,19 +129,19 @@ def error_fact(turn: Turn) -> str:
     return f"{_run_name(run)} failed: {run.outcome.error}"
 
 
-def main_failure(turn: Turn) -> CommandRun | None:
+def main_failure(turn: ObservedTurn) -> CommandRun | None:
     """The first failed check. Without one, the first failed command of a turn that changed nothing."""
     failed = [run for run in turn.runs if run.outcome.failed and run.outcome.error]
     return next((run for run in failed if run.check), failed[0] if failed and not turn.changed_files else None)
 
 
-def later_success(turn: Turn, failed: CommandRun) -> CommandRun | None:
+def later_success(turn: ObservedTurn, failed: CommandRun) -> CommandRun | None:
     """The last run of the same check, if that one passed."""
     later = [run for run in turn.runs if run.check == failed.check and run.call.seq > failed.call.seq]
     return later[-1] if later and not later[-1].outcome.failed else None
 
 
-def _check_facts(turn: Turn) -> Iterator[str]:
+def _check_facts(turn: ObservedTurn) -> Iterator[str]:
     """How the last run of each check ended."""
     last_runs = {run.check: run for run in turn.runs if run.check}
     for run in list(last_runs.values())[-3:]:
@@ -163,7 +163,7 @@ def _run_name(run: CommandRun) -> str:
 # ---- subtitle and narrative
 
 
-def choose_subtitle(turn: Turn, kind: str, title: str) -> str:
+def choose_subtitle(turn: ObservedTurn, kind: str, title: str) -> str:
     """One sentence that says more than the title; or nothing."""
     candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.reports[:3], *turn.statements[:3]]
     shown = title.rstrip("…").lower()
@@ -174,7 +174,7 @@ def choose_subtitle(turn: Turn, kind: str, title: str) -> str:
     return ""
 
 
-def write_narrative(turn: Turn, kind: str, subject: str) -> str:
+def write_narrative(turn: ObservedTurn, kind: str, subject: str) -> str:
     """The request, the cause, what was done and the result, one line each."""
     lines = []
     if request := quote_request(turn, subject):
@@ -190,7 +190,7 @@ def write_narrative(turn: Turn, kind: str, subject: str) -> str:
     return truncate("\n".join(lines), LONGEST_NARRATIVE)
 
 
-def quote_request(turn: Turn, subject: str) -> str:
+def quote_request(turn: ObservedTurn, subject: str) -> str:
     """Two sentences of the request, from its subject on."""
     sentences = turn.request_prose.sentences
     if subject in sentences:
@@ -199,14 +199,14 @@ def quote_request(turn: Turn, subject: str) -> str:
     return subject or strip_emphasis(turn.request[:REQUEST])
 
 
-def _summary_of_answer(turn: Turn) -> str:
+def _summary_of_answer(turn: ObservedTurn) -> str:
     sentences = turn.reports[:2] or turn.statements[:2]
     if not sentences and turn.changed_files:
         return f"Changed {', '.join(turn.changed_files[:4])}"
     return " ".join(sentence if sentence[-1] in ".!?。！？" else f"{sentence}." for sentence in sentences)
 
 
-def _result(turn: Turn) -> str:
+def _result(turn: ObservedTurn) -> str:
     checks = [run for run in turn.runs if run.check]
     if checks:
         run = checks[-1]
@@ -215,7 +215,7 @@ def _result(turn: Turn) -> str:
     return next((text for text in turn.answer_prose.sentences[:8] if "pass" in text and is_empty_report(text)), "")
 
 
-def missing_names(turn: Turn, text: str) -> str:
+def missing_names(turn: ObservedTurn, text: str) -> str:
     """A line with the exact names of the request that a text does not hold, so that a search for one finds the turn."""
     lower = text.lower()
     names = find_names(turn.request[:NAMES_LENGTH])

@@ -42,7 +42,7 @@ from recollect.observe.sentences import (
 )
 from recollect.observe.titles import LONGEST as LONGEST_TITLE
 from recollect.observe.titles import choose_title, format_title
-from recollect.observe.turn import Turn
+from recollect.observe.turn import ObservedTurn
 from recollect.observe.turn_type import commit_scope, main_commit, type_of_turn
 
 MOST_EVIDENCE = 6
@@ -50,7 +50,7 @@ MOST_OBSERVATIONS = 4
 SMALL_TALK = 160  # characters: a shorter answer to a trivial prompt is not worth remembering
 
 
-def make_observations(turn: Turn) -> list[Observation]:
+def make_observations(turn: ObservedTurn) -> list[Observation]:
     """The turn's observations, the main one first; none for small talk."""
     if not _is_worth_remembering(turn):
         return []
@@ -64,7 +64,7 @@ def make_observations(turn: Turn) -> list[Observation]:
     return [main, *additional][:MOST_OBSERVATIONS] if main.title else additional
 
 
-def _is_worth_remembering(turn: Turn) -> bool:
+def _is_worth_remembering(turn: ObservedTurn) -> bool:
     if turn.has_changes() or turn.choices:
         return True
     has_request = bool(turn.request) and not is_trivial(turn.request)
@@ -78,7 +78,7 @@ def _is_worth_remembering(turn: Turn) -> bool:
 # ---- the turn itself
 
 
-def _observe_turn(turn: Turn, subject: str) -> Observation:
+def _observe_turn(turn: ObservedTurn, subject: str) -> Observation:
     """The observation of the turn itself."""
     kind = type_of_turn(turn, subject)
     title = choose_title(turn, kind, subject)
@@ -99,18 +99,18 @@ def _observe_turn(turn: Turn, subject: str) -> Observation:
     )
 
 
-def _beginnings(turn: Turn) -> tuple[str, str]:
+def _beginnings(turn: ObservedTurn) -> tuple[str, str]:
     """How the request and the answer begin."""
     return turn.request_prose.text or turn.request[:BEGINNING], turn.answer_prose.text
 
 
-def _places(turn: Turn) -> list[str]:
+def _places(turn: ObservedTurn) -> list[str]:
     """Where the change was made: the scope of the commit, and the files."""
     scope = commit_scope(main_commit(turn))
     return [scope, *turn.changed_files] if scope else turn.changed_files
 
 
-def _add_missing_names(turn: Turn, narrative: str, title: str, facts: Iterable[str]) -> str:
+def _add_missing_names(turn: ObservedTurn, narrative: str, title: str, facts: Iterable[str]) -> str:
     """The narrative, with a last line of the request's names that stand nowhere else."""
     names = missing_names(turn, " ".join((title, narrative, *facts)))
     if not names:
@@ -118,7 +118,7 @@ def _add_missing_names(turn: Turn, narrative: str, title: str, facts: Iterable[s
     return truncate(f"{truncate(narrative, LONGEST_NARRATIVE - len(names) - 1)}\n{names}".strip(), LONGEST_NARRATIVE)
 
 
-def _collect_evidence(turn: Turn) -> list[Event]:
+def _collect_evidence(turn: ObservedTurn) -> list[Event]:
     """The answer, the last edit, the failure and the pass after it, the commit and the prompt.
 
     The turn's last event is evidence for a turn that has none of these.
@@ -136,7 +136,7 @@ def _collect_evidence(turn: Turn) -> list[Event]:
 # ---- conclusions
 
 
-def _observe_conclusion(turn: Turn, conclusion: Conclusion, subject: str) -> Observation:
+def _observe_conclusion(turn: ObservedTurn, conclusion: Conclusion, subject: str) -> Observation:
     """The observation of a turn that was about nothing but this decision or convention."""
     sentence, event = conclusion.best_source(turn)
     title = _conclusion_title(turn, conclusion, sentence, event)
@@ -162,13 +162,13 @@ def _observe_conclusion(turn: Turn, conclusion: Conclusion, subject: str) -> Obs
     )
 
 
-def _supporting_sentences(turn: Turn, sentence: str) -> list[str]:
+def _supporting_sentences(turn: ObservedTurn, sentence: str) -> list[str]:
     """What the answer adds to a decision: its effect, what belongs to it, what was done for it."""
     texts = [text for text in turn.sentences if SHORTEST <= len(text) <= LONGEST and is_sentence(text)]
     return [text for text in texts if text != sentence and not is_empty_report(text) and not is_offer(text)]
 
 
-def _conclusion_title(turn: Turn, conclusion: Conclusion, sentence: str, event: Event) -> str:
+def _conclusion_title(turn: ObservedTurn, conclusion: Conclusion, sentence: str, event: Event) -> str:
     """The title of a conclusion: with what was rejected, without the reason."""
     if any(sentence == choice for choice, _ in turn.choices):
         return truncate(sentence.rstrip(". "), LONGEST_TITLE)
@@ -186,7 +186,7 @@ def _is_covered(conclusion: Conclusion, main: Observation) -> bool:
     return not any(adds_words(text, known, 3) for text, _ in conclusion.sources)
 
 
-def _observe_beside(turn: Turn, main: Observation, conclusion: Conclusion) -> Iterator[Observation]:
+def _observe_beside(turn: ObservedTurn, main: Observation, conclusion: Conclusion) -> Iterator[Observation]:
     """The observation of a conclusion beside the main one, unless both have the same title."""
     sentence, event = conclusion.best_source(turn)
     title = _conclusion_title(turn, conclusion, sentence, event)

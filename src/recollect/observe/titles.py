@@ -17,7 +17,7 @@ from recollect.observe.sentences import (
     strip_opener,
     truncate,
 )
-from recollect.observe.turn import Turn
+from recollect.observe.turn import ObservedTurn
 from recollect.observe.turn_type import CONVENTIONAL, OTHER_PREFIXES, TYPE_OF_PREFIX, main_commit, type_of_title
 
 LONGEST = 80  # characters: a line of a list
@@ -47,7 +47,7 @@ REASON = TABLE.pattern("reason")
 UNCLEAR = TABLE.pattern("unclear")
 
 
-def choose_title(turn: Turn, kind: str, subject: str) -> str:
+def choose_title(turn: ObservedTurn, kind: str, subject: str) -> str:
     """The formatted candidate with the best score."""
     best, chosen = -99.0, ""
     for source_score, text in _candidates(turn, kind, subject):
@@ -63,7 +63,7 @@ def choose_title(turn: Turn, kind: str, subject: str) -> str:
 # ---- candidates
 
 
-def _candidates(turn: Turn, kind: str, subject: str) -> Iterator[tuple[float, str]]:
+def _candidates(turn: ObservedTurn, kind: str, subject: str) -> Iterator[tuple[float, str]]:
     """(score of the source, text), the better sources first.
 
     The scores rank sources, found by reading real turns: what was committed (10) before what the answer opens with
@@ -86,7 +86,7 @@ def _candidates(turn: Turn, kind: str, subject: str) -> Iterator[tuple[float, st
     yield from _candidates_of_answer(turn)
 
 
-def _cause_titles(turn: Turn) -> list[str]:
+def _cause_titles(turn: ObservedTurn) -> list[str]:
     """The causes as titles. If the cause is the only statement, its clause after "because", if that is long enough."""
     if len(turn.statements) > 1 or not turn.causes or len(turn.request) > PASTED:
         return turn.causes[:2]
@@ -96,7 +96,7 @@ def _cause_titles(turn: Turn) -> list[str]:
     return []
 
 
-def _candidates_of_prompt(turn: Turn, kind: str, subject: str) -> Iterator[tuple[float, str]]:
+def _candidates_of_prompt(turn: ObservedTurn, kind: str, subject: str) -> Iterator[tuple[float, str]]:
     if not subject:
         return
     sentences = turn.request_prose.sentences
@@ -119,7 +119,7 @@ def _fix_title(subject: str) -> str:
     return f"Fixed: {symptom[:1].lower() + symptom[1:] if ARTICLE.match(symptom) else symptom}"
 
 
-def _candidates_of_answer(turn: Turn) -> Iterator[tuple[float, str]]:
+def _candidates_of_answer(turn: ObservedTurn) -> Iterator[tuple[float, str]]:
     has_changes = turn.has_changes()
     for place, sentence in enumerate(turn.statements[:4]):
         bonus = 2.3 if has_changes and place == 0 and NEW_STATE.search(sentence) else 0
@@ -156,7 +156,7 @@ def _score(title: str, text: str) -> float:
     return score + sum(penalty for part, penalty in PENALTIES if part in title) - (4 if title[:1] in FRAGMENT_STARTS else 0)
 
 
-def _title_from_actions(turn: Turn) -> str:
+def _title_from_actions(turn: ObservedTurn) -> str:
     """A title for a turn without words: the files it touched or the command it ran."""
     if turn.changed_files:
         return truncate(f"Changed {_file_names(turn.changed_files)}", LONGEST)

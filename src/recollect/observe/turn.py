@@ -75,7 +75,7 @@ class CommandRun(Struct, frozen=True):
     outcome: Outcome
 
 
-class AnswerText(Struct, frozen=True):
+class FinalAnswer(Struct, frozen=True):
     """A text with which the agent answers: an event's text, or the argument of a tool for final answers."""
 
     event: Event
@@ -89,7 +89,7 @@ class Commit(Struct, frozen=True):
     subject: str
 
 
-class Turn(Struct):
+class ObservedTurn(Struct):
     """Everything that the rules use of a turn."""
 
     prompt: Event | None = None
@@ -98,7 +98,7 @@ class Turn(Struct):
     request_words: RequestWords = NO_WORDS
     request_prose: Prose = NO_PROSE
     answer: Event | None = None
-    answers: list[AnswerText] = []
+    answers: list[FinalAnswer] = []
     answer_prose: Prose = NO_PROSE
     sentences: list[str] = []  # of the answer, each without its polite opening
     lower: str = ""  # the same in lower case, one per line, for cheap lookups
@@ -123,9 +123,9 @@ class Turn(Struct):
         return bool(self.changed_files or self.commits)
 
 
-def read_turn(events: Sequence[Event], cwd: str | None) -> Turn:
+def read_turn(events: Sequence[Event], cwd: str | None) -> ObservedTurn:
     """A turn from its events. Recollect's own events are left out."""
-    turn = Turn()
+    turn = ObservedTurn()
     events = [event for event in events if not event.own]
     turn.last_event = events[-1] if events else None
     responses = {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and event.answers is not None}
@@ -134,7 +134,7 @@ def read_turn(events: Sequence[Event], cwd: str | None) -> Turn:
             case Kind.USER_INPUT:
                 turn.prompts.append(event)
             case Kind.ASSISTANT_RESPONSE if event.text.strip():
-                turn.answers.append(AnswerText(event, event.text))
+                turn.answers.append(FinalAnswer(event, event.text))
             case Kind.REASONING if event.text:
                 turn.thoughts.append(event)
             case Kind.TOOL_CALL:
@@ -156,7 +156,7 @@ def read_turn(events: Sequence[Event], cwd: str | None) -> Turn:
 # ---- the request
 
 
-def _set_request(turn: Turn) -> None:
+def _set_request(turn: ObservedTurn) -> None:
     """The first prompt that asks for something. Commands to the program itself do not count."""
     requests = [(event, _request_text(event.text)) for event in turn.prompts[:MOST_PROMPTS]]
     for event, request in sorted(requests, key=lambda pair: pair[1].startswith("/")):
@@ -183,7 +183,7 @@ def _request_text(text: str) -> str:
 # ---- the answer
 
 
-def _set_answer(turn: Turn) -> None:
+def _set_answer(turn: ObservedTurn) -> None:
     """The answer that sums up: the last one, unless it only says goodbye."""
     for answer in reversed(turn.answers[-LOOK_BACK:]):
         prose = parse_prose(_sentences_of_json(answer.text))
@@ -216,7 +216,7 @@ def _sentences_of_json(text: str) -> str:
     return "\n".join(sentences) or text
 
 
-def _set_causes(turn: Turn) -> None:
+def _set_causes(turn: ObservedTurn) -> None:
     """The sentences that name a cause: in the final answer, or, where a problem was reported, in earlier ones too."""
     hints = phrases_in(CAUSE_HINTS, turn.lower)
     found = [sentence for sentence in turn.statements if is_cause(sentence, hints)] if hints else []
@@ -232,7 +232,7 @@ def _set_causes(turn: Turn) -> None:
 # ---- the actions
 
 
-def _add_call(turn: Turn, call: Event, response: Event | None, cwd: str | None) -> None:
+def _add_call(turn: ObservedTurn, call: Event, response: Event | None, cwd: str | None) -> None:
     """Add what one tool call did. A failed call still read or asked, but changed nothing."""
     turn.call_count += 1
     arguments = call.arguments or {}
@@ -266,7 +266,7 @@ def _menu_choice(question: str, answer: str) -> str:
     return f"{truncate(question.strip().rstrip('? '), 40)}: {answer.removesuffix(RECOMMENDED_SUFFIX).rstrip()}"
 
 
-def _add_final_text(turn: Turn, call: Event, tool: str, arguments: dict[str, Any]) -> None:
+def _add_final_text(turn: ObservedTurn, call: Event, tool: str, arguments: dict[str, Any]) -> None:
     """Add what an agent says through a tool: its final answer, or the plan that it proposes."""
     for name in FINAL_ARGUMENTS:
         text = arguments.get(name)
@@ -274,11 +274,11 @@ def _add_final_text(turn: Turn, call: Event, tool: str, arguments: dict[str, Any
             if tool == "exitplanmode":
                 turn.plan = parse_prose(text)
             else:
-                turn.answers.append(AnswerText(call, text))
+                turn.answers.append(FinalAnswer(call, text))
             return
 
 
-def _add_edit(turn: Turn, call: Event, response: Event | None, cwd: str | None) -> None:
+def _add_edit(turn: ObservedTurn, call: Event, response: Event | None, cwd: str | None) -> None:
     arguments = call.arguments or {}
     paths = list(files.argument_paths(arguments)) or list(files.patched_paths(arguments))
     if not paths and response is not None:
@@ -291,7 +291,7 @@ def _add_edit(turn: Turn, call: Event, response: Event | None, cwd: str | None) 
             turn.created_files += changed
 
 
-def _add_command(turn: Turn, call: Event, response: Event | None, command: str, cwd: str | None) -> None:
+def _add_command(turn: ObservedTurn, call: Event, response: Event | None, command: str, cwd: str | None) -> None:
     stripped = commands.strip_quoted(command)
     base = (call.arguments or {}).get("workdir")
     failed = response is not None and (response.failed or response.exit_code not in (None, 0))
@@ -323,7 +323,7 @@ def _join_folders(base: Any, folder: str) -> str:
     return f"{base}/{folder}" if base else folder
 
 
-def _add_notice(turn: Turn, event: Event, cwd: str | None) -> None:
+def _add_notice(turn: ObservedTurn, event: Event, cwd: str | None) -> None:
     """Add what a program says that it applied and committed. Some programs report that in notices."""
     text = event.text[:LONGEST_NOTICE]
     if "Applied edit to " in text:

@@ -5,7 +5,7 @@ import re
 from recollect.observe.commands import runs_tests
 from recollect.observe.phrases import PhraseTable, contains_any
 from recollect.observe.requests import RequestWords, format_request, is_complaint, is_question
-from recollect.observe.turn import Turn
+from recollect.observe.turn import ObservedTurn
 
 PASTED = 1_000  # characters: a longer request is a plan or a log, and holds words of trouble anyway
 OPENING = 300  # characters: but a pasted issue says early that something is wrong
@@ -29,7 +29,7 @@ WRITING_TESTS = TABLE.pattern("writing_tests")
 CONVENTIONAL = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<scope>[^)]{1,40})\))?!?:\s+(?P<rest>.+)")
 
 
-def type_of_turn(turn: Turn, subject: str) -> str:
+def type_of_turn(turn: ObservedTurn, subject: str) -> str:
     """The type of the turn's main observation."""
     if turn.has_changes():
         return _type_of_change(turn, subject)
@@ -39,7 +39,7 @@ def type_of_turn(turn: Turn, subject: str) -> str:
 # ---- turns that change something
 
 
-def _type_of_change(turn: Turn, subject: str) -> str:
+def _type_of_change(turn: ObservedTurn, subject: str) -> str:
     commit = main_commit(turn) or (turn.pull_request.subject if turn.pull_request else "")
     committed_type = type_of_title(commit)
     if committed_type and _is_conventional(commit):
@@ -58,7 +58,7 @@ def _type_of_change(turn: Turn, subject: str) -> str:
     return committed_type or _type_of_request(turn, subject, words)
 
 
-def _type_of_request(turn: Turn, subject: str, words: RequestWords) -> str:
+def _type_of_request(turn: ObservedTurn, subject: str, words: RequestWords) -> str:
     """The type that the request shows, then the one that the answer reports; "general" if neither does."""
     requested_type = type_of_title(format_request(subject))
     if _sets_something(format_request(subject)):
@@ -79,7 +79,7 @@ def _type_of_request(turn: Turn, subject: str, words: RequestWords) -> str:
     return "refactor" if any(contains_any(TIDIER, sentence) for sentence in turn.statements[:2]) else "general"
 
 
-def _is_bug_fix(turn: Turn, subject: str, words: RequestWords) -> bool:
+def _is_bug_fix(turn: ObservedTurn, subject: str, words: RequestWords) -> bool:
     """Whether a problem was fixed: one was reported, or the answer names both a cause and a fix."""
     reports_fix = any(type_of_title(report) == "bug-fix" for report in turn.reports[:4])
     if not turn.request_words.reports_problem():
@@ -104,7 +104,7 @@ def _sets_something(request: str) -> bool:
 # ---- turns that only talk
 
 
-def _type_of_conversation(turn: Turn, subject: str) -> str:
+def _type_of_conversation(turn: ObservedTurn, subject: str) -> str:
     words = RequestWords(subject)
     title = format_request(subject)
     ran_tests = any(runs_tests(run.check) for run in turn.runs)
@@ -127,7 +127,7 @@ def _type_of_conversation(turn: Turn, subject: str) -> str:
     return "discovery" if asks or turn.read_files else "general"
 
 
-def _is_diagnosis(turn: Turn, words: RequestWords) -> bool:
+def _is_diagnosis(turn: ObservedTurn, words: RequestWords) -> bool:
     """Whether the turn looks for a cause: why is asked and there is a problem, or a problem got its cause."""
     asks_why = words.asks_why()
     has_problem = (
@@ -170,7 +170,7 @@ def _is_conventional(title: str) -> bool:
     return found is not None and found["kind"] in TYPE_OF_PREFIX
 
 
-def main_commit(turn: Turn) -> str:
+def main_commit(turn: ObservedTurn) -> str:
     """The subject of the commit that says what the turn was for: the first that is not about form only."""
     subjects = [commit.subject for commit in turn.commits if not EMPTY_COMMIT.fullmatch(commit.subject)]
     return next((subject for subject in subjects if not FORMAL_COMMIT.match(subject)), subjects[0] if subjects else "")

@@ -67,7 +67,7 @@ class DocumentHead(Struct, frozen=True, kw_only=True):
     created_at: int
 
 
-class Document(DocumentHead, frozen=True, kw_only=True):
+class JourneyDocument(DocumentHead, frozen=True, kw_only=True):
     """A document whole. `metadata` is JSON."""
 
     journey: bytes
@@ -84,7 +84,7 @@ class Window(Struct, frozen=True):
 
 MEMBER = "session, started_at, summary, diagnosed, estimated"
 HEAD = ", ".join(DocumentHead.__struct_fields__)
-DOCUMENT = ", ".join(Document.__struct_fields__)
+DOCUMENT = ", ".join(JourneyDocument.__struct_fields__)
 IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a session that is not here began at NULL
 
 
@@ -250,7 +250,7 @@ class Journeys:
 
     # ---- documents
 
-    def add_document(self, document: Document) -> bool:
+    def add_document(self, document: JourneyDocument) -> bool:
         """False where there is no such journey."""
         with self.memory.transaction():
             if self.journey(document.journey) is None:
@@ -273,10 +273,10 @@ class Journeys:
         )
         return [_struct(DocumentHead, row) for row in found]
 
-    def document(self, journey: bytes, document: bytes) -> Document | None:
+    def document(self, journey: bytes, document: bytes) -> JourneyDocument | None:
         return self._document(f"SELECT {DOCUMENT} FROM document WHERE journey = ? AND id = ?", journey, document)
 
-    def delete_document(self, journey: bytes, document: bytes) -> Document | None:
+    def delete_document(self, journey: bytes, document: bytes) -> JourneyDocument | None:
         """Remove a document; what it was."""
         with self.memory.transaction():
             delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
@@ -285,9 +285,9 @@ class Journeys:
                 self.memory.let_go()
             return removed
 
-    def _document(self, sql: str, journey: bytes, document: bytes) -> Document | None:
+    def _document(self, sql: str, journey: bytes, document: bytes) -> JourneyDocument | None:
         found = self._rows(sql, (journey, document))
-        return _struct(Document, found[0]) if found else None
+        return _struct(JourneyDocument, found[0]) if found else None
 
 
 def _within(journey: bytes, window: Window) -> dict[str, Any]:

@@ -26,7 +26,7 @@ SOME = 500  # keys per question, below SQLite's limit of parameters
 WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in title, facts, narrative, and the turn around
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ObservedPlace(Struct, frozen=True, kw_only=True):
     """Where observations come from: a turn, and the stretch of log that it was read from."""
 
     session: bytes
@@ -94,7 +94,7 @@ def memory_of(realm: Path) -> Path:
     return realm / "memory.db"
 
 
-def observation_id(place: Place, observation: Observation, made_by: str) -> bytes:
+def observation_id(place: ObservedPlace, observation: Observation, made_by: str) -> bytes:
     """The same insight of the same turn has the same id, whatever its words become."""
     parts = (place.session.hex(), str(place.turn), made_by, observation.type, observation.evidence[0].hex())
     title = () if made_by == RULES else (observation.title,)
@@ -154,7 +154,7 @@ class Memory(Database):
     def put_looked(self, session: bytes, mark: int) -> None:
         self.db.execute("INSERT OR REPLACE INTO looked VALUES (?, ?)", (session, mark))
 
-    def put_turn(self, place: Place, mark: int, observations: Sequence[tuple[Observation, Words]]) -> None:
+    def put_turn(self, place: ObservedPlace, mark: int, observations: Sequence[tuple[Observation, Words]]) -> None:
         """Make these all that the rules say of a turn. What stays the same keeps its key."""
         wanted: dict[bytes, tuple[Observation, Words]] = {}
         for observation, words in observations:
@@ -169,7 +169,7 @@ class Memory(Database):
             self._insert(identity, place, RULES, observation, words)
         self.db.execute("INSERT OR REPLACE INTO observed VALUES (?, ?, ?)", (place.session, place.turn, mark))
 
-    def record(self, place: Place, made_by: str, observation: Observation, words: Words) -> bytes:
+    def record(self, place: ObservedPlace, made_by: str, observation: Observation, words: Words) -> bytes:
         """Keep what an agent or a model observed; its id. The same said twice is one observation."""
         identity = observation_id(place, observation, made_by)
         self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
@@ -177,12 +177,12 @@ class Memory(Database):
         self.keep("observation", identity)
         return identity
 
-    def of_turn(self, place: Place) -> list[ObservationRow]:
+    def of_turn(self, place: ObservedPlace) -> list[ObservationRow]:
         """All that is remembered of a turn, whoever made it."""
         rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE session = ? AND turn = ?", (place.session, place.turn))
         return [_row(row) for row in rows]
 
-    def _insert(self, identity: bytes, place: Place, made_by: str, observation: Observation, words: Words) -> None:
+    def _insert(self, identity: bytes, place: ObservedPlace, made_by: str, observation: Observation, words: Words) -> None:
         values = {
             "id": identity,
             **msgspec.structs.asdict(place),
@@ -257,14 +257,14 @@ class Memory(Database):
         rows = self._rows("SELECT session, turn, mark FROM extracted WHERE model = ?", (model,))
         return {(session, turn): mark for session, turn, mark in rows}
 
-    def forget_made(self, place: Place, made_by: str) -> None:
+    def forget_made(self, place: ObservedPlace, made_by: str) -> None:
         """Remove what a model said of a turn, under whatever name its client gave it: it has read the turn again."""
         rows = [row for row in self.of_turn(place) if row.made_by == made_by or row.made_by.startswith(f"{made_by} (")]
         self._remove(row.key for row in rows)
         if rows:
             self.let_go()
 
-    def put_extracted(self, place: Place, mark: int, model: str, tokens: int) -> None:
+    def put_extracted(self, place: ObservedPlace, mark: int, model: str, tokens: int) -> None:
         self.db.execute(
             "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?)", (place.session, place.turn, mark, model, tokens)
         )
@@ -345,9 +345,9 @@ class Memory(Database):
         return [(key, score) for key, score in rows]
 
 
-def _is_same(row: ObservationRow, observation: Observation, place: Place) -> bool:
+def _is_same(row: ObservationRow, observation: Observation, place: ObservedPlace) -> bool:
     new = (*msgspec.structs.astuple(place), *msgspec.structs.astuple(observation))
-    old = [getattr(row, name) for name in (*Place.__struct_fields__, *Observation.__struct_fields__)]
+    old = [getattr(row, name) for name in (*ObservedPlace.__struct_fields__, *Observation.__struct_fields__)]
     return list(new) == [tuple(value) if isinstance(value, list) else value for value in old]
 
 

@@ -34,7 +34,7 @@ UUID_BYTES = 16
 log = logging.getLogger(__name__)
 
 
-class Line(Struct):
+class JournalLine(Struct):
     table: str
     row: dict[str, str | int | None]
     words: dict[str, str] | None = None
@@ -89,7 +89,7 @@ class MemoryJournal:
         for end, line in objects(self.path):
             self._end = end
             try:
-                keys += self._learn(msgspec.convert(line, Line))
+                keys += self._learn(msgspec.convert(line, JournalLine))
             except (msgspec.ValidationError, ValueError, LookupError, sqlite3.IntegrityError) as reason:
                 log.warning("A line of %s that ends at byte %d is passed over: %s", self.path, end, reason)
         self._memory.put_meta(KNOWN, str(write_on(self.path, self._end, [])))  # without half a line at its end
@@ -140,7 +140,7 @@ class MemoryJournal:
         ).fetchone()
         return dict(zip(columns, found, strict=True)) if found else None
 
-    def _learn(self, line: Line) -> list[int]:
+    def _learn(self, line: JournalLine) -> list[int]:
         columns, identity = self._columns(line.table), TABLES[line.table]
         row = {name: _cell(value, columns[name]) for name, value in line.row.items() if name in columns}
         self._remove(line.table, tuple(row[name] for name in identity))

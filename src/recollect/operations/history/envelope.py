@@ -25,7 +25,7 @@ TARGETS_BY_KIND = {"session": 500, "turn": 300}
 TARGETS = {"search_sessions": 750, "open": 200, "list_sessions": 300}
 
 
-class Answer(Struct):
+class HistoryAnswer(Struct):
     """What an operation found, and the target that its time is measured against."""
 
     request: dict[str, Any]
@@ -40,7 +40,7 @@ def target_of(tool: str, identity: Any) -> int:
     return TARGETS_BY_KIND.get(kind, TARGETS[tool])
 
 
-def _success(operation: Operation, answer: Answer, context: RequestContext) -> Reply:
+def _success(operation: Operation, answer: HistoryAnswer, context: RequestContext) -> Reply:
     tool = operation.name
     frame = {"schema_version": f"moraine.mcp.{tool}.v1", "tool": tool, "request": answer.request, "data": answer.data}
     return _timed({**frame, "warnings": answer.warnings}, context, answer.sla_ms)

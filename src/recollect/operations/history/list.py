@@ -7,7 +7,7 @@ from recollect.model import timestamp
 from recollect.operations import cursors
 from recollect.operations.context import RequestContext, open_reader
 from recollect.operations.history import answers
-from recollect.operations.history.envelope import TARGETS, Answer
+from recollect.operations.history.envelope import TARGETS, HistoryAnswer
 from recollect.operations.history.requests import ListSessions
 from recollect.operations.times import first_millisecond
 from recollect.realms import Realm
@@ -18,7 +18,7 @@ BROAD = 5_000  # matching sessions that make a window a broad one
 BROAD_TARGET_MS, BROAD_MODE_TARGET_MS = 1_000, 1_200  # targets of broad windows, without and with a mode: the contract's
 
 
-def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) -> Answer:
+def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) -> HistoryAnswer:
     if request.end_datetime <= request.start_datetime:
         raise BadRequest("end_datetime must be after start_datetime", field="end_datetime")
     start, end = first_millisecond(request.start_datetime), first_millisecond(request.end_datetime)
@@ -40,7 +40,7 @@ def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) 
         "sessions": [answers.listed(rank, session) for rank, session in enumerate(shown, 1)],
         "next_cursor": cursors.encode(NAME, filters, position) if position else None,
     }
-    return Answer(_echo(request, start, end), data, _target(request, is_broad=is_broad), realm.sync_warnings())
+    return HistoryAnswer(_echo(request, start, end), data, _target(request, is_broad=is_broad), realm.sync_warnings())
 
 
 def _echo(request: ListSessions, start: int, end: int) -> dict[str, Any]:

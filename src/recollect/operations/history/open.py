@@ -5,7 +5,7 @@ from typing import Any
 from recollect.errors import NotFound
 from recollect.operations.context import RequestContext, open_reader
 from recollect.operations.history import answers
-from recollect.operations.history.envelope import Answer, target_of
+from recollect.operations.history.envelope import HistoryAnswer, target_of
 from recollect.operations.history.requests import Open
 from recollect.operations.ids import Id, Noun, event_ref, parse_id, session_ref, turn_ref
 from recollect.realms import Realm
@@ -16,13 +16,13 @@ MANY_TURNS = 100  # from here on a session has the target of a large one
 LARGE_TARGET_MS = 1_500
 
 
-def open_id(realm: Realm, request: Open, context: RequestContext) -> Answer:
+def open_id(realm: Realm, request: Open, context: RequestContext) -> HistoryAnswer:
     identity = parse_id(request.id, "id")
     with open_reader(realm, context, DEADLINE_MS) as reader:
         data = OPENERS[identity.noun](reader, identity, request.id)
     is_large = identity.noun is Noun.SESSION and len(data["turns"]) > MANY_TURNS
     target = LARGE_TARGET_MS if is_large else target_of("open", request.id)
-    return Answer({"id": request.id}, data, target, realm.sync_warnings())
+    return HistoryAnswer({"id": request.id}, data, target, realm.sync_warnings())
 
 
 def session_named(reader: Reader, identity: Id, text: str) -> SessionRow:

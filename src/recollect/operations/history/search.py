@@ -11,7 +11,7 @@ from recollect.model import DEFAULT_KINDS, KIND_CODE, now_ms
 from recollect.operations.caller import calling_sessions
 from recollect.operations.context import RequestContext
 from recollect.operations.history import answers
-from recollect.operations.history.envelope import Answer, target_of
+from recollect.operations.history.envelope import HistoryAnswer, target_of
 from recollect.operations.history.open import session_named, turn_named
 from recollect.operations.history.requests import SearchSessions
 from recollect.operations.ids import Id, Noun, parse_id
@@ -31,7 +31,7 @@ def search_sessions(
     *,
     filters: Filters = Filters(),  # noqa: B008
     explain: bool = False,
-) -> Answer:
+) -> HistoryAnswer:
     """`filters` are those that only the command line has; `explain` adds to each hit what its score is made of."""
     within = _within(request)
     late = context.past_deadline(realm.deadline_ms(DEADLINE_MS))
@@ -54,7 +54,7 @@ def search_sessions(
         results = [{**hit, "why": answers.why(one)} for hit, one in zip(results, found, strict=True)]
     data = {"result_count": len(results), "limit": request.n_hits, "truncated": has_more, "results": results}
     echo = {**asdict(request), "event_types": list(request.event_types or DEFAULT_KINDS)}
-    return Answer(echo, data, _target(request, visible or 0), warnings)
+    return HistoryAnswer(echo, data, _target(request, visible or 0), warnings)
 
 
 def _within(request: SearchSessions) -> Id | None:

@@ -12,11 +12,11 @@ from recollect.operations.journeys import views
 from recollect.operations.journeys.journeys import Answer, check_journey, check_time, not_found, open_journeys
 from recollect.operations.journeys.requests import AddDocumentToJourney, DeleteDocument, GetDocument, ListDocuments
 from recollect.realms import Realm
-from recollect.store.journeys import Document, Journeys, Window
+from recollect.store.journeys import JourneyDocument, Journeys, Window
 
 
 def add_document_to_journey(realm: Realm, request: AddDocumentToJourney, context: RequestContext) -> Answer:
-    document = Document(
+    document = JourneyDocument(
         id=uuid.uuid4().bytes,
         journey=request.journey_id,
         type=request.document_type,
@@ -58,7 +58,7 @@ def delete_document(realm: Realm, request: DeleteDocument, context: RequestConte
         return _shown(Journeys(memory).delete_document(request.journey_id, request.document_id), request)
 
 
-def _shown(document: Document | None, request: GetDocument | DeleteDocument) -> Answer:
+def _shown(document: JourneyDocument | None, request: GetDocument | DeleteDocument) -> Answer:
     if document is None:
         raise not_found("Document", request.document_id)
     return views.document(document)

@@ -9,7 +9,7 @@ from recollect.model import timestamp
 from recollect.operations.ids import uuid_text
 from recollect.search.observations import PRESENT, to_score
 from recollect.shown_time import estimate_field
-from recollect.store.journeys import Document, DocumentHead, JourneyRow, Member
+from recollect.store.journeys import DocumentHead, JourneyDocument, JourneyRow, Member
 
 
 def journey(row: JourneyRow, session_count: int, *, is_new: bool) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def document_head(row: DocumentHead) -> dict[str, Any]:
     }
 
 
-def added(row: Document) -> dict[str, Any]:
+def added(row: JourneyDocument) -> dict[str, Any]:
     return {
         "document_id": uuid_text(row.id),
         "journey_id": uuid_text(row.journey),
@@ -56,7 +56,7 @@ def added(row: Document) -> dict[str, Any]:
     }
 
 
-def document(row: Document) -> dict[str, Any]:
+def document(row: JourneyDocument) -> dict[str, Any]:
     """The whole of it. What was not given is null; only a title is a text in any case."""
     return {
         **document_head(row),

@@ -43,7 +43,7 @@ Question: {question}
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones."
 
 
-class Source(Struct, omit_defaults=True, rename={"first_line": "startLine", "last_line": "endLine"}):
+class Citation(Struct, omit_defaults=True, rename={"first_line": "startLine", "last_line": "endLine"}):
     """Where something in an answer comes from."""
 
     id: str
@@ -62,7 +62,7 @@ class Source(Struct, omit_defaults=True, rename={"first_line": "startLine", "las
 class Answered(Struct):
     question: str
     answer: str
-    sources: list[Source]
+    sources: list[Citation]
     tokens: int
     by: str = "extract"
     warnings: list[str] = []
@@ -127,7 +127,7 @@ class _Paper:
 
     def __init__(self, title: str) -> None:
         self.parts = [title]
-        self.sources: list[Source] = []
+        self.sources: list[Citation] = []
 
     def length(self) -> int:
         return sum(len(part) + 1 for part in self.parts) + sum(len(_cited(source)) + 1 for source in self.sources)
@@ -135,7 +135,7 @@ class _Paper:
     def has_room(self) -> bool:
         return self.length() < ENOUGH_TOKENS * TOKEN
 
-    def add(self, text: str, source: Source | None = None) -> None:
+    def add(self, text: str, source: Citation | None = None) -> None:
         more = len(text) + (len(_cited(source)) + 1 if source else 0)
         if self.length() + more > (MOST_TOKENS - 50) * TOKEN:
             return
@@ -161,19 +161,19 @@ def _quote(found: SearchHit, material: Material) -> str:
     return one_line(snippet(found.text, material.asked.word_groups())[0])
 
 
-def _source_of_observation(found: ObservationHit) -> Source:
+def _source_of_observation(found: ObservationHit) -> Citation:
     row = found.observation
     place = (row.path, row.first_line, row.last_line)
-    return Source(observation_ref(row.id), day(row.at), row.title, *place, row.estimated)
+    return Citation(observation_ref(row.id), day(row.at), row.title, *place, row.estimated)
 
 
-def _source_of_event(found: SearchHit, material: Material) -> Source:
+def _source_of_event(found: SearchHit, material: Material) -> Citation:
     event, session = found.event, found.session
     path = material.addresses[session.key]
-    return Source(event_ref(event.id), day(event.at), session.title, path, event.line, event.line, event.estimated)
+    return Citation(event_ref(event.id), day(event.at), session.title, path, event.line, event.line, event.estimated)
 
 
-def _cited(source: Source) -> str:
+def _cited(source: Citation) -> str:
     several = source.last_line > source.first_line
     lines = f"lines {source.first_line}-{source.last_line}" if several else f"line {source.first_line}"
     return f"- {source.id} ({source.when()}): {code_span(source.path)} ({lines})"

@@ -93,7 +93,7 @@ FAMILY = Family(
         _operation(
             name="meerkat_config",
             title="Realm config",
-            request=requests.Config,
+            request=requests.ConfigRequest,
             handle=realms.config,
             answer_schema=answer_schemas.CONFIG,
             routes=(

@@ -8,7 +8,7 @@ from recollect.model import timestamp
 from recollect.operations.context import RequestContext
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
-from recollect.operations.sessions.requests import Config, DeleteRealm, GetRealm, ListRealms, PruneRealms
+from recollect.operations.sessions.requests import ConfigRequest, DeleteRealm, GetRealm, ListRealms, PruneRealms
 from recollect.realms import config as configs
 from recollect.realms.catalog import StoredRealm, delete, exists, find_realm, list_realms, remove_deleted, unused_realms
 from recollect.realms.manifest import Backend
@@ -17,7 +17,7 @@ from recollect.realms.names import check_name
 # ---- config
 
 
-def config(realm: LiveRealm, request: Config, context: RequestContext) -> Answer:
+def config(realm: LiveRealm, request: ConfigRequest, context: RequestContext) -> Answer:
     """Read, replace or change the realm's config."""
     generation = request.expected_generation
     match request.action:
@@ -43,13 +43,13 @@ def _allowed(realm: LiveRealm, context: RequestContext) -> configs.CheckChange:
     return check
 
 
-def _refuse(request: Config, *fields: str) -> None:
+def _refuse(request: ConfigRequest, *fields: str) -> None:
     for field in fields:
         if getattr(request, field) is not None:
             raise BadRequest(f"{field} does not go with action {request.action}", field=field)
 
 
-def _given(request: Config, field: str) -> dict[str, Any]:
+def _given(request: ConfigRequest, field: str) -> dict[str, Any]:
     value: dict[str, Any] | None = getattr(request, field)
     if value is None:
         raise BadRequest(f"{field} must be an object", field=field)

@@ -157,7 +157,7 @@ def _generation(value: Any, field: str) -> int:
 ExpectedGeneration = Annotated[int | None, Meta(extra={"parse": _generation}, extra_json_schema={"minimum": 0})]
 
 
-class Config(SessionsRequest):
+class ConfigRequest(SessionsRequest):
     """Read (get), replace (set) or change (patch, RFC 7396) the realm's config. Every write raises its generation by 1; a
     stale expected_generation writes nothing. No runners over MCP."""
 

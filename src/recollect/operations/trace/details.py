@@ -9,7 +9,7 @@ from recollect.operations.context import RequestContext, open_reader
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace import views
 from recollect.operations.trace.analysis import insights, score
-from recollect.operations.trace.envelope import Answer
+from recollect.operations.trace.envelope import TraceAnswer
 from recollect.operations.trace.requests import AnalyzeSession, GetEventDetails, GetSessionDetails
 from recollect.operations.trace.search import NEXT
 from recollect.operations.trace.session_details import Level, SessionTrace, details
@@ -20,7 +20,7 @@ DEADLINE_MS = 10_000
 DEEPER = "Use get_session_details with detail_level=turns, steps or full for more; get_event_details for one event"
 
 
-def get_event_details(realm: Realm, request: GetEventDetails, context: RequestContext) -> Answer:
+def get_event_details(realm: Realm, request: GetEventDetails, context: RequestContext) -> TraceAnswer:
     index = request.event_index
     with open_reader(realm, context, DEADLINE_MS) as reader:
         session = session_named(reader, request.session_id)
@@ -28,10 +28,10 @@ def get_event_details(realm: Realm, request: GetEventDetails, context: RequestCo
     if event is None:
         last = session.event_count - 1
         raise OutOfRange(f"event_index must be from 0 to {last}, not {index}", event_index=index, max_index=last)
-    return Answer({**views.head(event, session), "payload": views.payload(event)})
+    return TraceAnswer({**views.head(event, session), "payload": views.payload(event)})
 
 
-def get_session_details(realm: Realm, request: GetSessionDetails, context: RequestContext) -> Answer:
+def get_session_details(realm: Realm, request: GetSessionDetails, context: RequestContext) -> TraceAnswer:
     level, reasoning = request.detail_level, request.include_reasoning
     warnings = realm.sync_warnings()
     if reasoning and level is not Level.TURNS:
@@ -41,7 +41,7 @@ def get_session_details(realm: Realm, request: GetSessionDetails, context: Reque
         return details(trace, level, include_reasoning=reasoning, warnings=warnings, hint=DEEPER)
 
 
-def analyze_session(realm: Realm, request: AnalyzeSession, context: RequestContext) -> Answer:
+def analyze_session(realm: Realm, request: AnalyzeSession, context: RequestContext) -> TraceAnswer:
     with open_reader(realm, context, DEADLINE_MS) as reader:
         trace = SessionTrace(reader, session_named(reader, request.session_id))
     found = insights(trace.steps)
@@ -50,7 +50,7 @@ def analyze_session(realm: Realm, request: AnalyzeSession, context: RequestConte
         "score": score(found),
         "insights": [_insight(asdict(one)) for one in found],
     }
-    return Answer(data, hint=NEXT)
+    return TraceAnswer(data, hint=NEXT)
 
 
 def _insight(fields: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Pagination(Struct):
     has_more: bool
 
 
-class Answer(Struct, omit_defaults=True):
+class TraceAnswer(Struct, omit_defaults=True):
     """What an operation found. Exactly this is sent, without what is empty."""
 
     data: Any
@@ -43,7 +43,7 @@ class Answer(Struct, omit_defaults=True):
         return len(msgspec.json.encode(self))
 
 
-def _success(_: Operation, answer: Answer, context: RequestContext) -> Reply:
+def _success(_: Operation, answer: TraceAnswer, context: RequestContext) -> Reply:
     body = msgspec.json.encode(answer)
     return Reply(body.decode(), body)
 

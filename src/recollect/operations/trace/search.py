@@ -12,7 +12,7 @@ from recollect.operations.context import RequestContext
 from recollect.operations.ids import uuid_text
 from recollect.operations.schema import arguments_of
 from recollect.operations.trace import views
-from recollect.operations.trace.envelope import Answer, Pagination
+from recollect.operations.trace.envelope import Pagination, TraceAnswer
 from recollect.operations.trace.requests import OTHER_CURSOR, EventSearch, SearchEventPreviews, SearchEvents
 from recollect.operations.trace.session_lookup import session_named
 from recollect.realms import WARNINGS, IndexCondition, Realm
@@ -27,11 +27,11 @@ BEHIND = 100_000  # events that the n-gram index does not have yet, which are wo
 Show = Callable[[EventRow, str], dict[str, Any]]
 
 
-def search_event_previews(realm: Realm, request: SearchEventPreviews, context: RequestContext) -> Answer:
+def search_event_previews(realm: Realm, request: SearchEventPreviews, context: RequestContext) -> TraceAnswer:
     return _search(realm, "search_event_previews", request, request.query, [], context, _preview)
 
 
-def search_events(realm: Realm, request: SearchEvents, context: RequestContext) -> Answer:
+def search_events(realm: Realm, request: SearchEvents, context: RequestContext) -> TraceAnswer:
     warnings = ["search_events is deprecated; use search_event_previews, then get_event_details"]
     query, level = _query(request, warnings), _level(request, warnings)
     return _search(realm, "search_events", request, query, warnings, context, SHOWS[level])
@@ -79,7 +79,7 @@ def _search(
     warnings: list[str],
     context: RequestContext,
     show: Show,
-) -> Answer:
+) -> TraceAnswer:
     limit = _clamped(request, warnings)
     late = context.past_deadline(realm.deadline_ms(DEADLINE_MS))
     check = deadline_check(late)
@@ -107,7 +107,7 @@ def _search(
     matches = [{**views.head(one.event, sessions[one.event.session]), **show(one.event, query)} for one in shown]
     last = list(shown[-1].position) if has_more else None
     page = Pagination(len(matches), cursors.encode(tool, filters, last) if last else None, has_more)
-    return Answer({"matches": matches}, page, NEXT, warnings)
+    return TraceAnswer({"matches": matches}, page, NEXT, warnings)
 
 
 def _clamped(request: EventSearch, warnings: list[str]) -> int:

@@ -11,7 +11,7 @@ from recollect.model import Kind, Usage, timestamp
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace import views
 from recollect.operations.trace.budget import Fitted, fitted
-from recollect.operations.trace.envelope import Answer
+from recollect.operations.trace.envelope import TraceAnswer
 from recollect.operations.trace.steps import Step, key_actions, outcome, results_of, steps_of
 from recollect.shown_time import estimate_field
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
@@ -89,7 +89,7 @@ class SessionTrace:
         }
 
 
-def details(trace: SessionTrace, level: Level, *, include_reasoning: bool, warnings: list[str], hint: str) -> Answer:
+def details(trace: SessionTrace, level: Level, *, include_reasoning: bool, warnings: list[str], hint: str) -> TraceAnswer:
     """A session at a depth, cut where that depth has a size."""
     session = trace.session
     frame = {
@@ -107,11 +107,11 @@ def details(trace: SessionTrace, level: Level, *, include_reasoning: bool, warni
     def render(place: int, scale: int) -> dict[str, Any]:
         return RENDERED[level](trace, place, scale, include_reasoning)
 
-    def answer(found: Fitted, more: list[str]) -> Answer:
-        return Answer({**frame, "turns": found.turns}, hint=hint, warnings=[*warnings, *more])
+    def answer(found: Fitted, more: list[str]) -> TraceAnswer:
+        return TraceAnswer({**frame, "turns": found.turns}, hint=hint, warnings=[*warnings, *more])
 
     if level is Level.FULL:
-        return Answer({**frame, "turns": [render(place, 1) for place in range(len(trace.turns))]}, None, hint, warnings)
+        return TraceAnswer({**frame, "turns": [render(place, 1) for place in range(len(trace.turns))]}, None, hint, warnings)
     size = f"{BUDGET_KB[level]} KB"
     cut = [f"Response truncated to {size}", f"{len(trace.turns)} of {len(trace.turns)} turns are left out in the middle"]
     room, cut_room = (BUDGET_KB[level] * KB - answer(Fitted([]), more).size() for more in ([], cut))

@@ -19,7 +19,7 @@ class Status(StrEnum):
     DONE = "done"
 
 
-class Outcome(StrEnum):
+class TurnOutcome(StrEnum):
     SUCCESS = "success"
     PARTIAL = "partial"
     FAILED = "failed"
@@ -108,12 +108,12 @@ def _take(step: Step, event: EventRow, results: Mapping[int, EventRow]) -> None:
             step.tools.append(ToolUse(None, event))
 
 
-def outcome(steps: Iterable[Step]) -> Outcome:
+def outcome(steps: Iterable[Step]) -> TurnOutcome:
     tools = [tool for step in steps for tool in step.tools]
     failed = sum(tool.status() is Status.FAILED for tool in tools)
     if not failed:
-        return Outcome.SUCCESS
-    return Outcome.FAILED if failed == len(tools) else Outcome.PARTIAL
+        return TurnOutcome.SUCCESS
+    return TurnOutcome.FAILED if failed == len(tools) else TurnOutcome.PARTIAL
 
 
 def key_actions(steps: Sequence[Step]) -> list[str]:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import RecollectError, StoreBusy
-from recollect.extract import EXTRACTING, Limits, Report, extract
+from recollect.extract import EXTRACTING, ExtractionReport, Limits, extract
 from recollect.language_model import SAMPLING, Completion, ModelDidNotAnswer, estimate_tokens
 from recollect.live import LiveRealm
 from recollect.store.lock import exclusive
@@ -104,7 +104,7 @@ class Sampling:
 
     def _read_turns(self) -> None:
         budget = self._realm.settings.extraction.budget
-        report = Report(model=self.name, budget=budget)
+        report = ExtractionReport(model=self.name, budget=budget)
         with (
             exclusive(self._realm.folder, EXTRACTING),
             closing(Memory(self._realm.folder, writable=True)) as memory,

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from recollect.errors import StoreBusy
-from recollect.extract import EXTRACTING, Limits, Plan, Report, UnusableAnswer, extract, plan_extraction
+from recollect.extract import EXTRACTING, ExtractionReport, Limits, Plan, UnusableAnswer, extract, plan_extraction
 from recollect.language_model import ModelDidNotAnswer, model_name, open_model
 from recollect.live import LiveRealm
 from recollect.store import OutOfDate
@@ -46,7 +46,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
     if dry_run:
         _deliver(_planned(opened, model_name(settings), limits, quiet=as_json), as_json, _plan_in_words)
         return
-    report = Report(model=model_name(settings), budget=limits.budget)
+    report = ExtractionReport(model=model_name(settings), budget=limits.budget)
     try:
         _extract(opened, limits, report, quiet=as_json)
     except ModelDidNotAnswer as error:
@@ -69,10 +69,10 @@ def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Pla
         )
 
 
-def _extract(realm: LiveRealm, limits: Limits, report: Report, *, quiet: bool) -> None:
+def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quiet: bool) -> None:
     model = open_model(realm.settings.extraction, os.environ)
 
-    def tell(done: Report) -> None:
+    def tell(done: ExtractionReport) -> None:
         show(done.turns, done.tokens_in + done.tokens_out, done.budget, done.observations)
 
     try:
@@ -99,9 +99,9 @@ def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
         say(in_words(found))
 
 
-def _for_programs(found: Plan | Report) -> dict[str, Any]:
+def _for_programs(found: Plan | ExtractionReport) -> dict[str, Any]:
     values = msgspec.structs.asdict(found)
-    if isinstance(found, Report):
+    if isinstance(found, ExtractionReport):
         values["nonsense"] = [{"turn": _turn(odd), "reason": odd.reason} for odd in found.nonsense]
     return values
 
@@ -122,7 +122,7 @@ def _plan_in_words(found: Plan) -> str:
     )
 
 
-def _report_in_words(report: Report) -> str:
+def _report_in_words(report: ExtractionReport) -> str:
     told = [
         f"{report.model} read {report.turns:,} turns: {report.observations:,} observations, {report.tokens_in:,} tokens in, "
         f"{report.tokens_out:,} out (budget {report.budget:,})."
