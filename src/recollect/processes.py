@@ -1,4 +1,4 @@
-"""Processes of this machine: whether one lives, when it began, and ending it with everything it started."""
+"""Processes of this machine: whether one is alive, when it started, and ending it with everything it started."""
 
 import os
 import signal
@@ -8,18 +8,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-GRACE_S = 2.0  # seconds between asking a program to end and ending it
-DETACHED_GRACE_S = 0.5  # the same of what it left behind: a turn that is interrupted has five seconds for everything
-TURN_MARK = "RECOLLECT_TURN"  # the variable by which whatever a turn starts can be known, wherever it went
+GRACE_S = 2.0  # seconds between SIGTERM and SIGKILL
+DETACHED_GRACE_S = 0.5  # the same for detached processes: an interrupted turn has five seconds for everything
+TURN_MARK = "RECOLLECT_TURN"  # environment variable that identifies all processes of a turn
 STEP_S = 0.02
-PARENT, GROUP = 1, 2  # of a line of /proc/<pid>/stat behind the name: who started it, and its group
-START_TIME = 19  # and when, in ticks since the machine started
+PARENT, GROUP = 1, 2  # fields of /proc/<pid>/stat behind the name: parent and process group
+START_TIME = 19  # when it started, in ticks since boot
 
-File: TypeAlias = tuple[int, int]  # what tells a file from all others: its device and its number there
+File: TypeAlias = tuple[int, int]  # device and inode
 
 
 def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
-    """End what is left of a process group, and what left the group but was started in it. `reap` buries a child of ours."""
+    """End a process group and all descendants, also those that left the group. `reap` collects a child of ours."""
     reap()
     if not _exists(group):
         return
@@ -36,28 +36,27 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
 
 
 def stop_detached(mark: str, pipes: Collection[File] = ()) -> None:
-    """End what a turn started and its programs let go of: what left their group has mostly kept their environment, or at
-    least the pipes that they wrote to."""
-    strays = _detached(mark, pipes)
-    _signal(strays, signal.SIGTERM)
+    """End the detached processes of a turn: those with its mark in their environment, or that write to its pipes."""
+    processes = _detached(mark, pipes)
+    _signal(processes, signal.SIGTERM)
     until = time.monotonic() + DETACHED_GRACE_S
-    while any(map(is_alive, strays)) and time.monotonic() < until:
+    while any(map(is_alive, processes)) and time.monotonic() < until:
         time.sleep(STEP_S)
     _signal(_detached(mark, pipes), signal.SIGKILL)
 
 
 def _detached(mark: str, pipes: Collection[File]) -> set[int]:
-    word = f"{TURN_MARK}={mark}".encode()
+    variable = f"{TURN_MARK}={mark}".encode()
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # gone, or another person's
-            if word in (entry / "environ").read_bytes().split(b"\0") or (pipes and _writes_to(entry, pipes)):
+        with suppress(OSError):  # it ended, or belongs to another user
+            if variable in (entry / "environ").read_bytes().split(b"\0") or (pipes and _writes_to(entry, pipes)):
                 found.add(int(entry.name))
     return found
 
 
 def _writes_to(process: Path, pipes: Collection[File]) -> bool:
-    """Whether one of them is the standard output or error of a process."""
+    """Whether a process has one of these pipes as standard output or error."""
     for number in ("1", "2"):
         with suppress(FileNotFoundError):  # closed
             if file_identity((process / "fd" / number).stat()) in pipes:
@@ -107,13 +106,13 @@ def is_alive(pid: int) -> bool:
 
 
 def start_time(pid: int) -> str:
-    """What tells a process from a later one of the same number; empty where the system does not say."""
+    """When a process started, which tells it from a later one with the same pid; empty if unknown."""
     fields = _stat(pid)
     return fields[START_TIME] if fields else ""
 
 
 def _members(group: int) -> set[int]:
-    """The processes of a group, all that they started, and what those started, as far as it can still be seen."""
+    """The processes of a group and all their descendants, as far as /proc shows them."""
     children: dict[int, list[int]] = {}
     waiting = [group]
     for entry in Path("/proc").glob("[0-9]*"):
@@ -131,7 +130,7 @@ def _members(group: int) -> set[int]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """What Linux knows of a process, from its state on: the name before it may hold anything."""
+    """The fields of /proc/<pid>/stat behind the name, which may contain anything; None if there are none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

@@ -177,7 +177,7 @@ class LiveSessions:
             with live.snapshot():
                 row = live.session(session) or live.present(session)
                 if row.archived_at is not None and self.backend is Backend.MEMORY:
-                    raise PersistenceDisabled("This realm is kept in memory only, and nothing of an archived session is.")
+                    raise PersistenceDisabled("This realm is in memory only: the messages of an archived session are gone.")
                 return row, live.messages(session, offset, limit)
 
     def list_sessions(self, labels: dict[str, str], offset: int, limit: int) -> list[tuple[LiveRow, bool]]:

@@ -1,4 +1,4 @@
-"""All realms of a state folder: which there are, and taking one away."""
+"""All realms of a state folder: listing, finding and deleting them."""
 
 import logging
 import os
@@ -13,26 +13,26 @@ from recollect.realms.leases import has_live_process, process_exists
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
-from recollect.store import archive_of
+from recollect.store import OutOfDate, archive_of
 from recollect.store.live import LeaseRow, Live, live_of
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import memory_of
 
-DELETED = ".{}.deleted"  # no realm may be called so
+DELETED = ".{}.deleted"  # not a valid name of a realm
 
 log = logging.getLogger(__name__)
 
 
 class StoredRealm(Struct, frozen=True):
-    """A realm as it lies on the disk. One of an earlier version has no manifest yet."""
+    """A realm on disk. One of an early version has no manifest."""
 
     name: str
     folder: Path
     manifest: Manifest | None
-    fault: str | None = None  # why it cannot be told what it is
+    fault: str | None = None  # why its manifest cannot be read
 
     def bytes(self) -> int:
-        """What its files hold. Somebody may be at work in it: a file that goes meanwhile counts for nothing."""
+        """The size of its files. A file that is deleted meanwhile counts as 0."""
         total = 0
         for folder, _, names in os.walk(self.folder):
             for name in names:
@@ -44,19 +44,27 @@ class StoredRealm(Struct, frozen=True):
         return is_held(self.folder, WRITING) or self.has_running_process()
 
     def has_running_process(self) -> bool:
-        """Whether somebody is at work in it, but for writing logs into its archive."""
+        """Whether a process distils it or has a lease in it. A process that only writes logs does not count."""
         return is_held(self.folder, DISTILLING) or has_live_process(self.folder)
 
     def instances(self) -> list[LeaseRow]:
-        """Who is at work in it."""
+        """The leases of all processes that use it."""
         if not live_of(self.folder).exists():
             return []
-        with Live(self.folder) as live:
+        with _open_live(self.folder) as live:
             return [lease for lease in live.leases() if process_exists(live, lease)]
 
 
+def _open_live(folder: Path) -> Live:
+    """The database of live sessions, opened for reading unless its schema must be migrated."""
+    try:
+        return Live(folder, writable=False)
+    except OutOfDate:
+        return Live(folder)
+
+
 def list_realms(settings: Settings) -> list[StoredRealm]:
-    """Every realm, by name. One whose manifest cannot be read is among them, with the reason."""
+    """All realms, by name, also those whose manifest cannot be read, with the reason."""
     return [_stored_realm(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
 
 
@@ -84,21 +92,21 @@ def _is_realm(folder: Path) -> bool:
     except BadSettings:
         return False
     try:
-        kept = (folder / FILE, archive_of(folder), memory_of(folder), live_of(folder))
-        return folder.is_dir() and any(path.exists() for path in kept)
-    except PermissionError:  # a folder that is closed to us: reading its manifest says so
+        files = (folder / FILE, archive_of(folder), memory_of(folder), live_of(folder))
+        return folder.is_dir() and any(path.exists() for path in files)
+    except PermissionError:  # reading its manifest reports that
         return True
 
 
 def delete(realm: StoredRealm) -> None:
-    """Take a realm away with all that is in it, unless somebody is at work in it."""
-    in_use = StoreBusy(f"Another Recollect is at work in realm {realm.name!r}; it is not deleted.")
-    doomed = realm.folder.with_name(DELETED.format(f"{realm.name}.{uuid7()}"))
+    """Delete a realm with everything in it. Raises `StoreBusy` if a process uses it."""
+    in_use = StoreBusy(f"Realm {realm.name!r} is in use by another Recollect and was not deleted.")
+    renamed = realm.folder.with_name(DELETED.format(f"{realm.name}.{uuid7()}"))
     try:
-        with exclusive(realm.folder):  # nobody begins to write between the look and the renaming
+        with exclusive(realm.folder):  # no process can begin to write between the check and the renaming
             if realm.has_running_process():
                 raise in_use
-            realm.folder.rename(doomed)  # gone in one step, whatever happens while its files are removed
+            realm.folder.rename(renamed)  # atomic, whatever happens while the files are removed
     except StoreBusy:
         raise in_use from None
     except OSError as reason:
@@ -107,15 +115,15 @@ def delete(realm: StoredRealm) -> None:
 
 
 def remove_deleted(realms: Path) -> None:
-    """Remove the files of deleted realms, also of those whose deleting was broken off."""
-    for doomed in realms.glob(DELETED.format("*")):
-        shutil.rmtree(doomed, ignore_errors=True)  # another process may be at it too
-        if doomed.exists():
-            log.warning("Not all of %s could be removed; the next realm that is deleted takes it along.", doomed)
+    """Remove the files of deleted realms, also of those whose deletion was interrupted."""
+    for folder in realms.glob(DELETED.format("*")):
+        shutil.rmtree(folder, ignore_errors=True)  # another process may be removing it too
+        if folder.exists():
+            log.warning("Not all of %s could be removed; the next deletion of a realm tries again.", folder)
 
 
 def unused_realms(settings: Settings) -> list[StoredRealm]:
-    """Realms that were made for one process, and that no process is at work in."""
+    """Realms that were created for one process, and that no process uses now."""
     return [
         realm
         for realm in list_realms(settings)

@@ -1,4 +1,4 @@
-"""The config of a realm: a JSON object, and a generation that counts its writes. A writer may say on which one it builds."""
+"""The config of a realm: a JSON object with a generation that counts its writes, for optimistic locking."""
 
 import os
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from recollect.settings import LONGEST_MS
 from recollect.store.lock import CONFIGURING, in_turn
 
 FILE = "config.json"
-MAX_GENERATION = 1 << 53  # which every program that reads JSON can count to
-CheckChange = Callable[[dict[str, Any], dict[str, Any]], None]  # refuses a change from one config to another
+MAX_GENERATION = 1 << 53  # integers up to here are exact in every JSON parser
+CheckChange = Callable[[dict[str, Any], dict[str, Any]], None]  # raises if it does not allow a change of config
 
 
 class Config(Struct, frozen=True):
@@ -25,17 +25,17 @@ class Config(Struct, frozen=True):
 
 
 def read(folder: Path) -> Config:
-    """The config as it is. Runners that a person wrote into the file wrongly fail only where one of them is to run."""
+    """The config. A mistake in hand-written runners is reported only when one of them runs."""
     found = _read_file(folder)
     try:
         check(found.config)
     except BadRequest as reason:
-        raise StoreFault(f"The config {folder / FILE} cannot be obeyed: {reason}.") from reason
+        raise StoreFault(f"The config {folder / FILE} is invalid: {reason}.") from reason
     return found
 
 
 def read_generation(folder: Path) -> int:
-    """How often the config was written; 0 where its file cannot say. A realm is shown and deleted whatever is in it."""
+    """How often the config was written; 0 if its file is invalid, so that the realm can still be shown and deleted."""
     try:
         return _read_file(folder).generation
     except StoreFault:
@@ -43,7 +43,7 @@ def read_generation(folder: Path) -> int:
 
 
 def _read_file(folder: Path) -> Config:
-    """What the file says. One that is only an object of settings, as a person may write it, is of generation 0."""
+    """The content of the file. One without a generation, as a person may write it, has generation 0."""
     path = folder / FILE
     try:
         document = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
@@ -52,23 +52,23 @@ def _read_file(folder: Path) -> Config:
     except OSError as reason:
         raise StoreFault(f"The config {path} cannot be read: {reason.strerror}.") from reason
     except (ValueError, RecursionError) as reason:
-        raise StoreFault(f"The config {path} is no JSON object: {reason}.") from reason
+        raise StoreFault(f"The config {path} is not a JSON object: {reason}.") from reason
     config, writes = document.get("config"), document.get("generation", 0)
     if not document.keys() <= {"config", "generation"} or not isinstance(config, dict) or type(writes) is not int:
         return Config(document)
     if not 0 <= writes < MAX_GENERATION:
-        raise StoreFault(f"The config {path} cannot be obeyed: generation must be at least 0 and below {MAX_GENERATION}.")
+        raise StoreFault(f"The config {path} is invalid: generation must be at least 0 and below {MAX_GENERATION}.")
     return Config(config, writes)
 
 
 def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
-    """Make this the config, if nobody has written since the generation that is expected."""
+    """Replace the config, if its generation is the expected one."""
     with in_turn(folder, CONFIGURING):
         return _replace(folder, config, _current(folder, expected), allowed)
 
 
 def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
-    """Change the config as RFC 7396 says: what is null goes, objects are merged, all else is replaced."""
+    """Merge changes into the config by RFC 7396: null removes a key, objects are merged, other values replaced."""
     with in_turn(folder, CONFIGURING):
         current = _current(folder, expected)
         return _replace(folder, merge_patch(current.config, changes), current, allowed)
@@ -87,7 +87,7 @@ def merge_patch(value: Any, changes: Any) -> Any:
 
 
 def check(config: dict[str, Any]) -> None:
-    """Refuse what nothing could be made of; what we do not know is somebody else's."""
+    """Raise on invalid values of known keys. Unknown keys belong to other programs."""
     for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
         value = config.get(name)
         if value is not None and (type(value) is not int or not least <= value <= LONGEST_MS):
@@ -103,7 +103,7 @@ def _current(folder: Path, expected: int | None) -> Config:
     current = _read_file(folder)
     if expected is not None and expected != current.generation:
         raise GenerationConflict(
-            f"The config is of generation {current.generation}, not {expected}; nothing was written.",
+            f"The config has generation {current.generation}, not {expected}; nothing was written.",
             expected_generation=expected,
             current_generation=current.generation,
         )

@@ -1,4 +1,4 @@
-"""Whether the processes at work in a realm are alive: by the kernel lock and the heartbeat of each lease."""
+"""Whether the processes that use a realm are alive: by the kernel lock and the heartbeat of each lease."""
 
 import time
 from functools import cache
@@ -8,30 +8,30 @@ from recollect.errors import StoreFault
 from recollect.store.live import LeaseRow, Live, live_of
 from recollect.store.lock import is_held
 
-STALE_S = 30.0  # without a beat, a holder counts as gone
+STALE_S = 30.0  # without a heartbeat, a process counts as dead
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
 def is_alive(live: Live, holder: str) -> bool:
-    """Whether the process that this lease was given to is still there and at work on its turns."""
+    """Whether the holder of this lease exists and its heartbeat is recent."""
     lease = live.lease(holder)
     return lease is not None and process_exists(live, lease) and monotonic_ms() - lease.beat < STALE_S * 1000
 
 
 def process_exists(live: Live, lease: LeaseRow) -> bool:
-    """Whether the process that this lease was given to still exists."""
+    """Whether the holder of this lease exists: it has its lock, and the machine was not restarted."""
     return is_held(live.path.parent, lock_name(lease.holder)) and lease.boot == boot_id()
 
 
 @cache
 def boot_id() -> str:
-    """Which start of the machine this is; empty where the system does not say."""
+    """An id of the current boot of the machine; empty if the system has none."""
     try:
         return BOOT_ID_FILE.read_text("ascii").strip()
     except FileNotFoundError:
         return ""
     except OSError as reason:
-        raise StoreFault(f"Which start of the machine this is cannot be told: {reason.strerror}.") from reason
+        raise StoreFault(f"The boot id {BOOT_ID_FILE} cannot be read: {reason.strerror}.") from reason
 
 
 def monotonic_ms() -> int:

@@ -1,4 +1,4 @@
-"""What a realm is, for ever: its id, how it is kept, where it came from. Written once; racing creators agree."""
+"""The manifest of a realm: its id, backend and origin. Written once; concurrent creators agree on one."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ from recollect.errors import BadSettings, StoreFault
 from recollect.model import now_ms, timestamp
 
 FILE = "realm_manifest.json"
-FORMAT = 1  # of the manifest; a newer one is another program's to understand
+FORMAT = 1  # a higher number was written by a newer version
 
 
 class Backend(StrEnum):
@@ -37,7 +37,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> Manifest | None:
-    """The manifest of a realm; None where there is none yet."""
+    """The manifest of a realm; None if there is none yet."""
     path = folder / FILE
     try:
         content = path.read_bytes()
@@ -57,7 +57,7 @@ def read(folder: Path) -> Manifest | None:
 
 
 def read_or_create(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
-    """The manifest of a realm, made now if there is none. A backend that is asked for must be the one it has."""
+    """The manifest of a realm, created if there is none. Raises if it has another backend than the requested one."""
     known = read(folder) or _create(folder, Manifest(
         realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(now_ms())
     ))  # fmt: skip
@@ -67,7 +67,7 @@ def read_or_create(folder: Path, name: str, backend: Backend | None, origin: Ori
 
 
 def _create(folder: Path, manifest: Manifest) -> Manifest:
-    """Write a manifest whole or not at all, unless another process was quicker: then that one's counts."""
+    """Write a manifest atomically. If another process was first, its manifest counts."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".manifest-") as draft:
@@ -79,6 +79,6 @@ def _create(folder: Path, manifest: Manifest) -> Manifest:
         return read(folder) or manifest
     except OSError as reason:
         if reason.errno in READ_ONLY and folder.is_dir():
-            return manifest  # a realm of an early version, which had none: it can be read
+            return manifest  # a realm of an early version without a manifest can be read
         raise folder_fault("realm folder", folder, reason) from reason
     return manifest

@@ -1,4 +1,4 @@
-"""What realms and instances are called."""
+"""Names of realms and instances, and time-ordered UUIDs."""
 
 import re
 import secrets
@@ -14,14 +14,14 @@ UUID_SHAPED = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
 def check_name(name: str) -> None:
-    """Refuse what no realm may be called. What looks like a UUID could be taken for a session in `realm:session`."""
+    """Raise if this is not a valid name of a realm. A UUID could be mistaken for a session in `realm:session`."""
     _check("A realm", name)
     if UUID_SHAPED.fullmatch(name):
         raise BadSettings(f"A realm cannot be named like a UUID, as {name!r} is.")
 
 
 def check_instance(name: str) -> None:
-    """Refuse what no instance may be called: it is shown, sent, and kept with every session."""
+    """Raise if this is not a valid name of an instance, which is stored with every session."""
     _check("An instance", name)
 
 
@@ -46,9 +46,9 @@ _last_uuid = 0
 
 
 def uuid7() -> uuid.UUID:
-    """A UUID that begins with the time in milliseconds (RFC 9562). Of one process, later ones are greater."""
+    """A UUID that begins with the time in milliseconds (RFC 9562). Within a process, each is greater than the last."""
     global _last_uuid
     bits = now_ms() << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
     with _uuid_lock:
-        _last_uuid = max(bits, _last_uuid + 1)  # the same millisecond, or a clock that was set back
+        _last_uuid = max(bits, _last_uuid + 1)  # same millisecond, or the clock was set back
         return uuid.UUID(int=_last_uuid)

@@ -1,4 +1,4 @@
-"""Runners by their names, and what a realm's config may say of those that it names itself."""
+"""The names of built-in runners, and checks of the runners in a realm's config."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ RECALL, COMMAND, ACP = "recall", "command", "acp"
 BUILT_IN = (RECALL, COMMAND, ACP)
 WITH_COMMAND = (COMMAND, ACP)
 REJECT, ALLOW = "reject", "allow"
-POLICIES = (REJECT, ALLOW)  # of an agent that wants permission
+POLICIES = (REJECT, ALLOW)  # answers to an agent that asks for permission
 OPTIONS = {
     RECALL: ("runner", "folder"),
     COMMAND: ("runner", "command", "folder"),
@@ -17,19 +17,19 @@ OPTIONS = {
 
 
 def check(runner: str | None, runners: dict[str, dict[str, Any]]) -> None:
-    """Refuse a config whose runners could not run a turn, or not as they are meant to."""
+    """Raise if a config's runners are invalid."""
     for name, options in runners.items():
         _check_one(name, options)
     if runner is not None and runner not in BUILT_IN and runner not in runners:
-        raise BadRequest(absent(runner), field="runner")
+        raise BadRequest(unknown_runner(runner), field="runner")
 
 
-def absent(name: str) -> str:
+def unknown_runner(name: str) -> str:
     return f"there is no runner {name!r}: it must be one of {', '.join(BUILT_IN)}, or a name from the realm's config"
 
 
 def kind_of(name: str, options: dict[str, Any]) -> str:
-    """Which of the built-in runners it is."""
+    """The built-in runner that a configured one uses."""
     kind = options.get("runner", COMMAND)
     if kind not in BUILT_IN:
         raise _bad(name, f"must have a runner that is one of {', '.join(BUILT_IN)}")

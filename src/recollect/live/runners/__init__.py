@@ -1,4 +1,4 @@
-"""Who runs a turn: an agent behind one small interface. Given a prompt it yields what the agent says and does, and ends."""
+"""Runners: agents behind one small interface. A runner gets a prompt and yields what the agent says and does."""
 
 from recollect.live.runners.runner import (
     ACP_SESSION,

@@ -1,9 +1,8 @@
-"""What an agent tells again of earlier turns when it loads a session, and how that is told from the turn that follows.
+"""Separates the replay of earlier turns, which an agent sends when it loads a session, from the new turn.
 
-By the protocol a replay ends before the answer to `session/load`; some agents go on with it afterwards, into the next turn.
-Nothing in an update says which it is. So where a replay was begun and has not come to the end of what we have recorded, what
-comes is held back while it repeats what was recorded; it is dropped as far as it has come to the end of the record, and let
-through otherwise.
+By the protocol a replay ends before the answer to `session/load`; some agents continue it into the next turn, and nothing
+in an update says which it is. So if a replay has started but not reached the end of the recorded messages, updates are held
+back while they repeat the record. They are dropped if they reach the end of the record, and passed on otherwise.
 
 Evidence: Gemini CLI 0.61.0.
 """
@@ -13,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-MAX_RECORD = 200_000  # characters of earlier answers that a replay is compared with: the end of them
+MAX_RECORD = 200_000  # characters at the end of earlier answers that a replay is compared with
 REPLAYED_KINDS = (
     "user_message_chunk",
     "agent_message_chunk",
@@ -28,12 +27,12 @@ Update = dict[str, Any]
 
 class _HeldUpdate(Struct):
     update: Update
-    answer_length: int = 0  # characters that the agent had said with it
-    is_earlier: bool = False  # certainly told again
+    answer_length: int = 0  # characters of the replayed answer, including this update
+    is_earlier: bool = False  # certainly part of the replay
 
 
 class ReplayFilter:
-    """The replay of one session."""
+    """Drops the replayed updates of one session."""
 
     def __init__(self) -> None:
         self._prompt = ""
@@ -46,13 +45,15 @@ class ReplayFilter:
         self._held: list[_HeldUpdate] = []
 
     def record_replayed(self, update: Update) -> None:
-        """An update from before the prompt: always a replay."""
+        """Note an update from before the prompt, which is always a replay."""
         self._has_started = self._has_started or update.get("sessionUpdate") in REPLAYED_KINDS
         self._answer = (self._answer + _answer_text(update))[-MAX_RECORD:]
 
     def begin_turn(self, messages: Iterable[dict[str, Any]], prompt: str) -> None:
-        """From now on it may be the new turn. `messages` are what is recorded of the earlier ones, newest first.
-        A replay that has told all of them by now is over."""
+        """Expect the new turn from now on. `messages` are the recorded ones, newest first.
+
+        A replay that has repeated all of them has ended.
+        """
         self._prompt = prompt
         self._load_record(messages)
         self._has_ended = self._answer.endswith(self._record)
@@ -73,28 +74,28 @@ class ReplayFilter:
         self._record = "".join(reversed(answers))[-MAX_RECORD:]
 
     def admit(self, update: Update) -> list[Update]:
-        """The updates of the new turn that are known to be such with this one."""
+        """The updates that are known to belong to the new turn, now that this one has come."""
         if self._has_ended or update.get("sessionUpdate") not in REPLAYED_KINDS:
             return [update]
-        is_asked = update.get("sessionUpdate") == "user_message_chunk"
-        self._has_started = self._has_started or is_asked
+        is_prompt = update.get("sessionUpdate") == "user_message_chunk"
+        self._has_started = self._has_started or is_prompt
         if not self._has_started:
             return [*self._finish(0), update]
-        if is_asked and _text(update) == self._prompt not in self._prompts:
+        if is_prompt and _text(update) == self._prompt not in self._prompts:
             self._finish(len(self._held))
             return [update]
         self._answer += _answer_text(update)
-        is_earlier = (is_asked and _text(update) != self._prompt) or str(update.get("toolCallId")) in self._calls
+        is_earlier = (is_prompt and _text(update) != self._prompt) or str(update.get("toolCallId")) in self._calls
         self._held.append(_HeldUpdate(update, len(self._answer), is_earlier))
         return [] if self._answer in self._record else self.flush()
 
     def flush(self) -> list[Update]:
-        """What was held back and is of the new turn: it does not go on, or it goes on otherwise than the record."""
+        """The held updates that belong to the new turn: the replay ends here, or differs from the record."""
         earlier = [place for place, held in enumerate(self._held, 1) if held.is_earlier]
         ends = [place for place, held in enumerate(self._held, 1) if self._ends_record(held)]
         has_more = bool(ends) and self._held[-1].answer_length > self._held[ends[-1] - 1].answer_length
-        is_told_again = has_more or bool(earlier)  # else it is an answer that is the same as the last one
-        return self._finish(max([*earlier, *(ends if is_told_again else ())], default=0))
+        is_replay = has_more or bool(earlier)  # otherwise the new answer equals the last one
+        return self._finish(max([*earlier, *(ends if is_replay else ())], default=0))
 
     def _ends_record(self, held: _HeldUpdate) -> bool:
         return bool(_answer_text(held.update)) and self._record.endswith(self._answer[: held.answer_length])

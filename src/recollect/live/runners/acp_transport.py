@@ -1,8 +1,8 @@
-"""The pipes of an agent, as messages of JSON-RPC, a line each.
+"""The transport to an ACP agent: JSON-RPC messages over its pipes, one per line.
 
-Agents also print banners and warnings there: such lines are passed over, and shown where the conversation fails. What is
-meant as a message and is none ends it, since somebody may wait for that message for ever. The SDK's own pipes pass over
-both, telling the log of the whole program, and take lines of any length. When it has ended, `broken` says why.
+Agents also print banners and warnings there: such lines are skipped, and shown if the turn fails. An invalid message ends
+the connection, because somebody may wait for its answer for ever. The SDK's own transport skips both, writes them to the
+log of the whole program, and accepts lines of any length.
 """
 
 import asyncio
@@ -14,22 +14,22 @@ from typing import Any
 from recollect.live.runners.process import STDERR_SIZE
 
 MAX_LINE = 50_000_000  # bytes of one message: a few images
-SHOWN = 200  # bytes of a line that is shown because it is no message
-MAX_NOISE = 1_000_000  # bytes of lines one after another that are no messages: who writes more does not speak the protocol
-MAX_UNREAD = 1_000  # answers that an agent may leave unread while it asks on
-DRAIN_S = 0.3  # seconds that what a finished agent left in its pipes may take; its children may hold them open for ever
-EXIT_S = 0.5  # seconds that an agent has to end by itself once nobody speaks to it any more
-POLL_S = 0.02  # seconds between two looks at whether it still runs
-CLOSED_INPUT, CLOSED_OUTPUT = "closed its input", "closed its output"  # what an agent does that ends, among others
+SHOWN = 200  # bytes of an invalid line that are shown
+MAX_NOISE = 1_000_000  # bytes of consecutive lines that are not messages; more means that it is not the protocol
+MAX_UNREAD = 1_000  # answers that an agent may leave unread while it sends more requests
+DRAIN_S = 0.3  # seconds to read what a finished agent left in its pipes; its children may hold them open for ever
+EXIT_S = 0.5  # seconds that an agent has to exit by itself after its input is closed
+POLL_S = 0.02  # seconds between two checks whether it still runs
+CLOSED_INPUT, CLOSED_OUTPUT = "closed its input", "closed its output"  # also what an agent does that exits
 INVALID_MESSAGE = "wrote a line that is no message of the protocol"
 
 
 class AcpTransport:
-    """What the SDK calls a transport: it sends and receives messages. Opened inside a running loop."""
+    """Sends and receives messages, as the SDK expects of a transport. Opened inside a running event loop."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.failure = ""  # what the agent did that ended the conversation
-        self.shown_line = ""  # the line by which it did, or the last one behind its last message
+        self.failure = ""  # why the connection ended: what the agent did
+        self.shown_line = ""  # the line that ended it, or the last skipped one since the last message
         self._process = process
         self._noise = 0
         self._stderr = _StderrTail()
@@ -38,7 +38,7 @@ class AcpTransport:
     async def open(self) -> None:
         loop, process = asyncio.get_running_loop(), self._process
         self._lines = asyncio.StreamReader(limit=MAX_LINE)
-        flow = asyncio.StreamReaderProtocol(asyncio.StreamReader())  # knows when what is written has to wait
+        flow = asyncio.StreamReaderProtocol(asyncio.StreamReader())  # applies back-pressure to writes
         to_agent, _ = await loop.connect_write_pipe(lambda: flow, process.stdin)
         self._input = asyncio.StreamWriter(to_agent, flow, None, loop)
         self._output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._lines), process.stdout)
@@ -51,19 +51,19 @@ class AcpTransport:
             return
         self._sending += 1
         try:
-            if self._input.is_closing():  # else asyncio would warn of every further message
+            if self._input.is_closing():  # otherwise asyncio warns of every further message
                 raise BrokenPipeError
             self._input.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
             await self._input.drain()
         except ConnectionError:
-            if "id" in message and "method" in message:  # nothing else of ours needs to be heard
+            if "id" in message and "method" in message:  # only our requests must arrive
                 self.fail(CLOSED_INPUT)
         finally:
             self._sending -= 1
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; None where there will be no more."""
-        await asyncio.sleep(0)  # the message before is dealt with first: order is kept, and a flood stays in the pipe
+        """The next message; None if there are no more."""
+        await asyncio.sleep(0)  # lets the previous message be handled first: order is kept, and a flood stays in the pipe
         while (line := await self._read_line()) is not None:
             try:
                 message = _parse(line)
@@ -78,7 +78,7 @@ class AcpTransport:
         return None
 
     async def _read_line(self) -> bytes | None:
-        """The next line; None where nothing more is heard."""
+        """The next line; None if there are no more."""
         try:
             line = b"" if self.failure else await self._lines.readuntil(b"\n")
         except asyncio.LimitOverrunError:
@@ -98,30 +98,30 @@ class AcpTransport:
         self.shown_line = line[:SHOWN].decode("utf-8", "replace").strip()
 
     def fail(self, reason: str) -> None:
-        """Hear nothing more from this agent. The first reason is the one that counts."""
+        """Stop reading from this agent. The first reason counts."""
         self.failure = self.failure or reason
         self._output.close()
 
     async def close_input(self) -> None:
-        """Let an agent end by itself: it may still have its session to save."""
+        """Close the agent's input and let it exit by itself: it may have to save its session."""
         self._input.close()
         await self._wait_for_exit(EXIT_S)
 
     async def wait_for_details(self) -> dict[str, Any]:
-        """What explains the end of a conversation: an agent that is about to go has a moment to say it."""
+        """Details of a lost connection. An agent that is about to exit gets a moment to explain on standard error."""
         await self._wait_for_exit(DRAIN_S)
         return self.details()
 
     def details(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"stderr": self._stderr.text()}
+        details: dict[str, Any] = {"stderr": self._stderr.text()}
         if (code := self._process.poll()) is not None:
-            said["exit_code"] = code
-        return said | ({"line": self.shown_line} if self.shown_line else {})
+            details["exit_code"] = code
+        return details | ({"line": self.shown_line} if self.shown_line else {})
 
     async def close(self) -> None:
         self._watching.cancel()
         if not self._input.is_closing():
-            self._input.transport.abort()  # to close it would be to wait for an agent that leaves things unread
+            self._input.transport.abort()  # closing would wait for an agent that does not read
         self._output.close()
         self._error.close()
 
@@ -140,7 +140,7 @@ class AcpTransport:
 
 
 class _StderrTail(asyncio.Protocol):
-    """The end of what an agent writes to standard error."""
+    """The last bytes that an agent writes to standard error."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
@@ -157,11 +157,13 @@ class _StderrTail(asyncio.Protocol):
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """The message of a line, if it has the shape that the SDK takes for granted; None, if it was not meant as one.
-    Raises `ValueError` where it was."""
+    """The message in a line; None if the line is not meant as a message. Raises `ValueError` if it is an invalid one.
+
+    The SDK takes the shape for granted that is checked here.
+    """
     try:
         message = json.loads(line)
-        if b"\\ud" in line.lower():  # half a character, as agents write that cut text by UTF-16
+        if b"\\ud" in line.lower():  # half a surrogate pair, from agents that cut text by UTF-16
             message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         message = None

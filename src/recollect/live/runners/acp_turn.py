@@ -1,4 +1,4 @@
-"""The client's side of the Agent Client Protocol, for one turn: greet, open a session, prompt, listen."""
+"""The client side of the Agent Client Protocol, for one turn: initialize, open a session, prompt, receive updates."""
 
 import asyncio
 import subprocess
@@ -39,9 +39,9 @@ from recollect.live.runners.runner import ACP_SESSION, Assignment, Output, Runne
 from recollect.model import replace_surrogates
 from recollect.realms.runner_config import ALLOW, REJECT
 
-CANCEL_S = 1.0  # seconds that an agent has to end a turn that was cancelled, before it is ended
-MAX_HISTORY = 20_000  # characters of earlier messages that an agent is told which cannot load them: about 5,000 tokens
-MAX_REASON = 500  # characters of what an agent says went wrong
+CANCEL_S = 1.0  # seconds that an agent has to end a cancelled turn, before it is killed
+MAX_HISTORY = 20_000  # characters of earlier messages for an agent that cannot load them: about 5,000 tokens
+MAX_REASON = 500  # characters of an agent's error message
 AUTH_REQUIRED = -32000  # the protocol's code for "authentication required"
 OPTION_KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
 ROLE_NAMES = {"user": "User", "assistant": "Assistant", "tool_results": "Tool results", "system_notice": "Notice"}
@@ -54,24 +54,24 @@ class RequestRejected(AgentFault):
 
 
 class UpdateParams(msgspec.Struct, rename="camel"):
-    """What `session/update` carries; of which kind the update is, it says itself."""
+    """The parameters of `session/update`; the update names its own kind."""
 
     session_id: str
     update: dict[str, Any]
 
 
 class AcpTurn:
-    """One turn with an agent. Its outputs come in order; None is the last one."""
+    """One turn with an agent. `outputs` has them in order; None comes last."""
 
-    def __init__(self, given: Assignment, process: "subprocess.Popen[bytes]", policy: str, start_s: float) -> None:
+    def __init__(self, assignment: Assignment, process: "subprocess.Popen[bytes]", policy: str, start_s: float) -> None:
         self.outputs: asyncio.Queue[Output | None] = asyncio.Queue()
         self.cancelled = asyncio.Event()
-        self._given, self._policy, self._start_s = given, policy, start_s
-        self._program = repr(given.command[0])
+        self._assignment, self._policy, self._start_s = assignment, policy, start_s
+        self._program = repr(assignment.command[0])
         self._transport = AcpTransport(process)
         self._updates = UpdateTranslator()
         self._replay = ReplayFilter()
-        self._session = ""  # known from when the turn begins: what is told before is a replay of earlier ones
+        self._session = ""  # set when the turn begins: updates before that replay earlier turns
 
     async def run(self) -> None:
         await self._transport.open()
@@ -90,14 +90,14 @@ class AcpTurn:
             await self._agent.close()
 
     async def _cancel_turn(self, turn: "asyncio.Task[None]") -> None:
-        saying = asyncio.create_task(self._send_cancel())
+        notice = asyncio.create_task(self._send_cancel())
         await asyncio.wait({turn}, timeout=CANCEL_S)
-        saying.cancel()
+        notice.cancel()
 
     async def _send_cancel(self) -> None:
         try:
             await notify_model(self._agent, AGENT_METHODS["session_cancel"], CancelNotification(session_id=self._session))
-        except ConnectionError:  # it is gone already
+        except ConnectionError:  # it has exited already
             return
 
     async def _run_turn(self) -> None:
@@ -105,8 +105,8 @@ class AcpTurn:
             async with asyncio.timeout(self._start_s):
                 session, prompt = await self._open_session()
         except TimeoutError as reason:
-            late = f"{self._program} did not get ready for a prompt within {self._start_s:g} s."
-            raise AgentFault(late, **self._transport.details()) from reason
+            message = f"{self._program} did not get ready for a prompt within {self._start_s:g} s."
+            raise AgentFault(message, **self._transport.details()) from reason
         self._put(RunnerState({ACP_SESSION: session}))
         self._session = session
         request = PromptRequest(session_id=session, prompt=[text_block(prompt)])
@@ -120,32 +120,32 @@ class AcpTurn:
         self._put(TurnEnded(answer.stop_reason))
 
     async def _open_session(self) -> tuple[str, str]:
-        """The agent's session, and the prompt with all that the agent has to be told in it."""
-        us = Implementation(name="recollect", version=__version__)
-        hello = InitializeRequest(protocol_version=PROTOCOL_VERSION, client_info=us)
-        agent = await self._send_request("initialize", hello, InitializeResponse)
+        """The agent's session, and the prompt, with the history if the agent does not have it."""
+        client = Implementation(name="recollect", version=__version__)
+        request = InitializeRequest(protocol_version=PROTOCOL_VERSION, client_info=client)
+        agent = await self._send_request("initialize", request, InitializeResponse)
         if agent.protocol_version != PROTOCOL_VERSION:
-            other = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
-            raise ProviderFault(f"{other}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
-        known = self._given.state.get(ACP_SESSION)
+            theirs = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
+            raise ProviderFault(f"{theirs}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
+        known = self._assignment.state.get(ACP_SESSION)
         if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(known):
-            return known, replace_surrogates(self._given.prompt)
+            return known, replace_surrogates(self._assignment.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._send_request("session_new", new, NewSessionResponse)).session_id
-        return session, replace_surrogates(_history_text(self._given.history()) + self._given.prompt)
+        return session, replace_surrogates(_history_text(self._assignment.history()) + self._assignment.prompt)
 
     async def _load_session(self, session: str) -> bool:
-        """Whether the agent still has the session. One that does not says so by an error."""
+        """Load the session; False if the agent answers with an error, because it no longer has it."""
         try:
             load = LoadSessionRequest(cwd=self._folder(), session_id=session, mcp_servers=[])
             await self._send_request("session_load", load, LoadSessionResponse)
         except RequestRejected:
             return False
-        self._replay.begin_turn(self._given.history(), replace_surrogates(self._given.prompt))
+        self._replay.begin_turn(self._assignment.history(), replace_surrogates(self._assignment.prompt))
         return True
 
     def _folder(self) -> str:
-        return str(self._given.folder.absolute())
+        return str(self._assignment.folder.absolute())
 
     async def _send_request(self, what: str, request: BaseModel, answer: type[Answer]) -> Answer:
         method = AGENT_METHODS[what]
@@ -154,32 +154,31 @@ class AcpTurn:
         except RequestError as reason:
             raise self._rejection(method, reason) from reason
         except ValidationError as reason:
-            odd = f"{self._program} answered {method} otherwise than the protocol says."
-            raise AgentFault(odd, **self._transport.details()) from reason
+            message = f"{self._program} answered {method} with something that the protocol does not allow."
+            raise AgentFault(message, **self._transport.details()) from reason
         except ConnectionError as reason:
             raise await self._connection_lost() from reason
 
     def _rejection(self, method: str, reason: RequestError) -> RecollectError:
-        said = {"code": reason.code, "reason": str(reason)[:MAX_REASON], "data": reason.data, **self._transport.details()}
+        details = {"code": reason.code, "reason": str(reason)[:MAX_REASON], "data": reason.data, **self._transport.details()}
         if reason.code == AUTH_REQUIRED:
-            return ProviderFault(f"{self._program} is not logged in: log in with its own program first.", **said)
-        return RequestRejected(f"{self._program} answered {method} with an error: {str(reason)[:MAX_REASON]}", **said)
+            return ProviderFault(f"{self._program} is not logged in: log in with its own program first.", **details)
+        return RequestRejected(f"{self._program} answered {method} with an error: {str(reason)[:MAX_REASON]}", **details)
 
     async def _connection_lost(self) -> AgentFault:
-        """Why there is nobody to talk to any more: by how the agent ended where it did, else by what it did."""
-        did = self._transport.failure
-        said = (
-            await self._transport.wait_for_details() if did in (CLOSED_INPUT, CLOSED_OUTPUT) else self._transport.details()
-        )
-        code, complaint = said.get("exit_code"), said["stderr"]
-        if code is not None and did in (CLOSED_INPUT, CLOSED_OUTPUT):
+        """Why the connection was lost: how the agent exited, else what it did."""
+        action = self._transport.failure
+        has_closed = action in (CLOSED_INPUT, CLOSED_OUTPUT)
+        details = await self._transport.wait_for_details() if has_closed else self._transport.details()
+        code, stderr = details.get("exit_code"), details["stderr"]
+        if code is not None and has_closed:
             moment = "in the middle of a turn" if self._session else "before it was ready for a prompt"
-            did = describe_exit(code) + (f" {moment}" if code >= 0 else "")
-            complaint = complaint or said.get("line", "")
-        return AgentFault(failure_message(self._given.command[0], did, complaint), **said)
+            action = describe_exit(code) + (f" {moment}" if code >= 0 else "")
+            stderr = stderr or details.get("line", "")
+        return AgentFault(failure_message(self._assignment.command[0], action, stderr), **details)
 
     async def _handle_request(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
-        """What the agent wants of us. It was told that we have no files and no terminals for it."""
+        """Handle a request of the agent. We announced neither files nor terminals, so it may only ask for permission."""
         if method == CLIENT_METHODS["session_update"]:
             self._on_update(params)
         elif method == CLIENT_METHODS["session_request_permission"] and not is_notification:
@@ -200,10 +199,10 @@ class AcpTurn:
 
     def _fail(self, reason: Exception) -> None:
         self._transport.shown_line = str(reason)[:MAX_REASON]
-        self._transport.fail("sent an update that is none of the protocol's")
+        self._transport.fail("sent an update that the protocol does not allow")
 
     def _answer_permission(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
-        is_cancelled = self._given.cancel.is_set()
+        is_cancelled = self._assignment.cancel.is_set()
         chosen = None if is_cancelled else _choose_option(request.options, self._policy)
         if request.session_id == self._session:
             self._put_updates(self._replay.flush())
@@ -227,13 +226,13 @@ class AcpTurn:
 
 
 def _choose_option(options: list[PermissionOption], policy: str) -> str | None:
-    """The option that says what the policy does; None where there is none."""
+    """The first option that matches the policy; None if there is none."""
     fitting = (option.option_id for kind in OPTION_KINDS[policy] for option in options if option.kind == kind)
     return next(fitting, None)
 
 
 def _history_text(messages: Iterable[dict[str, Any]]) -> str:
-    """What was said before, newest first, for an agent that does not know it: the end of it, where there is much."""
+    """Earlier messages, given newest first, as text for an agent that does not have them; the end of them if long."""
     parts: list[str] = []
     length = 0
     for message in messages:
@@ -243,6 +242,6 @@ def _history_text(messages: Iterable[dict[str, Any]]) -> str:
             break
     if not parts:
         return ""
-    said = "\n\n".join(reversed(parts))
-    cut = "[...] " if len(said) > MAX_HISTORY else ""
-    return f"Earlier in this conversation:\n\n{cut}{said[-MAX_HISTORY:]}\n\nNow:\n\n"
+    text = "\n\n".join(reversed(parts))
+    cut = "[...] " if len(text) > MAX_HISTORY else ""
+    return f"Earlier in this conversation:\n\n{cut}{text[-MAX_HISTORY:]}\n\nNow:\n\n"

@@ -1,9 +1,9 @@
-"""What an agent tells of its turn, as outputs of ours.
+"""Translates the updates of an ACP agent into outputs of a runner.
 
-A call is told in several updates: many agents name it first and say with what only later. It is passed on once its input is
-known, or it runs, or something else happens; never twice. What it gave back is passed on once the call is over and has given
-something, or something else happens; again only where more of it comes later.
-A plan is reasoning: as a call it would cut an answer in two that it comes in the middle of.
+A tool call comes in several updates: many agents send its name first and its input later. It is emitted once, when its
+input is known, when it runs, or when something else happens. Its result is emitted when the call has ended with output, or
+when something else happens; again only if more output comes later.
+A plan becomes reasoning: as a tool call it would cut an answer in two.
 """
 
 import json
@@ -37,10 +37,10 @@ from recollect.live.runners.runner import AnswerText, Output, ReasoningText, Too
 from recollect.model import Usage
 from recollect.sources.formats.values import as_count
 
-MAX_TERMINAL = 10_000_000  # characters that are kept of what one command prints in a terminal
+MAX_TERMINAL = 10_000_000  # characters that are kept of one command's terminal output
 REJECTED = "Permission for this call was rejected."
-MAX_URI = 200  # characters of an address that are shown: some hold a whole file
-PLAN_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before an entry of a plan
+MAX_URI = 200  # characters of an address that are shown: some contain a whole file
+PLAN_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before each entry of a plan
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
@@ -58,7 +58,7 @@ UPDATES: Mapping[Any, type[Update]] = {
 
 @dataclass
 class _Call:
-    """What is known of a call so far."""
+    """A tool call, as far as it is known."""
 
     id: str
     title: str = ""
@@ -70,21 +70,21 @@ class _Call:
     status: Literal["pending", "in_progress", "completed", "failed"] = "pending"
     is_rejected: bool = False
     is_emitted: bool = False
-    is_shown: bool = False  # what it gave back was told as the agent shows it, of which the raw output is another form
-    returned: str | None = None  # what was told of it
+    is_shown: bool = False  # its result was emitted as the agent shows it; the raw output is another form of that
+    returned: str | None = None  # the result that was emitted
 
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
 
     def has_input(self) -> bool:
-        """Whether it is known what the call is given. OpenCode 1.18 names the folder first and the command later."""
+        """Whether the input is known. OpenCode 1.18 sends the folder first and the command later."""
         return bool(self.input) and not (isinstance(self.input, dict) and self.input.keys() == {"cwd"})
 
     def has_output(self) -> bool:
         return self.output is not None or bool(self.content) or self.terminal.has_news
 
     def apply(self, update: ReportedCall | ToolCallUpdate) -> None:
-        """An update says only what has changed."""
+        """Apply an update, which has only the changed fields."""
         self.title = update.title or self.title
         self.kind = update.kind or self.kind
         self.status = self.status if self.is_over() else update.status or self.status
@@ -94,7 +94,7 @@ class _Call:
         self.terminal.apply(update.field_meta or {})
 
     def reject(self) -> None:
-        """What an agent shows when it asks for permission is what it wants to do: once that is refused, it is no result."""
+        """Drop what the agent showed when it asked for permission: that was its intent, not a result."""
         self.is_rejected, self.status = True, "failed"
         self.output, self.content = None, []
 
@@ -103,7 +103,7 @@ class _Call:
         return ToolCall(self.id, self.title or self.kind or "tool", self.input)
 
     def result(self) -> Iterator[ToolResult]:
-        """What it gave back, unless that was told already. What is told is let go of: it may hold whole files."""
+        """Its result, unless it was emitted already. Emitted content is released: it may contain whole files."""
         text = self._text() or (REJECTED if self.is_rejected else "")
         self.is_shown = self.is_shown or not self._has_only_terminals()
         self.output, self.content, self.terminal.has_news = None, [], False
@@ -119,13 +119,13 @@ class _Call:
         return "\n".join(map(_content_text, self.content))
 
     def _has_only_terminals(self) -> bool:
-        """A terminal has its text elsewhere, so what else came back says more."""
+        """Whether the content is only references to terminals, whose text is elsewhere."""
         return all(isinstance(piece, TerminalToolCallContent) for piece in self.content)
 
 
 @dataclass
 class _Terminal:
-    """A terminal that the agent runs itself, which is told beside the protocol: by `_meta` of a call's updates.
+    """A terminal that the agent runs itself, reported outside the protocol in `_meta` of a call's updates.
 
     Evidence: codex-acp 2.6.0 (`terminal_info`, `terminal_output_delta`, `terminal_exit`).
     """
@@ -137,8 +137,8 @@ class _Terminal:
     _length: int = 0
 
     def apply(self, meta: Mapping[str, Any]) -> None:
-        for name, told in meta.items():
-            match name, told:
+        for name, value in meta.items():
+            match name, value:
                 case "terminal_info", dict():
                     self.is_used = True
                 case "terminal_output", {"data": str(data)}:
@@ -159,7 +159,7 @@ class _Terminal:
 
 
 class UpdateTranslator:
-    """The updates of a turn; it remembers its calls and its plan."""
+    """Translates the updates of one turn; remembers its tool calls and its plan."""
 
     def __init__(self) -> None:
         self._calls: dict[str, _Call] = {}
@@ -167,19 +167,19 @@ class UpdateTranslator:
         self._last: Output | None = None
 
     def translate(self, update: dict[str, Any]) -> Iterator[Output]:
-        """The outputs that an update stands for; none, for a kind of update that is not about what is said or done."""
+        """The outputs for an update; none for kinds that are about neither text nor tools."""
         yield from self._track(self._translate(update))
 
     def call(self, update: ReportedCall | ToolCallUpdate) -> Iterator[Output]:
         yield from self._track(self._call_outputs(update))
 
     def reject(self, call_id: str) -> Iterator[Output]:
-        """We refused a call. Agents may say so in a result of their own, in words, or not at all."""
+        """Note that we rejected a call. The agent may report that in a result, in its text, or not at all."""
         self._calls[call_id].reject()
         yield from self._track(self._pending_calls())
 
     def end(self) -> Iterator[Output]:
-        """What is left when the turn is over, also of calls that are not."""
+        """The remaining outputs at the end of the turn, also of calls that have not ended."""
         yield from self._pending()
         for call in self._calls.values():
             if call.has_output():
@@ -203,11 +203,11 @@ class UpdateTranslator:
                 yield ReasoningText(_text(block))
             case AgentPlanUpdate(entries=entries):
                 yield from self._plan_outputs("".join(f"{PLAN_BOXES[entry.status]} {entry.content}\n" for entry in entries))
-            case ToolCallStart() | ToolCallProgress() as told:
-                yield from self._call_outputs(told)
+            case ToolCallStart() | ToolCallProgress() as call:
+                yield from self._call_outputs(call)
 
     def _plan_outputs(self, plan: str) -> Iterator[Output]:
-        """A plan is told whole whenever it changes, on lines of its own among what else is thought."""
+        """The whole plan whenever it changes, on lines of its own among the reasoning."""
         if plan == self._plan:
             return
         yield from self._pending()
@@ -224,7 +224,7 @@ class UpdateTranslator:
             yield from call.result()
 
     def _pending(self) -> Iterator[Output]:
-        """What is over without having given anything back, and the calls that wait to be told."""
+        """Results of calls that ended without output, and calls that were not emitted yet."""
         yield from self._pending_results()
         yield from self._pending_calls()
 
@@ -238,12 +238,12 @@ class UpdateTranslator:
 
 
 def to_usage(usage: Reported) -> Usage:
-    """Ours counts what was reasoned among what came out; of theirs, the sum tells whether it does too."""
-    taken, given, reasoned = map(as_count, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
+    """Usage in our terms: output includes reasoning. The agent's total shows whether its output does too."""
+    input_, output, reasoning = map(as_count, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
     read, written = as_count(usage.cached_read_tokens), as_count(usage.cached_write_tokens)
-    is_apart = usage.total_tokens >= taken + given + reasoned + read + written
-    output = given + (reasoned if is_apart else 0)
-    return Usage(input=taken, output=output, cache_read=read, cache_write=written, reasoning=reasoned)
+    is_separate = usage.total_tokens >= input_ + output + reasoning + read + written
+    output += reasoning if is_separate else 0
+    return Usage(input=input_, output=output, cache_read=read, cache_write=written, reasoning=reasoning)
 
 
 def _text(block: Block) -> str:
@@ -267,7 +267,7 @@ def _content_text(piece: ToolContent) -> str:
 
 
 def _diff(path: str, old: list[str], new: list[str]) -> str:
-    """What was taken out and what was put in, between the lines that are the same at both ends."""
+    """The removed and the added lines, without equal lines at both ends."""
     head = sum(1 for _ in takewhile(bool, map(str.__eq__, old, new)))
     old, new = old[head:], new[head:]
     tail = sum(1 for _ in takewhile(bool, map(str.__eq__, reversed(old), reversed(new))))

@@ -12,25 +12,25 @@ from recollect.errors import AgentFault
 from recollect.live.runners.process import STDERR_SIZE, describe_exit, failure_message, running_process, stop
 from recollect.live.runners.runner import AnswerText, Assignment, Output
 
-CHUNK = 65_536  # bytes of an answer that are passed on at once
-DRAIN_S = 0.3  # seconds that what a finished program left in its pipes may take; its children may hold them open for ever
-MAX_DRAIN_S = 2.0  # seconds after which nothing more is heard of them, however much they write
-POLL_S = 0.05  # seconds between two looks at a program, where the system cannot tell of its end
+CHUNK = 65_536  # bytes of an answer per output
+DRAIN_S = 0.3  # seconds to read what a finished program left in its pipes; its children may hold them open for ever
+MAX_DRAIN_S = 2.0  # seconds after which reading ends, however much those children write
+POLL_S = 0.05  # seconds between two checks of a program, where the system has no pidfd
 
 
-def run(given: Assignment) -> Generator[Output, None, None]:
-    """The program's output as it comes. It is ended with all that it started when the turn is cancelled."""
-    with running_process(given) as process, given.cancel.on_cancel(lambda: stop(process)):
-        talk = _ProcessIO(process, given.prompt.encode("utf-8", "replace"))
-        yield from (AnswerText(text) for text in talk.read_output() if text)
+def run(assignment: Assignment) -> Generator[Output, None, None]:
+    """The program's output as it comes. Cancelling ends it with everything it started."""
+    with running_process(assignment) as process, assignment.cancel.on_cancel(lambda: stop(process)):
+        io = _ProcessIO(process, assignment.prompt.encode("utf-8", "replace"))
+        yield from (AnswerText(text) for text in io.read_output() if text)
         code = process.wait()
-    if code != 0 and not given.cancel.is_set():
-        complaint = talk.stderr_text()
-        raise AgentFault(failure_message(given.command[0], describe_exit(code), complaint), exit_code=code, stderr=complaint)
+    if code != 0 and not assignment.cancel.is_set():
+        stderr = io.stderr_text()
+        raise AgentFault(failure_message(assignment.command[0], describe_exit(code), stderr), exit_code=code, stderr=stderr)
 
 
 class _ProcessIO:
-    """What goes to and comes from a program, without a thread of its own."""
+    """Writes the prompt to a program and reads its output, without threads."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", prompt: bytes) -> None:
         assert process.stdin and process.stdout and process.stderr
@@ -62,22 +62,23 @@ class _ProcessIO:
                 os.close(ended)
 
     def _pump(self, ended: int | None) -> Iterator[str]:
-        """Until both ends of output are closed, or the program is gone and nothing more comes."""
-        over, last = False, math.inf
+        """Runs until stdout and stderr are closed, or the program has ended and nothing more comes."""
+        has_ended, deadline = False, math.inf
         while self._open_streams() & {self._out, self._error}:
-            ready = [key.fd for key, _ in self._selector.select(DRAIN_S if over else None if ended is not None else POLL_S)]
-            if (over and not ready) or time.monotonic() > last:
+            timeout = DRAIN_S if has_ended else POLL_S if ended is None else None
+            ready = [key.fd for key, _ in self._selector.select(timeout)]
+            if (has_ended and not ready) or time.monotonic() > deadline:
                 return
             for stream in ready:
                 if stream == ended:
-                    over = True
+                    has_ended = True
                     self._selector.unregister(stream)
                 elif stream == self._in:
                     self._write_prompt()
                 else:
                     yield self._read(stream)
-            over = over or (ended is None and self._process.poll() is not None)
-            last = min(last, time.monotonic() + MAX_DRAIN_S) if over else last
+            has_ended = has_ended or (ended is None and self._process.poll() is not None)
+            deadline = min(deadline, time.monotonic() + MAX_DRAIN_S) if has_ended else deadline
 
     def _open_streams(self) -> set[int]:
         return {key.fd for key in self._selector.get_map().values()}
@@ -87,7 +88,7 @@ class _ProcessIO:
             self._prompt = self._prompt[os.write(self._in, self._prompt[:CHUNK]) :]
         except BlockingIOError:
             return
-        except OSError:  # it does not want to hear it
+        except OSError:  # it closed its input
             self._prompt = self._prompt[:0]
         if not self._prompt:
             self._selector.unregister(self._in)
@@ -108,7 +109,7 @@ class _ProcessIO:
 
 
 def _pidfd(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends; None where there is no such thing."""
+    """A descriptor that becomes readable when the process ends; None if the system has none."""
     opened = getattr(os, "pidfd_open", None)
     try:
         return int(opened(pid)) if opened is not None else None

@@ -1,4 +1,4 @@
-"""A child process and all that it starts: begun in a group of its own, and ended with everything in it."""
+"""The child process of a turn: started in its own process group, and ended with everything in it."""
 
 import os
 import shutil
@@ -13,39 +13,41 @@ from recollect.model import path_text
 from recollect.processes import TURN_MARK, file_identity, stop_detached, stop_group
 from recollect.settings import TOKEN
 
-INTERPRETER = 256  # bytes of a script's first line that the system looks at
+INTERPRETER = 256  # bytes of a script's first line that the system reads
 STDERR_SIZE = 4_096  # bytes of standard error that are kept: its end says what went wrong
 
 
 @contextmanager
-def running_process(given: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
-    """The program of a turn, with pipes to it, for as long as we are inside: then it is ended with all that it started.
-    One that has ended by itself may leave something running on purpose, unless the turn is cancelled."""
-    process = _start(given)
+def running_process(assignment: Assignment) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start the program of a turn with pipes, and end it with everything it started when the block ends.
+
+    A program that ended by itself may leave processes running on purpose, unless the turn is cancelled.
+    """
+    process = _start(assignment)
     pipes = {file_identity(os.fstat(stream.fileno())) for stream in (process.stdout, process.stderr) if stream is not None}
     try:
-        given.on_process_started(process.pid)
+        assignment.on_process_started(process.pid)
         yield process
     finally:
-        if process.poll() is None or given.cancel.is_set():
+        if process.poll() is None or assignment.cancel.is_set():
             stop(process)
-        if given.cancel.is_set():
-            stop_detached(given.mark, pipes)
+        if assignment.cancel.is_set():
+            stop_detached(assignment.mark, pipes)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
 
 
-def _start(given: Assignment) -> "subprocess.Popen[bytes]":
-    """Begin a program, or say why not. Nothing of it reaches our own terminal."""
-    command, folder, pipe = given.command, given.folder, subprocess.PIPE
+def _start(assignment: Assignment) -> "subprocess.Popen[bytes]":
+    """Start a program, or raise why not. Its output never reaches our own terminal."""
+    command, folder, pipe = assignment.command, assignment.folder, subprocess.PIPE
     if not command:
         raise BadRequest("this runner needs a command: a program and its arguments", field="command")
     try:
         return subprocess.Popen(
             command,
             cwd=_actual_folder(folder),
-            env=_environment(given.mark),
+            env=_environment(assignment.mark),
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
@@ -65,7 +67,7 @@ def _start(given: Assignment) -> "subprocess.Popen[bytes]":
 
 
 def _describe_missing(program: str, folder: Path) -> str:
-    """What is not there of a program: itself, or what its first line says that it is run by."""
+    """What is missing: the program itself, or the interpreter that its first line names."""
     found = str(folder / program) if "/" in program else shutil.which(program)
     if found is None or not Path(found).is_file():
         return f"There is no program {program!r}."
@@ -78,14 +80,14 @@ def _describe_missing(program: str, folder: Path) -> str:
 
 
 def _environment(mark: str) -> dict[str, str]:
-    """Ours, with the turn's mark and without what opens our own server: an agent is none of its callers."""
+    """Our environment with the turn's mark, and without our server's token: an agent must not call it."""
     ours = {name: value for name, value in os.environ.items() if name != TOKEN}
     return {**ours, TURN_MARK: mark} if mark else ours
 
 
 def _actual_folder(folder: Path) -> Path:
-    """A folder whose name is not UTF-8 is kept as text that only resembles it. We know it again where we stand in it."""
-    with suppress(FileNotFoundError):  # where we stood is gone
+    """The folder on disk. A name that is not UTF-8 is stored approximately; the working directory is recognised by it."""
+    with suppress(FileNotFoundError):  # the working directory was deleted
         here = Path.cwd()
         return here if path_text(here) == str(folder) else folder
     return folder
@@ -96,14 +98,14 @@ def describe_exit(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
-def failure_message(program: str, did: str, complaint: str) -> str:
-    """What a program did, with the last line of what it complained of."""
-    *_, last = ["", *complaint.strip().splitlines()]
-    shown = "".join(sign for sign in last if sign.isprintable())  # no colours, no bells
-    return f"{program!r} {did}{f': {shown}' if shown else '.'}"
+def failure_message(program: str, action: str, stderr: str) -> str:
+    """What a program did, with the last line of its standard error."""
+    *_, last = ["", *stderr.strip().splitlines()]
+    shown = "".join(sign for sign in last if sign.isprintable())  # no escape sequences
+    return f"{program!r} {action}{f': {shown}' if shown else '.'}"
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and all that it started: first by asking, soon by force."""
+    """End a program and everything it started: first by SIGTERM, soon by SIGKILL."""
     stop_group(process.pid, process.poll)
     process.wait()

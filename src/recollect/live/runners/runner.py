@@ -1,4 +1,4 @@
-"""What a runner is given and what it gives."""
+"""The interface of a runner: its assignment and its outputs."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -12,14 +12,14 @@ from recollect.model import Usage
 
 
 class AnswerText(Struct, frozen=True):
-    """A piece of the answer, as long or as short as it came. What is `quoted` was said elsewhere, and is found there."""
+    """A chunk of the answer. `quoted` text comes from the archive, so it is not indexed again."""
 
     text: str
     quoted: bool = False
 
 
 class ReasoningText(Struct, frozen=True):
-    """A piece of reasoning."""
+    """A chunk of reasoning."""
 
     text: str
 
@@ -33,7 +33,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     id: str
     content: str
@@ -42,22 +42,22 @@ class ToolResult(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """Tokens of the turn so far; the last one counts."""
+    """Tokens of the turn so far; the last report counts."""
 
     usage: Usage
 
 
-ACP_SESSION = "acp_session"  # in what a runner keeps: what the agent calls the session, also in its own log
+ACP_SESSION = "acp_session"  # key in the runner state: the agent's own id of the session, which its log uses too
 
 
 class RunnerState(Struct, frozen=True):
-    """What the runner wants to be given again with the session's next turn."""
+    """State of the runner, passed to the session's next turn."""
 
     state: dict[str, Any]
 
 
 class TurnEnded(Struct, frozen=True):
-    """Why the agent stopped. A turn that ends without it ended because the agent was done."""
+    """Why the agent stopped. Without this output the agent was done."""
 
     reason: str = "end_turn"
 
@@ -66,7 +66,7 @@ Output: TypeAlias = AnswerText | ReasoningText | ToolCall | ToolResult | TokenUs
 
 
 class Cancel:
-    """Whether a turn is still wanted. What would wait for long says what to do when it no longer is."""
+    """The cancellation of a turn. Code that waits for long registers a callback."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -81,24 +81,24 @@ class Cancel:
 
     def set(self) -> None:
         with self._lock:
-            calls = [] if self._set.is_set() else list(self._callbacks)
+            callbacks = [] if self._set.is_set() else list(self._callbacks)
             self._set.set()
-        for call in calls:
-            call()
+        for callback in callbacks:
+            callback()
 
     @contextmanager
-    def on_cancel(self, call: Callable[[], None]) -> Iterator[None]:
-        """Do this when the turn is cancelled while we are inside; at once where it is cancelled already."""
+    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Call this when the turn is cancelled inside the block; at once if it is cancelled already."""
         with self._lock:
-            late = self._set.is_set()
-            self._callbacks.append(call)
-        if late:
-            call()
+            is_late = self._set.is_set()
+            self._callbacks.append(callback)
+        if is_late:
+            callback()
         try:
             yield
         finally:
             with self._lock:
-                self._callbacks.remove(call)
+                self._callbacks.remove(callback)
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
@@ -109,13 +109,13 @@ class Assignment(Struct, frozen=True, kw_only=True):
     cancel: Cancel
     folder: Path  # where the agent works
     command: tuple[str, ...] = ()  # a program and its arguments
-    options: dict[str, Any] = {}  # more that the realm's config says of this runner
-    state: dict[str, Any] = {}  # what the runner `Kept` in the turn before
+    options: dict[str, Any] = {}  # the runner's options in the realm's config
+    state: dict[str, Any] = {}  # the `RunnerState` of the previous turn
     history: Callable[[], Iterable[dict[str, Any]]] = tuple  # the committed messages so far, newest first
-    on_process_started: Callable[[int], None] = lambda pid: None  # to be told of every child process, by its process group
-    mark: str = ""  # of this turn, for the environment of what it starts: `running` puts it there
+    on_process_started: Callable[[int], None] = lambda pid: None  # called with the process group of every child
+    mark: str = ""  # of this turn, in the environment of every program it starts
 
 
 Runner: TypeAlias = Callable[[Assignment], Generator[Output, None, None]]
-"""Raises `AgentFault` where the agent fails and `ProviderFault` where what it needs cannot be had; when cancelled it
-cleans up and ends, by returning or by raising."""
+"""Raises `AgentFault` if the agent fails, and `ProviderFault` if its program or service is not available.
+When cancelled it cleans up, then returns or raises."""

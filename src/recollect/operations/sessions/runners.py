@@ -12,7 +12,7 @@ from recollect.live.runners import AnswerText, Assignment, Output, Runner, ToolC
 from recollect.live.runners import command as commands
 from recollect.operations.context import RequestContext
 from recollect.operations.sessions.programs import check_may_name_programs
-from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, absent, command_of, kind_of
+from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, command_of, kind_of, unknown_runner
 
 TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
 NOTHING = "nothing found"
@@ -50,7 +50,7 @@ def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
     named = config.get("runners")
     found = named.get(name) if isinstance(named, dict) else None
     if not isinstance(found, dict):
-        raise BadRequest(absent(name), field="runner")
+        raise BadRequest(unknown_runner(name), field="runner")
     return found
 
 
