@@ -52,7 +52,7 @@ class Part(Struct):
         return "\n".join(self.lines).strip("\n")
 
 
-class Talk(Struct):
+class ChatProgress(Struct):
     """The state of a chat that reading its next part needs."""
 
     waiting: bool = False  # the last prompt has no complete answer yet
@@ -130,43 +130,43 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
         return
     # A copy may be anywhere; the history itself is in the folder that the agent worked in.
     yield SessionMetadata(session=session, cwd=str(path.parent) if path.name == HISTORY else None)
-    talk = Talk()
+    progress = ChatProgress()
     for number, part in enumerate(parts, 1):
-        builder = RecordBuilder(session=session, key=f"{session}/{number}", at=at, line=part.line, model=talk.model)
-        yield from SPEAKERS[part.speaker](builder, part.text(), talk)
+        builder = RecordBuilder(session=session, key=f"{session}/{number}", at=at, line=part.line, model=progress.model)
+        yield from SPEAKERS[part.speaker](builder, part.text(), progress)
 
 
-def _prompt(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
-    command, talk.command = talk.command, None
-    talk.answer, talk.interrupted = None, False
+def _prompt(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
+    command, progress.command = progress.command, None
+    progress.answer, progress.interrupted = None, False
     if command is not None and (question := command.text.partition(" ")[2].strip()) and question in words:
-        command.opens, talk.waiting = TurnStart.PROMPT, True
+        command.opens, progress.waiting = TurnStart.PROMPT, True
         yield Ignored("sent as typed") if words.strip() == question else builder.record(Kind.SYSTEM, words)
     elif words.strip() == NOTHING:
         yield Ignored(NOTHING)
     elif words.startswith(INJECTED):
-        talk.waiting = True
+        progress.waiting = True
         yield builder.record(Kind.SYSTEM, words)
     elif words.startswith(("/", "!")):
-        talk.command = builder.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
-        yield talk.command
+        progress.command = builder.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
+        yield progress.command
     else:
-        talk.waiting = True
+        progress.waiting = True
         yield builder.prompt(words.strip())
 
 
-def _message(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
+def _message(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
     """A message of the program: the model in use, the cost of an answer, or an interruption by Ctrl-C."""
-    talk.command = None
+    progress.command = None
     if found := MODEL_NAME.search(words):
-        talk.model = found.group(1)
-    if (spent := TOKENS.search(words)) and talk.answer is not None:
-        talk.answer.usage = _usage(spent.group())
-        talk.answer.stop = talk.answer.stop or Stop.ANSWER
-        talk.waiting, talk.answer = False, None
+        progress.model = found.group(1)
+    if (spent := TOKENS.search(words)) and progress.answer is not None:
+        progress.answer.usage = _usage(spent.group())
+        progress.answer.stop = progress.answer.stop or Stop.ANSWER
+        progress.waiting, progress.answer = False, None
     stop, failed = None, False
-    if talk.waiting and (CTRL_C in words or EXIT in words):
-        stop, talk.waiting, talk.interrupted = Stop.INTERRUPT, False, True
+    if progress.waiting and (CTRL_C in words or EXIT in words):
+        stop, progress.waiting, progress.interrupted = Stop.INTERRUPT, False, True
     elif EXIT in words:
         stop = Stop.EXIT
     elif FAILURE.search(words) and RETRY not in words.rpartition("\n")[2]:
@@ -174,15 +174,15 @@ def _message(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
     yield builder.record(Kind.RUNTIME, words, stop=stop, failed=failed)
 
 
-def _answer(builder: RecordBuilder, words: str, talk: Talk) -> Iterator[Entry]:
+def _answer(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
     if thoughts := THOUGHTS.match(words):
         yield builder.record(Kind.REASONING, thoughts.group(1).strip())
         words = words[thoughts.end() :]
-    talk.answer = builder.record(Kind.ASSISTANT_RESPONSE, words.strip())
-    talk.command = None
-    if talk.interrupted:
-        talk.answer.stop, talk.interrupted = Stop.INTERRUPT, False
-    yield talk.answer
+    progress.answer = builder.record(Kind.ASSISTANT_RESPONSE, words.strip())
+    progress.command = None
+    if progress.interrupted:
+        progress.answer.stop, progress.interrupted = Stop.INTERRUPT, False
+    yield progress.answer
 
 
 SPEAKERS = {PROMPT: _prompt, MESSAGE: _message, MODEL: _answer}

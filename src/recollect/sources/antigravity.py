@@ -58,7 +58,7 @@ class Step(Struct):
     tool_calls: list[ToolCall] | None = None
 
 
-class Reading(Struct):
+class SessionProgress(Struct):
     """The state of reading a transcript: open tool calls and the chosen model."""
 
     session: str
@@ -87,26 +87,26 @@ def is_log(path: Path) -> bool:
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     in_place = path.parts[-3:-1] == (".system_generated", "logs")
-    reading = Reading(path.parents[2].name if in_place else path.stem)
+    progress = SessionProgress(path.parents[2].name if in_place else path.stem)
     for line in lines:
         if isinstance(line, Problem):
             yield line
         elif not isinstance(line.value, Step):
-            yield RecordBuilder(session=reading.session, key=f"{reading.session}@{line.number}", line=line.number).unknown(
+            yield RecordBuilder(session=progress.session, key=f"{progress.session}@{line.number}", line=line.number).unknown(
                 line.raw.decode("utf-8", "replace")
             )
         else:
-            yield from _step(reading, line.value, line)
+            yield from _step(progress, line.value, line)
 
 
-def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
-    builder = reading.builder(step, line)
+def _step(progress: SessionProgress, step: Step, line: Line) -> Iterator[Entry]:
+    builder = progress.builder(step, line)
     text = text_of(step.content)
     match step.type:
         case "USER_INPUT":
-            yield from _request(reading, builder, text)
+            yield from _request(progress, builder, text)
         case "PLANNER_RESPONSE":
-            yield from _answer(reading, builder, step, text)
+            yield from _answer(progress, builder, step, text)
         case "CHECKPOINT":
             yield builder.record(Kind.COMPACTION, text)
         case "CONVERSATION_HISTORY":
@@ -116,12 +116,12 @@ def _step(reading: Reading, step: Step, line: Line) -> Iterator[Entry]:
         case str(kind) if kind in NOTES or (step.source == "SYSTEM" and text):
             yield builder.record(Kind.SYSTEM, text)
         case str(kind) if step.source != "SYSTEM" and text:
-            yield _result(reading, builder, step, kind, text)
+            yield _result(progress, builder, step, kind, text)
         case _:
             yield builder.unknown(line.raw.decode("utf-8", "replace"))
 
 
-def _request(reading: Reading, builder: RecordBuilder, text: str) -> Iterator[Record]:
+def _request(progress: SessionProgress, builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The person's prompt; what the app added to it becomes a system record."""
     prompt = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
     notes = break_at_blocks(text, REQUEST).strip() if prompt != text else ""
@@ -129,20 +129,20 @@ def _request(reading: Reading, builder: RecordBuilder, text: str) -> Iterator[Re
     if notes:
         yield builder.record(Kind.SYSTEM, notes)
     if chosen := MODEL.search(notes):
-        reading.model = chosen[1]
+        progress.model = chosen[1]
 
 
-def _answer(reading: Reading, builder: RecordBuilder, step: Step, text: str) -> Iterator[Record]:
+def _answer(progress: SessionProgress, builder: RecordBuilder, step: Step, text: str) -> Iterator[Record]:
     if thoughts := text_of(step.thinking).strip():
         yield builder.record(Kind.REASONING, thoughts)
     if text.strip():
         ended = step.status == "DONE" and not step.tool_calls
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
-    reading.calls.clear()  # calls without a result by now never get one
+    progress.calls.clear()  # calls without a result by now never get one
     for called in step.tool_calls or []:
         call = f"{builder.key}.{builder.count}"
         name = called.name or "tool"
-        reading.calls[call] = STEP_OF_TOOL.get(name, name.upper())
+        progress.calls[call] = STEP_OF_TOOL.get(name, name.upper())
         yield builder.call(called.name, call, _plain(called.args))
     if not builder.count:
         yield builder.record(Kind.ASSISTANT_RESPONSE, "", stop=_stop(step))
@@ -160,9 +160,9 @@ def _value(value: Any) -> Any:
     return value if plain is None else plain
 
 
-def _result(reading: Reading, builder: RecordBuilder, step: Step, kind: str, text: str) -> Record:
+def _result(progress: SessionProgress, builder: RecordBuilder, step: Step, kind: str, text: str) -> Record:
     failed = step.status in STOPPED or step.status == "ERROR"
-    call = reading.answered(kind)
+    call = progress.answered(kind)
     tool = None if call else kind.lower()
     return builder.result(call, text, tool=tool, failed=failed, stop=_stop(step))
 

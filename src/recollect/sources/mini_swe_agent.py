@@ -91,7 +91,7 @@ class Trajectory(Struct):
     instance_id: Any = None
 
 
-class Talk(Struct):
+class SessionProgress(Struct):
     """The state of a session that reading its next message needs."""
 
     at: int | None = None  # the last known time, or the first one to come
@@ -122,15 +122,15 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
         cwd=config.environment.cwd,
         model=config.model.model_name,
     )
-    talk = Talk(at=next((at for _, message, _ in messages if message and (at := _time(message))), None))
+    progress = SessionProgress(at=next((at for _, message, _ in messages if message and (at := _time(message))), None))
     for place, message, raw in messages:
         builder = RecordBuilder(session=session, key=f"{session}/{place}", line=place, model=config.model.model_name)
         if message is None:
             yield builder.unknown(raw)
         else:
-            yield from _entries(builder, message, raw, talk)
-    if info.exit_status and not talk.has_ended:
-        yield _end(RecordBuilder(session=session, key=f"{session}/exit", at=talk.at), info.exit_status, info.submission)
+            yield from _entries(builder, message, raw, progress)
+    if info.exit_status and not progress.has_ended:
+        yield _end(RecordBuilder(session=session, key=f"{session}/exit", at=progress.at), info.exit_status, info.submission)
 
 
 def _time(message: Message) -> int | None:
@@ -148,36 +148,36 @@ def _without_template(task: str, template: str) -> str:
     return task.removeprefix(template.partition("{{task}}")[0]).strip()
 
 
-def _entries(builder: RecordBuilder, message: Message, raw: str, talk: Talk) -> Iterator[Entry]:
+def _entries(builder: RecordBuilder, message: Message, raw: str, progress: SessionProgress) -> Iterator[Entry]:
     extra = decode_or_none(as_text(message.extra), Extra) or Extra()
-    builder.at = talk.at = parse_time(extra.timestamp) or talk.at
+    builder.at = progress.at = parse_time(extra.timestamp) or progress.at
     if message.type == "function_call_output":
         yield _result(builder, message.call_id, message.output, extra)
     elif isinstance(message.output, list):
         builder.usage = _usage(extra, raw)
         yield from _answer(builder, message.output)
     elif message.role == "exit":
-        talk.has_ended = True
+        progress.has_ended = True
         yield _end(builder, extra.exit_status, message.content)
     elif message.role == "tool":
         yield _result(builder, message.tool_call_id, message.content, extra)
     elif message.role == "user":
-        yield from _user(builder, message, extra, talk)
+        yield from _user(builder, message, extra, progress)
     elif message.role == "assistant":
         builder.usage = _usage(extra, raw)
-        yield from _chat_answer(builder, message, talk)
+        yield from _chat_answer(builder, message, progress)
     else:
         yield from read_chat_message(builder, {"role": message.role, "content": message.content})
 
 
-def _user(builder: RecordBuilder, message: Message, extra: Extra, talk: Talk) -> Iterator[Record]:
+def _user(builder: RecordBuilder, message: Message, extra: Extra, progress: SessionProgress) -> Iterator[Record]:
     """The task; later the person's interruption, a command's output, or a note that an answer was not usable."""
-    call, talk.call = talk.call, None
+    call, progress.call = progress.call, None
     words = text_of(message.content)
     if extra.interrupt_type == INTERRUPTION:
         yield builder.record(Kind.RUNTIME, INTERRUPTION, stop=Stop.INTERRUPT)
-    if not talk.has_task or extra.interrupt_type in BY_THE_PERSON:
-        talk.has_task = True
+    if not progress.has_task or extra.interrupt_type in BY_THE_PERSON:
+        progress.has_task = True
         yield builder.prompt(words)
     elif call:
         yield _result(builder, call, message.content, extra)
@@ -185,13 +185,13 @@ def _user(builder: RecordBuilder, message: Message, extra: Extra, talk: Talk) ->
         yield builder.record(Kind.SYSTEM, words)
 
 
-def _chat_answer(builder: RecordBuilder, message: Message, talk: Talk) -> Iterator[Record]:
+def _chat_answer(builder: RecordBuilder, message: Message, progress: SessionProgress) -> Iterator[Record]:
     answer = {"role": "assistant", "content": message.content, "reasoning_content": message.reasoning_content}
     yield from read_chat_message(builder, {**answer, "tool_calls": message.tool_calls})
     commands = [] if message.tool_calls else COMMAND.findall(text_of(message.content))
     if len(commands) == 1:
-        talk.call = f"{builder.key}.call"
-        yield builder.call("bash", talk.call, {"command": commands[0]})
+        progress.call = f"{builder.key}.call"
+        yield builder.call("bash", progress.call, {"command": commands[0]})
 
 
 def _answer(builder: RecordBuilder, items: list[Any]) -> Iterator[Record]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.otel.genai_sessions import read
 from recollect.sources.otel.otlp import Folder
+from recollect.sources.otel.sessions import read
 
 SERVICE = b'"vs-copilot"'
 NAME = "_VSGitHubCopilot_traces"

@@ -25,7 +25,7 @@ class Ended(Struct, frozen=True):
     usage: Usage | None
 
 
-class Ran(Struct):
+class ToolRun(Struct):
     """A tool call."""
 
     started: int | None = None
@@ -40,7 +40,7 @@ class Turns:
     def __init__(self) -> None:
         self.begun: dict[int, int | None] = {}
         self.ended: dict[int, Ended] = {}
-        self.ran: dict[str, Ran] = {}
+        self.ran: dict[str, ToolRun] = {}
         self._counted: set[int] = set()
 
     @classmethod
@@ -88,7 +88,7 @@ class Turns:
         return index
 
     def _run(self, update: dict[str, Any], at: int | None) -> None:
-        ran = self.ran.setdefault(as_text(update.get("toolCallId")), Ran(started=at))
+        ran = self.ran.setdefault(as_text(update.get("toolCallId")), ToolRun(started=at))
         if update.get("status") in {"completed", "failed"}:
             output = _object(update.get("rawOutput"))
             code = output.get("exit_code")

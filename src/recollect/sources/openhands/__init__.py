@@ -29,7 +29,7 @@ from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import as_text, parse_time
 from recollect.sources.openhands.actions import act_entries
 from recollect.sources.openhands.events import event_entries
-from recollect.sources.openhands.state import Talk
+from recollect.sources.openhands.progress import SessionProgress
 
 STATE, FIRST, METADATA = "base_state.json", "0.json", "metadata.json"
 EVENT_FILE = re.compile(r"(?:event-)?(\d+)(?:-.*)?\.json")
@@ -146,7 +146,7 @@ def read_folder(path: Path, state: State) -> Iterable[Entry]:
     yield SessionMetadata(
         session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model")
     )
-    yield from _of_files(path, session, Talk(usages=_usages(state.stats)))
+    yield from _of_files(path, session, SessionProgress(usages=_usages(state.stats)))
 
 
 def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
@@ -154,10 +154,10 @@ def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
     metadata = read_sidecar(path.parent.parent / METADATA, Metadata)
     if metadata and metadata.title:
         yield SessionMetadata(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
-    yield from _of_files(path, session, Talk())
+    yield from _of_files(path, session, SessionProgress())
 
 
-def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
+def _of_files(log: Path, session: str, progress: SessionProgress) -> Iterator[Entry]:
     for place, path in enumerate(event_files(log), 1):
         try:
             raw = read_content(path)
@@ -166,7 +166,7 @@ def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
         if decode_or_none(raw, Raw) is None:
             yield Problem(log, place, "an event is not JSON, or incomplete", path.name)
         else:
-            yield from _entries(session, place, raw.decode("utf-8", "replace"), talk)
+            yield from _entries(session, place, raw.decode("utf-8", "replace"), progress)
 
 
 # ---- files
@@ -175,9 +175,9 @@ def _of_files(log: Path, session: str, talk: Talk) -> Iterator[Entry]:
 def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
     named = CONVERSATION.search(path.stem)
     session = named[0] if named else f"{path.parent.name}/{path.stem}"
-    talk = Talk()
+    progress = SessionProgress()
     for place, raw in enumerate(raws, 1):
-        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
+        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), progress)
 
 
 def read_printed(path: Path, content: str) -> Iterable[Entry]:
@@ -186,14 +186,14 @@ def read_printed(path: Path, content: str) -> Iterable[Entry]:
     session = next((text_of(event.id) for event in events if event and event.id), path.stem)
     model = MODEL.search(content)
     yield SessionMetadata(session=session, model=model[1] if model else None)
-    talk = Talk()
+    progress = SessionProgress()
     for place, line in enumerate(content.split("\n"), 1):
         if not line.startswith("{"):
             yield Ignored("words for the terminal")
         elif decode_or_none(line, Raw) is None:
             yield Problem(path, place, "an event is not JSON, or incomplete", line[:100])
         else:
-            yield from _entries(session, place, line, talk)
+            yield from _entries(session, place, line, progress)
 
 
 def read_evaluation(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -219,9 +219,9 @@ def _row(session: str, row: Row) -> Iterator[Entry]:
     model = _within(row.metadata, "llm_config", "model") or _within(row.metadata, "model_name")
     title = _within(row.issue, "title") or text_of(row.instance_id)
     yield SessionMetadata(session=session, model=model, title=title or None, title_rank=TitleRank.SUMMARY)
-    talk = Talk(is_evaluation=True)
+    progress = SessionProgress(is_evaluation=True)
     for place, raw in enumerate(_flat(row.history), 1):
-        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), talk)
+        yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), progress)
     if error := text_of(row.error):
         builder = RecordBuilder(session=session, key=f"{session}/error")
         yield builder.record(Kind.RUNTIME, error, stop=Stop.OTHER if LIMIT in error else Stop.CRASH, failed=True)
@@ -236,14 +236,14 @@ def _flat(history: list[Raw]) -> Iterator[Raw]:
 # ---- events
 
 
-def _entries(session: str, place: int, raw: str, talk: Talk) -> Iterator[Entry]:
+def _entries(session: str, place: int, raw: str, progress: SessionProgress) -> Iterator[Entry]:
     event = decode_or_none(raw, Event)
     if event is None:
         yield RecordBuilder(session=session, key=f"{session}@{place}", line=place).unknown(raw)
         return
     key = f"{session}@{place}" if event.id is None else f"{session}/{text_of(event.id)}"
     builder = RecordBuilder(session=session, key=key, line=place, at=parse_time(event.timestamp))
-    yield from (event_entries if isinstance(event.kind, str) else act_entries)(builder, raw, talk)
+    yield from (event_entries if isinstance(event.kind, str) else act_entries)(builder, raw, progress)
 
 
 def _usages(stats: Any) -> dict[str, Usage | None]:

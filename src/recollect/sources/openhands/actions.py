@@ -14,7 +14,7 @@ from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.usage import litellm_usage
 from recollect.sources.formats.values import as_text
-from recollect.sources.openhands.state import Talk
+from recollect.sources.openhands.progress import SessionProgress
 
 TOOLS = {
     "run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "call_tool_mcp", "mcp", "delegate",
@@ -56,34 +56,36 @@ class Metadata(Struct):
     model_response: Any = None
 
 
-def act_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entry]:
+def act_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -> Iterator[Entry]:
     act = decode_or_none(raw, Act) or Act()
     metadata = decode_or_none(as_text(act.tool_call_metadata), Metadata) or Metadata()
     if isinstance(act.action, str):
         args = act.args if isinstance(act.args, dict) else decode_or_none(raw, dict[str, Any]) or {}
-        _account(builder, metadata.model_response, talk)
-        yield from _action(builder, act, args, metadata, talk)
+        _account(builder, metadata.model_response, progress)
+        yield from _action(builder, act, args, metadata, progress)
     elif isinstance(act.observation, str):
-        yield from _observation(builder, act, metadata, talk)
+        yield from _observation(builder, act, metadata, progress)
     else:
         yield builder.unknown(raw)
 
 
-def _account(builder: RecordBuilder, response: Any, talk: Talk) -> None:
+def _account(builder: RecordBuilder, response: Any, progress: SessionProgress) -> None:
     """Set the model and the tokens of the action's answer; one answer may call for several actions."""
     if not isinstance(response, dict):
         return
     builder.model = text_of(response.get("model")) or builder.model
-    if talk.is_new(response.get("id")):
+    if progress.is_new(response.get("id")):
         builder.usage = litellm_usage(response.get("usage"))
 
 
-def _action(builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Entry]:
+def _action(
+    builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Metadata, progress: SessionProgress
+) -> Iterator[Entry]:
     match act.action:
         case "message":
-            is_user = act.source == "user" or (act.source is None and not talk.has_task)
+            is_user = act.source == "user" or (act.source is None and not progress.has_task)
             words = text_of(args.get("content"))
-            yield talk.user_input(builder, words) if is_user else _answer(builder, words, args)
+            yield progress.user_input(builder, words) if is_user else _answer(builder, words, args)
         case "system":
             yield builder.record(Kind.SYSTEM, text_of(args.get("content")))
         case "think":
@@ -99,7 +101,7 @@ def _action(builder: RecordBuilder, act: Act, args: dict[str, Any], metadata: Me
         case str(kind) if kind in QUIET:
             yield Ignored(kind)
         case str(kind) if kind in TOOLS:
-            yield from _call(builder, kind, args, metadata, talk)
+            yield from _call(builder, kind, args, metadata, progress)
         case _:
             yield builder.unknown({"action": act.action, "args": act.args})
 
@@ -116,12 +118,14 @@ def _end(builder: RecordBuilder, action: str, args: dict[str, Any]) -> Record:
     return builder.record(Kind.RUNTIME, action, stop=stop, usage=builder.usage)
 
 
-def _call(builder: RecordBuilder, kind: str, args: dict[str, Any], metadata: Metadata, talk: Talk) -> Iterator[Record]:
+def _call(
+    builder: RecordBuilder, kind: str, args: dict[str, Any], metadata: Metadata, progress: SessionProgress
+) -> Iterator[Record]:
     if words := text_of(args.get("thought")).strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, words)
-    talk.call = metadata.tool_call_id or builder.key
+    progress.call = metadata.tool_call_id or builder.key
     given = _called(metadata) or {name: value for name, value in args.items() if name not in BOOKKEEPING}
-    yield builder.call(metadata.function_name or kind, talk.call, given)
+    yield builder.call(metadata.function_name or kind, progress.call, given)
 
 
 def _called(metadata: Metadata) -> Any:
@@ -135,7 +139,7 @@ def _called(metadata: Metadata) -> Any:
     return None
 
 
-def _observation(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -> Iterator[Entry]:
+def _observation(builder: RecordBuilder, act: Act, metadata: Metadata, progress: SessionProgress) -> Iterator[Entry]:
     match act.observation:
         case "null" | "think":
             yield Ignored(act.observation)
@@ -151,19 +155,19 @@ def _observation(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Tal
             yield builder.record(Kind.RUNTIME, text_of(act.content), failed=True)
         case "error" | "user_rejected":
             stop = Stop.CANCEL if act.observation == "user_rejected" else None
-            yield builder.result(_call_of(builder, act, metadata, talk), act.content, failed=True, stop=stop)
+            yield builder.result(_call_of(builder, act, metadata, progress), act.content, failed=True, stop=stop)
         case str(kind) if kind in TOOLS:
             code = _exit_code(act)
-            call = _call_of(builder, act, metadata, talk)
+            call = _call_of(builder, act, metadata, progress)
             yield builder.result(call, act.content, exit_code=code, failed=code not in (0, None))
         case _:
             yield builder.unknown({"observation": act.observation, "content": act.content, "extras": act.extras})
 
 
-def _call_of(builder: RecordBuilder, act: Act, metadata: Metadata, talk: Talk) -> str | None:
+def _call_of(builder: RecordBuilder, act: Act, metadata: Metadata, progress: SessionProgress) -> str | None:
     if metadata.tool_call_id:
         return metadata.tool_call_id
-    return f"{builder.session}/{act.cause}" if act.cause is not None else talk.call
+    return f"{builder.session}/{act.cause}" if act.cause is not None else progress.call
 
 
 def _exit_code(act: Act) -> int | None:

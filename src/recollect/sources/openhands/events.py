@@ -9,7 +9,7 @@ from recollect.model import Entry, Ignored, Kind, Record, Stop
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import as_text
-from recollect.sources.openhands.state import Talk
+from recollect.sources.openhands.progress import SessionProgress
 
 QUIET = {
     "ConversationStateUpdateEvent", "CondensationRequest", "TokenEvent", "LLMCompletionLogEvent", "StreamingDeltaEvent",
@@ -64,13 +64,13 @@ class Event(Struct):
     stderr: Any = None
 
 
-def event_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entry]:
+def event_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -> Iterator[Entry]:
     event = decode_or_none(raw, Event) or Event()
-    if isinstance(event.llm_response_id, str) and talk.is_new(event.llm_response_id):
-        builder.usage = talk.usages.get(event.llm_response_id)
+    if isinstance(event.llm_response_id, str) and progress.is_new(event.llm_response_id):
+        builder.usage = progress.usages.get(event.llm_response_id)
     match event.kind:
         case "MessageEvent":
-            yield from _message(builder, event, talk)
+            yield from _message(builder, event, progress)
         case "ActionEvent":
             yield from _action(builder, event)
         case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
@@ -93,11 +93,11 @@ def event_entries(builder: RecordBuilder, raw: str, talk: Talk) -> Iterator[Entr
             yield builder.unknown(raw)
 
 
-def _message(builder: RecordBuilder, event: Event, talk: Talk) -> Iterator[Record]:
+def _message(builder: RecordBuilder, event: Event, progress: SessionProgress) -> Iterator[Record]:
     message = decode_or_none(as_text(event.llm_message), Message) or Message()
     words = text_of(message.content)
     if event.source == "user":
-        yield talk.user_input(builder, words)
+        yield progress.user_input(builder, words)
         if skills := text_of(event.extended_content):
             yield builder.record(Kind.SYSTEM, skills)
     elif event.source == "agent":

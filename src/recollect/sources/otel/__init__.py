@@ -12,8 +12,8 @@ Contents are recorded only if the agent was configured to; else there are calls,
 from pathlib import Path
 
 from recollect.sources.formats.source import Document, Source
-from recollect.sources.otel.genai_sessions import read
 from recollect.sources.otel.otlp import ENDINGS, Folder
+from recollect.sources.otel.sessions import read
 from recollect.sources.visualstudio_copilot import is_visual_studio
 
 

@@ -31,7 +31,7 @@ from recollect.sources.formats.values import parse_time
 from recollect.sources.specstory.sections import (
     RULE,
     Outcome,
-    Used,
+    ToolUse,
     parts_of,
     shown_and_found,
     shown_and_output,
@@ -214,11 +214,11 @@ def _read_text_between_rules(builder: RecordBuilder, words: str) -> Iterator[Rec
                 yield builder.record(Kind.ASSISTANT_RESPONSE, part)
             case Outcome(text, cancelled):
                 yield builder.record(Kind.RUNTIME, text, stop=Stop.CANCEL if cancelled else None, failed=not cancelled)
-            case Used():
+            case ToolUse():
                 yield from _used(builder, part)
 
 
-def _used(builder: RecordBuilder, used: Used) -> Iterator[Record]:
+def _used(builder: RecordBuilder, used: ToolUse) -> Iterator[Record]:
     call = f"{builder.key}.{builder.count}"
     yield builder.call(used.tool, call, html.unescape("\n\n".join(part for part in (used.use, used.shown) if part)))
     if used.output is not None:
@@ -244,7 +244,7 @@ def _bare_tool(builder: RecordBuilder, name: str | None, summary: str, body: str
     used = USED.fullmatch(summary)
     tools = (tool for words, tool in UNNAMED_TOOLS.items() if summary.startswith(words))
     tool, use = (used["tool"], used["use"]) if used else (name or next(tools, UNNAMED_TOOL), summary)
-    yield from _used(builder, Used(tool, use, *shown_and_found(body)))
+    yield from _used(builder, ToolUse(tool, use, *shown_and_found(body)))
 
 
 SOURCE = Source(

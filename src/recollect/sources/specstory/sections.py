@@ -22,7 +22,7 @@ CANCELLED = "Cancelled"  # replaces a tool that the person refused
 BROKEN = re.compile(r"Error calling tool\.?|Tool call timed out after \d{1,9} ?m?s")
 
 
-class Used(Struct):
+class ToolUse(Struct):
     """A tool with its purpose, the shown input, and its output."""
 
     tool: str
@@ -38,7 +38,7 @@ class Outcome(Struct):
     cancelled: bool
 
 
-def parts_of(words: str) -> Iterator[str | Used | Outcome]:
+def parts_of(words: str) -> Iterator[str | ToolUse | Outcome]:
     """The agent's texts and tools in order."""
     text: list[str] = []
     for section in _sections(words):
@@ -74,7 +74,7 @@ def _sections(words: str) -> Iterator[str]:
     yield "\n".join(held).strip()
 
 
-def _tool(section: str) -> Used | Outcome | None:
+def _tool(section: str) -> ToolUse | Outcome | None:
     if section == CANCELLED:
         return Outcome(section, cancelled=True)
     if BROKEN.fullmatch(section):
@@ -82,19 +82,23 @@ def _tool(section: str) -> Used | Outcome | None:
     if named := NAMED.match(section):
         return _named_tool(named["tool"], section[named.end() :].strip())
     if READ.fullmatch(section):
-        return Used(READS, section)
+        return ToolUse(READS, section)
     codes = _codes(section)
     if codes and (tool := PLAIN_TOOLS.get(codes[0][0])):
-        return Used(tool, shown=codes[0][1], output=codes[1][1] if len(codes) > 1 else None)
+        return ToolUse(tool, shown=codes[0][1], output=codes[1][1] if len(codes) > 1 else None)
     return None
 
 
-def _named_tool(tool: str, body: str) -> Used:
+def _named_tool(tool: str, body: str) -> ToolUse:
     if not body.startswith("<details>"):
         codes = _codes(body)
-        return Used(tool, shown=codes[0][1], output=codes[1][1] if len(codes) > 1 else None) if codes else Used(tool, body)
+        return (
+            ToolUse(tool, shown=codes[0][1], output=codes[1][1] if len(codes) > 1 else None)
+            if codes
+            else ToolUse(tool, body)
+        )
     summary, _, found = body.removeprefix("<details>").strip().removeprefix("<summary>").partition("</summary>")
-    return Used(tool, summary, *shown_and_found(found.strip().removesuffix("</details>").strip()))
+    return ToolUse(tool, summary, *shown_and_found(found.strip().removesuffix("</details>").strip()))
 
 
 def _codes(section: str) -> list[tuple[str, str]]:

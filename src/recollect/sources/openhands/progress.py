@@ -8,7 +8,7 @@ from recollect.model import Kind, Record, Usage
 from recollect.sources.formats.message import RecordBuilder
 
 
-class Talk(Struct):
+class SessionProgress(Struct):
     is_evaluation: bool = False  # without a person
     has_task: bool = False
     call: str | None = None  # the last call, for output that does not name its call
