@@ -1,6 +1,6 @@
 # make = make check = what CI runs, without the tests
 .DEFAULT_GOAL := check
-.PHONY: setup try pictures test check agents bench bench-quality golden docs sdk new-source clean
+.PHONY: setup try pictures test coverage test-fast test-all-pythons check agents bench bench-quality golden docs sdk new-source clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,6 +28,15 @@ pictures: setup  ## draw the README's pictures from what the program prints for 
 
 test: setup  ## all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+coverage: setup  ## all tests, with the branch coverage of src and its floor
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov
+
+test-fast: setup  ## unit and contract tests that start no process, in a minute
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not process" tests/unit tests/contract
+
+test-all-pythons: setup  ## test-fast with every supported Python that is installed
+	$(BIN)/python scripts/all_pythons.py
 
 AGENTS := $(abspath $(VENV))/agents
 agents: setup  ## install real agents from npm, at the versions that tests know, and run them offline

@@ -9,14 +9,11 @@ import json
 import random
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from secret_kinds import KINDS, Kind, made_up
 

@@ -56,7 +56,7 @@ def main() -> None:
         print("There are no agent sessions on this machine yet. Here is a small sample instead.")
         with tempfile.TemporaryDirectory() as state:
             _show({**_without_homes(env), "HOME": str(SAMPLE), "RECOLLECT_HOME": state})
-    installed = [name for name, (program, *_) in {**COMMANDS, **FILES}.items() if shutil.which(program)]
+    installed = [name for name, (program, *_) in {**COMMANDS, **FILES}.items() if shutil.which(str(program))]
     print("\n" + path_hint(env))
     print("\n" + connections({name: titles[name] for name in dict.fromkeys([*with_sessions, *installed])}))
 

@@ -9,9 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 from acp import (
+    Agent,
     InitializeResponse,
     LoadSessionResponse,
     NewSessionResponse,
@@ -34,7 +35,15 @@ from acp import (
     update_user_message_text,
 )
 from acp.helpers import update_available_commands, update_current_mode
-from acp.schema import AgentCapabilities, AllowedOutcome, PermissionOption, ToolCallUpdate, Usage, UsageUpdate
+from acp.schema import (
+    AgentCapabilities,
+    AllowedOutcome,
+    PermissionOption,
+    PermissionOptionKind,
+    ToolCallUpdate,
+    Usage,
+    UsageUpdate,
+)
 
 KNOWN = "session-7"  # the one session that it can load
 NEW = "session-8"
@@ -157,12 +166,14 @@ class Scripted:
 
     async def do_propose(self) -> None:
         """Ask for permission showing what would be done, as Gemini CLI does, and report in words alone."""
-        proposal = [tool_diff_content("/x.py", "new\n", "old\n")]
+        proposal: list[Any] = [tool_diff_content("/x.py", "new\n", "old\n")]
         call = ToolCallUpdate(tool_call_id="p", title="Edit x.py", status="pending", content=proposal)
         await self.say(await self.permission(call, "allow_once", "reject_once"))
 
     async def permission(self, call: ToolCallUpdate, *kinds: str) -> str:
-        options = [PermissionOption(option_id=f"the {kind}", name=kind, kind=kind) for kind in kinds]
+        options = [
+            PermissionOption(option_id=f"the {kind}", name=kind, kind=cast(PermissionOptionKind, kind)) for kind in kinds
+        ]
         answer = await self.client.request_permission(session_id=self.session, tool_call=call, options=options)
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else answer.outcome.outcome
 
@@ -204,4 +215,4 @@ class Scripted:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(Scripted(*sys.argv[1:] or [""])))
+    asyncio.run(run_agent(cast(Agent, Scripted(*sys.argv[1:] or [""]))))  # what it lacks is an unknown method

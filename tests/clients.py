@@ -67,12 +67,12 @@ class Place:
         self.url = told["url"]
         self.host, _, port = told["rpc"].rpartition(":")
         self.port = int(port)
-        self.token = token or (person.state / "token").read_text().strip()
+        self.token: str | None = token or (person.state / "token").read_text().strip()
 
     @asynccontextmanager
     async def opened(self, wire: str, manner: str) -> AsyncIterator[Any]:
         kind: Any = AsyncClient if manner == "async" else Client
-        opening = {
+        opening: Callable[[], Any] = {
             "child": lambda: kind.spawn(self.realm, env=self.person.env),
             "tcp": lambda: kind.connect(self.host, self.port, self.token),
             "http": lambda: kind.http(self.url, self.token),

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,16 @@ import pytest
 from recollect.ingest import Report, sync
 from recollect.settings import Settings
 from recollect.sources import all_sources
+from tests import process_guard
 from tests.golden import in_utc
+from tests.memory_folder import memory_folder
 
 in_utc()
+process_guard.install()
+if (memory := memory_folder()) is not None:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))  # where pytest makes its temporary folders
+STARTING = ("agents", "corpus", "e2e")  # folders in which every test may start processes
+TESTS = Path(__file__).parent
 KEPT = {"LANG", "PATH", "TERM", "TMPDIR", "TZ", "VIRTUAL_ENV"}  # of the environment: no agent's own variables
 
 
@@ -24,7 +31,37 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(TESTS).parts[0] in STARTING:
+            item.add_marker(process_guard.MARKER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Also while fixtures are set up: they start the servers."""
+    if item.get_closest_marker(process_guard.MARKER) is None:
+        process_guard.forbid(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        process_guard.allow()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        process_guard.check()
+
+
 COMMANDS_OVER_MCP = {"RECOLLECT_COMMANDS_OVER_MCP": "1"}  # the owner lets MCP clients name programs
+
+
+def unmeasured(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process whose coverage is not measured, because the measuring would be seen in it."""
+    return {name: value for name, value in env.items() if not name.startswith("COVERAGE_")}
 
 
 class Person:
@@ -37,7 +74,11 @@ class Person:
         self.launcher: tuple[str, ...] = ()  # what starts the program: such as one that confines it
         self.home.mkdir(parents=True)
         self.env = {
-            **{name: value for name, value in os.environ.items() if name in KEPT or name.startswith(("LC_", "PYTHON"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name in KEPT or name.startswith(("LC_", "PYTHON", "COVERAGE_"))
+            },
             "HOME": str(self.home),
             "RECOLLECT_HOME": str(self.state),
         }

@@ -3,7 +3,7 @@
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -176,7 +176,7 @@ class Cli(Surface):
         raise Refused(answer)
 
 
-SURFACES = {
+SURFACES: dict[str, Callable[[Person, str], Surface]] = {
     "rpc": Rpc,
     "rpc over tcp": RpcTcp,
     "rest": Rest,

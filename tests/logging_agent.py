@@ -14,9 +14,10 @@ import sys
 import uuid
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from acp import (
+    Agent,
     InitializeResponse,
     LoadSessionResponse,
     NewSessionResponse,
@@ -117,4 +118,4 @@ def log_sub_agent(session: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(run_agent(LoggingAgent(*sys.argv[1:] or [""])))
+    asyncio.run(run_agent(cast(Agent, LoggingAgent(*sys.argv[1:] or [""]))))  # what it lacks is an unknown method

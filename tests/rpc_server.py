@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from tests.conftest import Person
 
@@ -22,7 +22,7 @@ def token_of(person: Person, options: Sequence[str], environment: Mapping[str, s
 class Talk:
     """One connection, whatever carries it. What comes between an answer and its request is kept in `heard`."""
 
-    def __init__(self, reading: BinaryIO, write: Callable[[bytes], Any]) -> None:
+    def __init__(self, reading: IO[bytes], write: Callable[[bytes], Any]) -> None:
         self._reading = reading
         self._write = write
         self._last = 0
@@ -44,9 +44,11 @@ class Talk:
         return self._last
 
     def answer(self, identity: int) -> Message:
-        while (message := self.hear())["id" if "id" in message else "jsonrpc"] != identity:
+        while True:
+            message: Message = self.hear()
+            if message["id" if "id" in message else "jsonrpc"] == identity:
+                return message
             self.heard.append(message)
-        return message
 
     def request(self, method: str, /, **params: Any) -> Message:
         """Send a request and return its response, result or error."""
@@ -66,7 +68,8 @@ class Talk:
         """The next event of a turn."""
         message = self.hear()
         assert message["method"] == "session/event", message
-        return message["params"]
+        event: Message = message["params"]
+        return event
 
     def events(self) -> list[Message]:
         """The events that came before the last answer."""

@@ -93,6 +93,7 @@ def as_messages(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
     usage = {"input_tokens": 100, "output_tokens": 20}
     head = {"id": f"msg_{next(_number)}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
     yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None, "usage": usage}}
+    block: dict[str, Any]
     if isinstance(done, str):
         block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": done}
     else:
@@ -166,6 +167,7 @@ def from_chat(body: dict[str, Any]) -> Conversation:
 
 def as_chat(done: Move, talk: Conversation) -> Iterator[dict[str, Any]]:
     head = {"id": f"chat-{next(_number)}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+    delta: dict[str, Any]
     if isinstance(done, str):
         delta, reason = {"role": "assistant", "content": done}, "stop"
     else:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import Person
 
+pytestmark = pytest.mark.process
+
 ODD = os.fsdecode(b"caf\xe9")  # as Python has an argument that is Latin-1
 UNKNOWN = "01a1eb05-0000-7000-8000-000000000000"
 REFUSED = {  # what is asked for, and a part of what is said

@@ -34,6 +34,8 @@ from recollect.client import (
 from tests.clients import MANNERS, WIRES, Case, Place, in_thread, served
 from tests.conftest import Person
 
+pytestmark = pytest.mark.process
+
 ABSENT = "01a00000-0000-7000-8000-000000000000"
 CAT = ["cat"]
 HANGS = ["sh", "-c", "echo begun; exec sleep 1000"]
@@ -134,8 +136,9 @@ def test_a_deferred_session_has_run_nothing_until_its_first_turn(talk: Callable[
         session = await client.create_deferred_session(command=CAT)
         assert session.result is None
         assert ((await session.history()).messages, (await session.read()).turns) == ([], 0)
-        assert (await session.start_turn("first")).text == "first"
-        assert (session.result.text, session.result.turns) == ("first", 1)
+        turn = await session.start_turn("first")
+        assert (turn.text, turn.turns) == ("first", 1)
+        assert session.result == turn
         assert [message.role async for message in session.messages()] == ["user", "assistant"]
         second = await session.stream("second").wait()
         assert (second.text, session.result) == ("second", second)

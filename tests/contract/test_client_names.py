@@ -49,6 +49,7 @@ def test_both_sdks_offer_the_same(name: str, only_in_python: set[str]) -> None:
     assert members(name) == public(getattr(sdk, name)) - only_in_python
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("function", "interface", "only_in_typescript"),
     [

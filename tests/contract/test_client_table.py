@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import re
 import runpy
 import subprocess
@@ -20,7 +21,7 @@ from recollect.client.events import event_of
 from recollect.operations import OPERATIONS
 from recollect.surfaces.transport import line_reader
 from tests.clients import served
-from tests.conftest import Person
+from tests.conftest import Person, unmeasured
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python-sdk.md"
@@ -46,10 +47,12 @@ ANSWERS = {
 }
 
 
+@pytest.mark.process
 def test_it_needs_nothing_of_the_server() -> None:
     """A program that only asks must not load what answers."""
     code = "import sys, json, recollect.client; print(json.dumps(sorted(sys.modules)))"
-    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    command, env = [sys.executable, "-c", code], unmeasured(os.environ)
+    loaded = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
     ours = {name for name in loaded if name.startswith("recollect.") and not name.startswith("recollect.client")}
     known = {*sys.stdlib_module_names, "__main__", "recollect", "msgspec", "typing_extensions"}  # the last is msgspec's
     foreign = {name.partition(".")[0] for name in loaded} - known
@@ -175,6 +178,7 @@ def examples() -> list[str]:
     return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", range(len(examples())))
 def test_every_example_of_the_page_runs(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what the page takes for granted: a server where it says there is one, and what its first example has made."""

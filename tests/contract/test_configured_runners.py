@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Person
 from tests.http_server import HttpServer
 
+pytestmark = pytest.mark.process
+
 KINDS = "recall, command, acp"
 CAT = {"command": ["cat"]}
 

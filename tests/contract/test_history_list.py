@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_history_client import EVER, History
-from tests.contract.test_history_home import CODEX, LONG_LINE, MIGRATION, OWN, furnished
+from tests.contract.history_archive import CODEX, LONG_LINE, MIGRATION, OWN, furnished
+from tests.contract.history_client import EVER, History, text_of
+
+pytestmark = pytest.mark.process
 
 MODES = ["web_search", "mcp_internal", "tool_calling", "chat"]
 LISTED = {
@@ -214,7 +216,7 @@ def test_labels_are_short_and_never_empty(everything: list[Any]) -> None:
 
 def test_no_transcript_is_told(history: History) -> None:
     """Rule 31: titles come from prompts, everything else stays where it is."""
-    told = history.result("list_sessions", {**EVER, "limit": 50}).content[0].text
+    told = text_of(history.result("list_sessions", {**EVER, "limit": 50}))
     assert LONG_LINE not in told
     for words in ("Painted.", "all quiet on the water", "barnacle", "kelp.csv", "Use the blue paint", "Made."):
         assert words not in told

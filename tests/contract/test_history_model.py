@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_history_client import TYPES, History
-from tests.contract.test_history_home import (
+from tests.contract.history_archive import (
     AGENTS,
     COMMANDS,
     ERRAND,
@@ -18,6 +17,9 @@ from tests.contract.test_history_home import (
     RESUMED,
     furnished,
 )
+from tests.contract.history_client import TYPES, History
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_history_client import EVER, TYPES, History
-from tests.contract.test_history_home import (
+from tests.contract.history_archive import (
     CARGO,
     CARGO_FAILED,
     CHECKOUT,
@@ -19,6 +18,9 @@ from tests.contract.test_history_home import (
     PREVIEW,
     furnished,
 )
+from tests.contract.history_client import EVER, TYPES, History, text_of
+
+pytestmark = pytest.mark.process
 
 MONITOR = "Investigate monitor startup"
 SPEAKS = {"assistant_response", "reasoning"}
@@ -351,7 +353,7 @@ def test_only_an_event_is_opened_with_its_payload(history: History) -> None:
     session = history.titled["Show the survey"]
     turn = history.open(session)["turns"][0]["id"]
     for identity in (session, turn):
-        assert len(history.result("open", {"id": identity}).content[0].text) < 5_000
+        assert len(text_of(history.result("open", {"id": identity}))) < 5_000
 
 
 def test_previews_are_short_and_say_whether_there_is_more(graph: dict[str, Any]) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_history_client import TYPES, History
-from tests.contract.test_history_home import (
+from tests.contract.history_archive import (
     CUT_SNIPPET,
     IDENTIFIERS,
     LANGUAGES,
@@ -18,6 +17,9 @@ from tests.contract.test_history_home import (
     WHOLE_SNIPPET,
     furnished,
 )
+from tests.contract.history_client import TYPES, History
+
+pytestmark = pytest.mark.process
 
 HIT = {"rank", "score", "id", "event", "turn", "session", "snippet", "open"}
 SNIPPET = 320
@@ -32,7 +34,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
 
 def said(history: History, hit: Any) -> str:
     """The whole text of a hit."""
-    return history.open(hit["id"])["content"]["text"]
+    return str(history.open(hit["id"])["content"]["text"])
 
 
 # ---- a hit

@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_history_client import TYPES, History
-from tests.contract.test_history_home import MIGRATION, furnished
+from tests.contract.history_archive import MIGRATION, furnished
+from tests.contract.history_client import TYPES, History
 
-DEFAULTS = {"within_id": None, "event_types": ["user_input", "assistant_response", "tool_response"], "n_hits": 10}
+pytestmark = pytest.mark.process
+
+DEFAULTS: dict[str, Any] = {
+    "within_id": None,
+    "event_types": ["user_input", "assistant_response", "tool_response"],
+    "n_hits": 10,
+}
 NOWHERE = "session:ses_01J9Q3N7W6F9A8K2M4V5R6T7Y8"
 UNKNOWN_TURN = "turn:turn_01J9Q3P4V8BN7XM9G2K6Q1W3E4"
 UNKNOWN_EVENT = "event:evt_01J9Q3Q2C4TD9K7F8M1N5R6P2A"

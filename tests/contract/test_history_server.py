@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 from recollect.operations import OPERATIONS
 from recollect.store import archive_of
 from tests.conftest import Person
-from tests.contract.test_history_client import EVER, History, connected
-from tests.contract.test_history_home import (
+from tests.contract.history_archive import (
     LIGHTHOUSE,
     MIGRATION,
     Codex,
@@ -24,7 +23,10 @@ from tests.contract.test_history_home import (
     furnish_resumed,
     furnished,
 )
+from tests.contract.history_client import EVER, History, connected
 from tests.logs import Claude, append, write
+
+pytestmark = pytest.mark.process
 
 TOOLS = ["search_sessions", "open", "list_sessions"]
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -118,9 +120,10 @@ def test_elapsed_time_includes_the_serialization(history: History) -> None:
 def test_every_answer_fits_the_schema_that_its_tool_declares(history: History, requests: dict[str, Any], name: str) -> None:
     """Rule 30: one schema for success and error, because clients check both against it."""
     tool, arguments, _ = requests[name]
-    [told] = [one.output_schema for one in history.portal.call(history.client.list_tools).tools if one.name == tool]
+    declared, whole = history.tools()[tool].output_schema, OPERATIONS[tool].answer_schema
+    assert declared is not None and whole is not None
     envelope = history.call(tool, **arguments)
-    for schema in (told, OPERATIONS[tool].answer_schema):  # for models, in outline, and for programs
+    for schema in (declared, whole):  # for models, in outline, and for programs
         Draft202012Validator.check_schema(schema)
         validator = Draft202012Validator(schema)
         validator.validate(envelope)

@@ -7,18 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_journeys_client import (
-    DECK,
-    NOBODY,
-    ROPE,
-    USER,
-    WINCH,
-    Journeys,
-    as_reference,
-    ask,
-    tell,
-    under_way,
-)
+from tests.contract.journeys_client import DECK, NOBODY, ROPE, USER, WINCH, Journeys, as_reference, ask, tell, under_way
+
+pytestmark = pytest.mark.process
 
 COMMANDS = ("create", "link", "history", "timeline", "add", "documents", "delete")
 OARS = "Stow the spare oars"  # what tests may link elsewhere, as long as they bring it back

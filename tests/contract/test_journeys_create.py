@@ -1,6 +1,5 @@
 """get_or_create_journey: one journey a person, however many ask at once; and journeys that nobody shares."""
 
-import json
 import re
 import subprocess
 import sys
@@ -16,8 +15,10 @@ import pytest
 from recollect.store.journeys import JourneyRow
 from recollect.store.journeys import Journeys as Stored
 from recollect.store.memory import Memory
-from tests.conftest import Person, RawMcp
-from tests.contract.test_journeys_client import NOBODY, USER, Body, Journeys, ask, furnish, opened
+from tests.conftest import Person
+from tests.contract.journeys_client import NOBODY, USER, Body, Journeys, ask, call, furnish, heard, opened
+
+pytestmark = pytest.mark.process
 
 AT_ONCE = 20
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -96,18 +97,6 @@ def test_a_user_id_that_is_no_uuid_is_refused(journeys: Journeys, bad: Any) -> N
 
 
 # ---- many at once
-
-
-def call(tool: str, identity: int = 1, **arguments: Any) -> str:
-    params = {"name": tool, "arguments": arguments}
-    return json.dumps({"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": params})
-
-
-def heard(client: RawMcp) -> Body:
-    result = client.hear()["result"]
-    body: Body = json.loads(result["content"][0]["text"])
-    assert not result["isError"], body
-    return body
 
 
 def test_of_twenty_processes_at_once_exactly_one_begins_the_journey(person: Person) -> None:

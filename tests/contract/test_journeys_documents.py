@@ -20,17 +20,9 @@ from recollect.store.journeys import Journeys as Stored
 from recollect.store.journeys import Window
 from recollect.store.memory import Memory
 from tests.conftest import Person
-from tests.contract.test_journeys_client import (
-    NOBODY,
-    TYPES,
-    VOYAGE,
-    Body,
-    Journeys,
-    ask,
-    opened,
-    under_way,
-)
-from tests.contract.test_journeys_create import call, heard
+from tests.contract.journeys_client import NOBODY, TYPES, VOYAGE, Body, Journeys, ask, call, heard, opened, under_way
+
+pytestmark = pytest.mark.process
 
 MB = 1 << 20
 DOCUMENT = ["document_id", "document_type", "title", "created_at"]
@@ -146,7 +138,8 @@ def plain_realm(tmp_path_factory: pytest.TempPathFactory) -> tuple[LiveRealm, st
 def _asked(realm: LiveRealm, operation: str, /, **arguments: Any) -> Body:
     reply = OPERATIONS[operation].run(realm, arguments, RequestContext.now())
     assert not reply.is_error, reply.text
-    return json.loads(reply.text)
+    body: Body = json.loads(reply.text)
+    return body
 
 
 @given(metadata=st.dictionaries(st.text(), JSON))
@@ -176,8 +169,8 @@ def test_documents_are_in_the_history_only_when_asked_for(journeys: Journeys, jo
     added.append(journeys.add(journey, "artifact"))
     for more in ({}, {"include_documents": False}, {"include_documents": None}):
         assert "documents" not in journeys.query(journey, **more)
-    for more in ({}, {"query": "nothing of it"}, {"limit": 1}):
-        listed = journeys.query(journey, include_documents=True, **more)["documents"]
+    for narrower in ({}, {"query": "nothing of it"}, {"limit": 1}):
+        listed = journeys.query(journey, include_documents=True, **narrower)["documents"]
         assert [row["document_id"] for row in listed] == added[::-1]
         assert [list(row) for row in listed] == [DOCUMENT] * 4
         assert [row["title"] for row in listed] == ["", "third", "", "first"]
@@ -252,8 +245,8 @@ def test_sessions_and_documents_are_in_one_timeline_oldest_first(tmp_path: Path)
         assert {entry["entry_id"]: entry["summary"] for entry in entries[:4]} == history
         for limit in (1, 3, 5, 1_000):
             assert ask(person, "journey_timeline", journey_id=journey, limit=limit)["entries"] == entries[:limit]
-        for limit in (0, 1_001, "5", True):
-            answer = ask(person, "journey_timeline", journey_id=journey, limit=limit)
+        for refused in (0, 1_001, "5", True):
+            answer = ask(person, "journey_timeline", journey_id=journey, limit=refused)
             assert answer == {"code": 400, "message": "limit must be an integer from 1 to 1000"}
 
 

@@ -13,9 +13,11 @@ from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_of
 from recollect.store.memory import memory_of
-from tests.conftest import Person
-from tests.contract.test_journeys_client import DECK, NOBODY, USER, VOYAGE, Body, Journeys, ask, tell, under_way
+from tests.conftest import Person, unmeasured
+from tests.contract.journeys_client import DECK, NOBODY, USER, VOYAGE, Body, Journeys, ask, tell, under_way
 from tests.e2e.processes import inside
+
+pytestmark = pytest.mark.process
 
 PREFIXES = {
     "get_or_create_journey": "Failed to access journey: ",
@@ -153,6 +155,7 @@ FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, str, str]]:
     """Somebody with a journey and a server that has it open; of the sessions, one went on since anybody looked."""
     person = Person(tmp_path_factory.mktemp("full"))
+    person.env = unmeasured(person.env)  # no file may grow, that of the measuring neither
     with under_way(person) as (journeys, journey, ids):
         other = journeys.begin()
         journeys.link(other, ids[DECK])

@@ -17,7 +17,7 @@ from recollect.store.journeys import Journeys as Stored
 from recollect.store.journeys import Window
 from recollect.store.memory import Memory
 from tests.conftest import Person
-from tests.contract.test_journeys_client import (
+from tests.contract.journeys_client import (
     DECK,
     NOBODY,
     SAIL,
@@ -25,14 +25,18 @@ from tests.contract.test_journeys_client import (
     WINCH,
     Journeys,
     as_reference,
+    call,
     furnish,
+    heard,
     opened,
     tell,
     under_way,
 )
-from tests.contract.test_journeys_create import call, heard
-from tests.contract.test_memory_client import on, tokens
+from tests.contract.memory_archive import tokens
+from tests.contract.memory_client import on
 from tests.logs import Claude, append, write
+
+pytestmark = pytest.mark.process
 
 AT = "2026-01-10T09:00:00Z"
 LONGEST = 600

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
-from tests.contract.test_journeys_client import (
+from tests.contract.history_client import text_of
+from tests.contract.journeys_client import (
     DECK,
     NOBODY,
     ROPE,
@@ -28,6 +29,8 @@ from tests.contract.test_journeys_client import (
     tell,
     under_way,
 )
+
+pytestmark = pytest.mark.process
 
 NEWEST_FIRST = [DECK, ROPE, SAIL, WINCH]
 
@@ -267,7 +270,7 @@ def test_a_session_of_the_history_opens_as_one(voyage: Voyage) -> None:
         assert session["started_at"] == row["created_at"]
     details = voyage.journeys.result("get_session_details", {"session_id": voyage.ids[DECK]})
     assert not details.is_error
-    assert DECK in details.content[0].text
+    assert DECK in text_of(details)
 
 
 def test_a_session_stays_when_its_log_is_deleted(person: Person) -> None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_memory_client import OBSERVATION, QUOTED, TOKEN, Memory, furnished
+from tests.contract.memory_archive import furnished
+from tests.contract.memory_client import OBSERVATION, QUOTED, TOKEN, Memory
+
+pytestmark = pytest.mark.process
 
 UNKNOWN = "obs-0123456789abcdef"
 BAD_IDS = "ids must be an array of 1 to 20 observation IDs"

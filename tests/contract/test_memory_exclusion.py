@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,11 @@ from recollect.distil import distil
 from recollect.store import Reader, archive_of
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.test_memory_client import Memory, Record, opened, speaker, tell
-from tests.contract.test_memory_read import EXPORT, conversation, export
+from tests.contract.memory_archive import EXPORT, conversation, export
+from tests.contract.memory_client import Memory, Record, opened, speaker, tell
 from tests.logs import Claude, append, write
+
+pytestmark = pytest.mark.process
 
 MARKER = "DO NOT INDEX THIS CHAT"
 WORD = "quicksilver"  # said in the private session and nowhere else
@@ -47,10 +51,14 @@ def traces(memory: Memory, log: Path, *ids: str) -> list[str]:
         "read": lambda: not memory.said("read", {"path": path})[1],
         "conversations": lambda: bool(memory.found([WORD, "iron"], mode="text")),
         "conversations by meaning": lambda: path in json.dumps(memory.found(["iron flasks", "glass"], mode="vector")),
-        **{f"search by {mode}": lambda mode=mode: _searched(memory, path, mode) for mode in ("text", "vector", "both")},
-        **{f"get_observations {one}": lambda one=one: not memory.said("get_observations", {"ids": [one]})[1] for one in ids},
+        **{f"search by {mode}": partial(_searched, memory, path, mode) for mode in ("text", "vector", "both")},
+        **{f"get_observations {one}": partial(_is_given, memory, one) for one in ids},
     }
     return [name for name, works in ways.items() if works()]
+
+
+def _is_given(memory: Memory, observation: str) -> bool:
+    return not memory.said("get_observations", {"ids": [observation]})[1]
 
 
 def _searched(memory: Memory, path: str, mode: str) -> bool:
@@ -184,7 +192,7 @@ def test_an_exclusion_that_comes_later_takes_everything_back(person: Person, how
 def test_the_sub_agents_of_a_private_session_are_private(person: Person) -> None:
     """C30: what a sub-agent was told and found out is part of the chat."""
     log = write_both(person)
-    aside = {"isSidechain": True, "agentId": "a1"}
+    aside: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
     agent = Claude(log.stem, cwd="/work/cellar", start=500)
     errand = [agent.prompt(f"Weigh the {WORD}", **aside), agent.says(f"The {WORD} weighs a ton.", **aside)]
     write(log.with_suffix("") / "subagents" / "agent-a1.jsonl", errand)

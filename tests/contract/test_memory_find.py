@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from recollect.index.words import STOP, words
-from tests.contract.test_memory_client import Memory, furnished
+from tests.contract.memory_archive import furnished
+from tests.contract.memory_client import Memory
+
+pytestmark = pytest.mark.process
 
 ALL = {"hull", "keel", "mast", "sail", "brass", "clock", "seed"}
 

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_memory_client import Memory, Record, opened, speaker, tell
+from tests.contract.memory_archive import EXPORT, export
+from tests.contract.memory_client import Memory, Record, opened, speaker, tell
 from tests.logs import Claude, append, write
+
+pytestmark = pytest.mark.process
 
 BAD_RANGE = "Invalid line range"
 NOT_FOUND = "File not found"
@@ -51,7 +54,7 @@ def furnish(person: Person) -> None:
     tell(person, 1, "ship", "2026-01-10", voyage(speaker(1, "ship")))
     path = tell(person, 2, "ship", "2026-01-11", errand(speaker(2, "ship")))
     agent = Claude(path.stem, cwd="/work/ship", start=500)
-    aside = {"isSidechain": True, "agentId": "a1"}
+    aside: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
     records = [agent.prompt("Fetch the hawser", **aside), agent.says("Fetched the hawser from the locker.", **aside)]
     write(path.with_suffix("") / "subagents" / "agent-a1.jsonl", records)
     tell(person, 3, "ship", "2026-01-12", [speaker(3, "ship").prompt("Gone soon: scrub the deck")])
@@ -269,37 +272,6 @@ def test_the_transcript_of_a_sub_agent_says_whose_it_is(memory: Memory) -> None:
 
 
 # ---- logs that hold several sessions
-
-
-def conversation(number: int, name: str, question: str, answer: str) -> Record:
-    """One conversation of a Claude.ai export."""
-    stamps = [f"2026-03-0{number}T10:00:00.000000Z", f"2026-03-0{number}T10:00:05.000000Z"]
-    said = [("human", question), ("assistant", answer)]
-    return {
-        "uuid": f"469d1c8e-0000-4d56-afd6-00000000000{number}", "name": name, "created_at": stamps[0],
-        "updated_at": stamps[1], "account": {"uuid": "c1a9a5f8-0000-42e7-8de7-000000000000"},
-        "chat_messages": [
-            {
-                "uuid": f"019d416b-000{number}-718e-b692-00000000000{place}", "sender": sender, "text": text,
-                "content": [{"type": "text", "text": text, "start_timestamp": stamp, "stop_timestamp": stamp}],
-                "created_at": stamp, "attachments": [], "files": [],
-            }
-            for place, ((sender, text), stamp) in enumerate(zip(said, stamps, strict=True))
-        ],
-    }  # fmt: skip
-
-
-EXPORT = [
-    conversation(1, "Bread", "How long should rye sourdough prove in summer?", "Four hours, because the kitchen is warm."),
-    conversation(2, "Tides", "When does the ebb start at Ferrow?", "At six, decided by the moon and not by you."),
-    conversation(3, "Knots", "Which knot joins two ropes of unequal thickness?", "The sheet bend, doubled if it is wet."),
-]
-
-
-def export(folder: Path, conversations: list[Record]) -> Path:
-    path = folder / "conversations.json"
-    path.write_text(json.dumps(conversations))
-    return path
 
 
 def test_a_result_from_a_log_of_several_sessions_leads_to_its_own(person: Person, tmp_path: Path) -> None:

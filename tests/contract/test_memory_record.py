@@ -10,7 +10,9 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.test_memory_client import Memory, opened, speaker, tell
+from tests.contract.memory_client import Memory, opened, speaker, tell
+
+pytestmark = pytest.mark.process
 
 PROMPT = "Rig the storm sail"
 BAD_EVIDENCE = "evidence_ids must be an array of 1 to 50 event or turn ids"

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_memory_client import OBSERVATION, PROMPTS, QUOTED, TOKEN, Memory, furnished
+from tests.contract.memory_archive import PROMPTS, furnished
+from tests.contract.memory_client import OBSERVATION, QUOTED, TOKEN, Memory
 from tests.logs import Claude, write
+
+pytestmark = pytest.mark.process
 
 NOT_A_QUERY = "Query must be string or array"
 WRONG_NUMBER = "Query array must have 2-5 items"

@@ -1,7 +1,11 @@
 """Conversations are in the order of the score that is shown; of equal ones the newest comes first."""
 
+import pytest
+
 from tests.conftest import Person
-from tests.contract.test_memory_client import opened, speaker, tell
+from tests.contract.memory_client import opened, speaker, tell
+
+pytestmark = pytest.mark.process
 
 DAYS = ("2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04")
 

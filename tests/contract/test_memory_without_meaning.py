@@ -1,7 +1,7 @@
 """When the model or its vectors are missing, damaged or late, search goes on by words and says so. Nothing raises."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +9,11 @@ import pytest
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from tests.conftest import Person
-from tests.contract.test_memory_client import OBSERVATION, SESSIONS, Memory, opened, speaker, tell
+from tests.contract.memory_archive import SESSIONS
+from tests.contract.memory_client import OBSERVATION, Memory, opened, speaker, tell
 from tests.e2e.processes import until
+
+pytestmark = pytest.mark.process
 
 search = OPERATIONS["search"]
 LONG = "how long do people stay signed in"
@@ -105,7 +108,7 @@ def vector_files(person: Person) -> list[Path]:
     return sorted(path for path in person.realm.glob("vectors-*/*") if path.is_file())
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "gone": Path.unlink,
     "empty": lambda path: path.write_bytes(b""),
     "garbage": lambda path: path.write_bytes(b"\xff" * max(1, path.stat().st_size - 1)),

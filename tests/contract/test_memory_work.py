@@ -12,7 +12,7 @@ from recollect.model import Observation
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store.memory import AGENT, Memory, ObservedPlace
 from tests.conftest import Person
-from tests.contract.test_memory_client import OBSERVATION, speaker, tell
+from tests.contract.memory_client import OBSERVATION, speaker, tell
 
 FEW, MANY = 60, 1_200
 MOST_STATEMENTS = 40  # of SQL, for any question: some for what is asked, one for each of ten results

@@ -20,11 +20,14 @@ from tests.http_server import HttpServer
 from tests.logs import Claude, write
 from tests.rpc_server import RawRpc
 
+pytestmark = pytest.mark.process
+
 RACERS = 8
 
 
 def manifest(person: Person, realm: str = "main") -> dict[str, Any]:
-    return json.loads((person.state / "realms" / realm / "realm_manifest.json").read_text())
+    content: dict[str, Any] = json.loads((person.state / "realms" / realm / "realm_manifest.json").read_text())
+    return content
 
 
 def refused(person: Person, *arguments: str) -> str:

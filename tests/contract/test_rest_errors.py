@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Person
 from tests.http_server import HttpServer
 
+pytestmark = pytest.mark.process
+
 JOURNEY = f"/journeys/{UUID(int=7)}"
 TORN = b'{"title": '
 
@@ -45,7 +47,8 @@ def code_of(answer: Any) -> Any:
 def test_what_cannot_be_read_is_refused_in_the_form_of_its_family(
     server: HttpServer, request_line: str, body: bytes | None, code: Any
 ) -> None:
-    status, answer = server.ask(*request_line.split(), body)
+    method, path = request_line.split()
+    status, answer = server.ask(method, path, body)
     assert (status, code_of(answer)) == (400, code), answer
 
 

@@ -14,6 +14,8 @@ from recollect.surfaces.transport.line_reader import LONGEST, lines
 from tests.conftest import Person
 from tests.rpc_server import RawRpc
 
+pytestmark = pytest.mark.process
+
 ABSENT = "01a00000-0000-7000-8000-000000000000"
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 

@@ -13,6 +13,8 @@ from tests.e2e.processes import is_alive, until
 from tests.live_surfaces import SURFACES, Agent, Refused, Surface
 from tests.logs import Claude, write
 
+pytestmark = pytest.mark.process
+
 CREATE, TURN, INTERRUPT = "meerkat_create_session", "meerkat_start_turn", "meerkat_interrupt"
 READ, HISTORY, LIST, ARCHIVE, CONFIG = (
     "meerkat_read", "meerkat_history", "meerkat_list", "meerkat_archive", "meerkat_config"
@@ -110,12 +112,12 @@ def test_a_program_that_is_not_there_is_a_fault_of_the_provider(surface: Surface
     assert surface.ask(TURN, session_id=refused.details["session_id"], prompt="x", command=["cat"])["text"] == "x"
 
 
-BAD = [
+BAD: list[dict[str, Any]] = [
     {}, {"prompt": ""}, {"prompt": "  "}, {"prompt": "x", "runner": "nobody"}, {"prompt": "x", "command": []},
     {"prompt": "x", "runner": "command"}, {"prompt": "x", "runner": "recall", "command": ["cat"]},
     {"prompt": "x", "user_id": "nobody"}, {"prompt": "x", "journey_id": ABSENT},
 ]  # fmt: skip
-WRONG = [
+WRONG: list[dict[str, Any]] = [
     {"prompt": 5}, {"prompt": "x", "labels": {"a": 1}}, {"prompt": "x", "labels": ["a"]}, {"prompt": "x", "unknown": 1},
     {"prompt": "x", "initial_turn": "later"}, {"prompt": "x", "command": "cat"}, {"prompt": "x", "command": [1]},
     {"prompt": "x", "runner": 1}, {"prompt": "x", "command": ["a\0b"]}, {"prompt": "x", "labels": {" ": "b"}},

@@ -14,6 +14,8 @@ from tests.live_surfaces import SURFACES, Refused, Surface
 from tests.logs import Claude, write
 from tests.rpc_server import RawRpc
 
+pytestmark = pytest.mark.process
+
 SERVERS = 20
 WORD = "marlinspike"
 

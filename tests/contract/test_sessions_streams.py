@@ -17,6 +17,8 @@ from tests.http_server import HttpServer, events_of
 from tests.live_surfaces import Agent
 from tests.rpc_server import RawRpc
 
+pytestmark = pytest.mark.process
+
 ENDS = {"turn_completed", "turn_failed", "turn_interrupted"}
 CHATTY = """
 import os, sys, time

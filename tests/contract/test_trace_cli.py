@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_trace_client import Trace, opened
-from tests.contract.test_trace_home import (
+from tests.contract.trace_archive import (
     CIRCLES,
     DEPTHS,
     EVERYWHERE,
@@ -21,7 +20,10 @@ from tests.contract.test_trace_home import (
     STEPPED,
     furnished,
 )
+from tests.contract.trace_client import Trace, opened
 from tests.logs import Claude, write
+
+pytestmark = pytest.mark.process
 
 COMMANDS = ("search", "event", "session", "analyze")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")

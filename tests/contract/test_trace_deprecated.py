@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_trace_client import EVENT_TYPES, HINT, Trace, place
-from tests.contract.test_trace_home import DEPTHS, ESCAPES, EVERYWHERE, GULLS, LEDGER, LEDGER_OUTPUT, QUOTED, furnished
+from tests.contract.trace_archive import DEPTHS, ESCAPES, EVERYWHERE, GULLS, LEDGER, LEDGER_OUTPUT, QUOTED, furnished
+from tests.contract.trace_client import EVENT_TYPES, HINT, Trace, place
+
+pytestmark = pytest.mark.process
 
 EVENTS = "search_events"
 HEAD = ["session_id", "event_index", "timestamp", "event_type"]
@@ -46,10 +48,10 @@ def test_every_answer_names_the_tools_that_take_its_place(trace: Trace) -> None:
 
 
 def test_its_description_says_when_it_goes(trace: Trace) -> None:
-    (tool,) = (tool for tool in trace.portal.call(trace.client.list_tools).tools if tool.name == EVENTS)
-    assert tool.description.startswith("Deprecated")
-    assert re.search(r"\b20\d\d-\d\d-\d\d\b", tool.description)
-    assert "search_event_previews" in tool.description
+    description = trace.tools()[EVENTS].description or ""
+    assert description.startswith("Deprecated")
+    assert re.search(r"\b20\d\d-\d\d-\d\d\b", description)
+    assert "search_event_previews" in description
 
 
 def test_a_page_has_five_matches_and_at_most_twenty(trace: Trace) -> None:

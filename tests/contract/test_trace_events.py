@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_trace_client import EVENT_TYPES, Trace
-from tests.contract.test_trace_home import (
+from tests.contract.trace_archive import (
     DEPTHS,
     ESCAPES,
     EVERYWHERE,
@@ -30,6 +29,9 @@ from tests.contract.test_trace_home import (
     SIGNS,
     furnished,
 )
+from tests.contract.trace_client import EVENT_TYPES, Trace
+
+pytestmark = pytest.mark.process
 
 EVENT = "get_event_details"
 FIELDS = ["session_id", "event_index", "timestamp", "event_type", "payload"]

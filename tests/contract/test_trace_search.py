@@ -7,12 +7,12 @@ import string
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby, pairwise
+from typing import Any
 
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, opened, place, size, texts_in
-from tests.contract.test_trace_home import (
+from tests.contract.trace_archive import (
     EVERYWHERE,
     EVERYWHERE_TYPES,
     GULLS,
@@ -27,7 +27,10 @@ from tests.contract.test_trace_home import (
     gulls,
     indexed,
 )
+from tests.contract.trace_client import EVENT_TYPES, HINT, KB, Answer, Trace, compact, opened, place, size, texts_in
 from tests.logs import Claude, write
+
+pytestmark = pytest.mark.process
 
 SEARCH = "search_event_previews"
 PREVIEW, PAGE = 300, 15 * KB  # characters of a preview, bytes of ten matches
@@ -200,7 +203,7 @@ def test_a_session_that_arrives_between_pages_moves_no_match(person: Person) -> 
         tell(number)
     with opened(person) as trace:
         before = trace.places("gull")
-        found, cursor, newer, older = [], {}, iter(range(20, 40)), iter(range(9, 0, -1))
+        found, cursor, newer, older = [], dict[str, Any](), iter(range(20, 40)), iter(range(9, 0, -1))
         while True:
             answer = trace.answer(SEARCH, query="gull", limit=2, **cursor)
             found += [place(match) for match in answer["data"]["matches"]]

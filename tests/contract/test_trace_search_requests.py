@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_trace_client import EVENT_TYPES, Trace
-from tests.contract.test_trace_home import EVERYWHERE, furnished
+from tests.contract.trace_archive import EVERYWHERE, furnished
+from tests.contract.trace_client import EVENT_TYPES, Trace
+
+pytestmark = pytest.mark.process
 
 SEARCH = "search_event_previews"
 

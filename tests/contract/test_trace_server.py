@@ -16,9 +16,12 @@ from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import archive_of
 from tests.conftest import Person
-from tests.contract.test_trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, opened
-from tests.contract.test_trace_home import EVERYWHERE, NETS, RIGGING, SIXTY, furnish_first, furnished, index
+from tests.contract.history_client import hints_of, text_of
+from tests.contract.trace_archive import EVERYWHERE, NETS, RIGGING, SIXTY, furnish_first, furnished, index
+from tests.contract.trace_client import EVENT_TYPES, LEVELS, TOOLS, Answer, Trace, opened
 from tests.logs import Claude, write
+
+pytestmark = pytest.mark.process
 
 CHARACTERS = 4  # of a token
 ALL_TOOLS = 6_000  # tokens of what a model is told of the tools of all families
@@ -91,7 +94,7 @@ def test_an_answer_is_text_and_object_alike_and_an_error_is_marked(trace: Trace)
     good = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 0})
     bad = trace.result("get_event_details", {"session_id": trace.ids[NETS], "event_index": 28})
     assert (good.is_error, bad.is_error) == (False, True)
-    assert [json.loads(result.content[0].text) for result in (good, bad)] == [
+    assert [json.loads(text_of(result)) for result in (good, bad)] == [
         good.structured_content,
         bad.structured_content,
     ]
@@ -213,9 +216,10 @@ def test_what_the_tools_take_fits_their_schemas(trace: Trace, schemas: dict[str,
 
 
 def test_reading_changes_nothing(trace: Trace) -> None:
-    for tool in trace.portal.call(trace.client.list_tools).tools:
-        if tool.name in TOOLS:
-            assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (True, False)
+    listed = trace.tools()
+    for name in TOOLS:
+        hints = hints_of(listed[name])
+        assert (hints.read_only_hint, hints.destructive_hint) == (True, False)
 
 
 def test_what_a_model_is_told_of_all_tools_is_short(trace: Trace) -> None:

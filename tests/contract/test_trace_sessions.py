@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_trace_client import KB, LEVELS, Answer, Trace, opened, size
-from tests.contract.test_trace_home import (
+from tests.contract.trace_archive import (
     DEPTHS,
     HEAVY,
     LEDGER,
@@ -26,7 +25,10 @@ from tests.contract.test_trace_home import (
     furnished,
     stepped,
 )
+from tests.contract.trace_client import KB, LEVELS, Answer, Trace, opened, size
 from tests.logs import Claude, write
+
+pytestmark = pytest.mark.process
 
 SESSION = "get_session_details"
 BUDGET_KB = {"summary": 10, "turns": 30, "steps": 100}
@@ -370,7 +372,8 @@ def test_wildcards_and_blanks_are_no_id(trace: Trace, name: str) -> None:
 def test_the_ids_of_another_family_are_none_of_this_one(trace: Trace) -> None:
     reference = trace.titled[NETS]
     event = trace.open(trace.open(reference)["turns"][0]["id"])["events"][0]["id"]
-    for name in (reference, event, "turn:x", 5, 0, True, [], {}, ["0"]):
+    names: list[Any] = [reference, event, "turn:x", 5, 0, True, [], {}, ["0"]]
+    for name in names:
         assert trace.error(SESSION, session_id=name)["code"] == "invalid_session_id"
 
 

@@ -5,19 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_trace_client import Answer, Trace
-from tests.contract.test_trace_home import (
-    CIRCLES,
-    DEPTHS,
-    NEARLY,
-    NETS,
-    RIGGING,
-    SCRIPTS,
-    SIGNALS,
-    STORM,
-    TIDE,
-    furnished,
-)
+from tests.contract.trace_archive import CIRCLES, DEPTHS, NEARLY, NETS, RIGGING, SCRIPTS, SIGNALS, STORM, TIDE, furnished
+from tests.contract.trace_client import Answer, Trace
+
+pytestmark = pytest.mark.process
 
 Told = tuple[str | None, str | None, list[tuple[str, str, str | None]], str]  # thoughts, words, tools, status
 

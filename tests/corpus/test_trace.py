@@ -17,7 +17,7 @@ from recollect.model import KINDS, Kind
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import EventRow, Reader, SessionRow, archive_of
 from tests.conftest import Person
-from tests.contract.test_trace_client import texts_in
+from tests.contract.trace_client import texts_in
 
 pytestmark = pytest.mark.corpus
 

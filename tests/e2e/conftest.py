@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Person
+from tests.e2e.hostile_text import write_hostile_log
 from tests.e2e.node_packages import installed
 
 
@@ -11,3 +13,9 @@ from tests.e2e.node_packages import installed
 def typescript(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both generations of the official TypeScript client, and the scripts that use them."""
     return installed("typescript", tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def hostile_log(person: Person) -> Path:
+    """A synced log whose text would act on a terminal, were it shown as it is."""
+    return write_hostile_log(person)

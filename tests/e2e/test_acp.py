@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -420,6 +420,7 @@ def test_a_cancelled_agent_is_gone_also_where_nobody_takes_its_outputs(turn: Tur
 def test_outputs_that_are_no_longer_wanted_end_the_agent(turn: Turn) -> None:
     outputs = turn.start(command=bare("greet(); signal.pause()"))
     next(outputs)
+    assert isinstance(outputs, Generator)
     outputs.close()
     assert not is_alive(turn.pids[0])
 

@@ -2,6 +2,7 @@
 
 import sys
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,9 @@ class Runs:
             "memory": {plain(row["session"]) for row in observed},
         }
 
+    def is_shown(self, word: str, found: dict[str, set[str]]) -> bool:
+        return self.shown(word) == found
+
     def opened(self, session: str) -> Any:
         return self.person.json("open", f"session:{plain(session)}")["data"]
 
@@ -62,7 +66,7 @@ class Runs:
         """Each word is found in this session, and in no other, once the memory is level."""
         once = {way: {plain(session)} for way in ("search", "trace", "memory")}
         for word in words:
-            until(lambda word=word: self.shown(word) == once)
+            until(partial(self.is_shown, word, once))
 
 
 def plain(session: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.test_memory_client import TOKEN, Memory, Record, opened, speaker, tell
+from tests.contract.memory_client import TOKEN, Memory, Record, opened, speaker, tell
 from tests.logs import Claude
 
 NOTHING = "Nothing in the memory answers this. Other words may help, or `recollect search` for the exact ones.\n"

@@ -12,10 +12,10 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from tests.conftest import Person
-from tests.contract.test_history_client import History
-from tests.contract.test_history_home import Codex
+from tests.contract.history_archive import Codex
+from tests.contract.history_client import History
+from tests.e2e.hook_calls import start
 from tests.e2e.processes import until
-from tests.e2e.test_hooks import start
 from tests.logs import Claude, append, write
 
 QUESTION = "why does the capstan pawl slip"

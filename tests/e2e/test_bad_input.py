@@ -196,7 +196,7 @@ def long_log(person: Person) -> Path:
 
 def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> Report:
     """A sync in which something happens to a log after its first batch was read."""
-    happened = []
+    happened: list[object] = []
 
     def at_first_batch(report: Report) -> None:
         if report.bytes and not happened:
@@ -605,7 +605,7 @@ def _segments_deleted(index: Path) -> None:
             file.unlink()
 
 
-INDEX_DAMAGES = {
+INDEX_DAMAGES: dict[str, Callable[[Path], object]] = {
     "deleted": shutil.rmtree,
     "outdated": _only_an_old_version,
     "meta.json corrupt": lambda index: (index / "meta.json").write_text("{not json"),
@@ -717,7 +717,7 @@ def test_nothing_that_lies_in_the_folder_we_stand_in_is_run(person: Person, tmp_
     planted = tmp_path / "project" / "recollect.py"
     planted.parent.mkdir()
     planted.write_text("open('was-run', 'w')")
-    command = [Path(sys.executable).with_name("recollect"), "mcp"]
+    command = [str(Path(sys.executable).with_name("recollect")), "mcp"]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, env=person.env, cwd=planted.parent, stdin=pipe, stdout=nowhere) as server:
         assert server.stdin is not None

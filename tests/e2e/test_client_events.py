@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.client import Client, ConnectionLost, InternalError
-from tests.e2e.test_client_garbage import HEALTH, SSE, Requests, body, chunked, odd
+from tests.e2e.odd_servers import HEALTH, SSE, Requests, body, chunked, odd
 
 ARCHIVED = body({"code": "SESSION_NOT_FOUND", "message": "archived"}, "404 Not Found")
 

@@ -3,11 +3,8 @@
 import asyncio
 import json
 import socket
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -28,28 +25,9 @@ from recollect.client import (
 )
 from recollect.client._event_router import EventRouter
 from recollect.client.events import SessionEvent, event_of
+from tests.e2e.odd_servers import CONFIG, CONFIGURED, HEALTH, SERVER, SSE, Requests, answering, body, chunked, odd
 
-SERVER = {"version": "0", "realm_id": "r", "instance_id": "i", "backend": "sqlite"}
-CONFIG = {"config": {}, "generation": 3, "realm_id": "r", "instance_id": "i", "backend": "sqlite"}
 RAN = {"session_id": "s", "text": "t", "usage": {}, "turns": 1, "tool_calls": 0, "stop_reason": "end_turn"}
-ODD = """
-import json, os, sys, time
-def hear():
-    return json.loads(sys.stdin.readline())
-def say(**message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-def write(text):
-    os.write(1, text if isinstance(text, bytes) else text.encode())
-def greet():
-    say(id=hear()["id"], result={"version": "0", "realm_id": "r", "instance_id": "i", "backend": "sqlite"})
-    return hear()["id"]
-CONFIG = {"config": {}, "generation": 3, "realm_id": "r", "instance_id": "i", "backend": "sqlite"}
-"""
-
-
-def odd(code: str) -> list[str]:
-    """A server that may say anything."""
-    return [sys.executable, "-S", "-E", "-c", ODD + code]
 
 
 # ---- lines
@@ -167,7 +145,7 @@ END, CUT = told("turn_failed", 3, message="m"), StreamTruncated(session_id="s", 
 
 
 def test_events_go_to_the_one_turn_that_was_asked_for() -> None:
-    router, heard = EventRouter(), []
+    router, heard = EventRouter(), list[Any]()
     asked = router.add("s", heard.append)
     for event in (MIDDLE, BEGIN, MIDDLE, END, MIDDLE):
         router.dispatch(event)
@@ -209,34 +187,6 @@ def test_a_turn_that_begins_before_the_last_one_was_answered_hears_itself() -> N
 # ---- TCP
 
 
-@contextmanager
-def answering(talk: Callable[[socket.socket, int], None]) -> Iterator[int]:
-    """A port at which `talk` talks, to one connection after the other; it is told which one it is."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    connected: list[socket.socket] = []
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                one, _ = listening.accept()
-                connected.append(one)
-                threading.Thread(target=_talk, args=(talk, one, len(connected)), daemon=True).start()
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield listening.getsockname()[1]
-    finally:
-        listening.close()
-        for one in connected:
-            one.close()
-
-
-def _talk(talk: Callable[[socket.socket, int], None], one: socket.socket, number: int) -> None:
-    with suppress(OSError, ValueError):
-        talk(one, number)
-        one.shutdown(socket.SHUT_WR)
-
-
 def test_a_port_that_is_not_ours_is_no_server() -> None:
     for said in (b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b'{"id":1,"result":{}}\n', b""):
         with answering(lambda one, _, said=said: one.sendall(said)) as port, pytest.raises(ConnectionLost):  # type: ignore[misc]
@@ -260,13 +210,6 @@ def test_a_connection_that_is_reset_is_lost() -> None:
 # ---- HTTP
 
 
-def body(value: Any, status: str = "200 OK", more: str = "") -> bytes:
-    content = json.dumps(value).encode()
-    return f"HTTP/1.1 {status}\r\ncontent-length: {len(content)}\r\n{more}\r\n".encode() + content
-
-
-HEALTH, CONFIGURED = body(SERVER), body(CONFIG)
-SSE = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 EVENTS = (
     b": hello\r\n\r\nid: 1\r\ndata: " + json.dumps({"session_id": "s", "sequence": 1, "type": "turn_started", "turn": 1}).encode()
     + b'\r\n\r\ndata: {"session_id": "s",\r\ndata: "type": "new_kind"}\n\n: still here\n\n'
@@ -274,45 +217,8 @@ EVENTS = (
 )  # fmt: skip
 
 
-class Requests:
-    """What was asked, and the answers that it got: bytes, one piece at a time."""
-
-    def __init__(self, *answers: list[bytes] | bytes | None) -> None:
-        """None closes the connection without a word; after any answer that is a list, it is closed too."""
-        self._answers = iter(answers)
-        self.seen: list[str] = []
-        self.connections = 0
-
-    def talk(self, one: socket.socket, number: int) -> None:
-        self.connections = number
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reading = one.makefile("rb")
-        while head := reading.readline():
-            while (line := reading.readline()).strip():
-                head += line
-            lengths = [line for line in head.lower().splitlines() if line.startswith(b"content-length:")]
-            reading.read(int(lengths[0].split(b":")[1]) if lengths else 0)
-            self.seen.append(head.decode())
-            answer = next(self._answers)
-            if answer is None:
-                return
-            for piece in [answer] if isinstance(answer, bytes) else answer:
-                one.sendall(piece)
-            if isinstance(answer, list):
-                return
-
-    @contextmanager
-    def client(self, **given: Any) -> Iterator[Client]:
-        with answering(self.talk) as port, Client.http(f"http://127.0.0.1:{port}", **given) as client:
-            yield client
-
-
 def crumbs(content: bytes) -> list[bytes]:
     return [bytes([byte]) for byte in content]
-
-
-def chunked(*chunks: bytes, end: bytes = b"0\r\ntrailer: x\r\n\r\n") -> bytes:
-    return b"".join(b"%x;ext=1\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + end
 
 
 CONTENT = json.dumps(CONFIG).encode()

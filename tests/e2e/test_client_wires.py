@@ -15,7 +15,7 @@ import pytest
 from recollect.client import Client, ConnectionLost, RequestCancelled, SessionBusy, StreamTruncated, TextDelta, TurnStarted
 from recollect.client._child_process import ChildConnection, SpawnOptions
 from tests.clients import MANNERS, WIRES, Place, served
-from tests.conftest import Person
+from tests.conftest import Person, unmeasured
 from tests.e2e.processes import is_alive, until
 
 CAT = ["cat"]
@@ -105,7 +105,7 @@ def test_when_the_server_is_killed_everything_under_way_fails(wire: str, manner:
 async def _pid(client: Any, place: Place) -> int:
     """The process that answers."""
     instances = (await client.realm(place.realm)).instances
-    return next(one.pid for one in instances if one.instance_id == client.server.instance_id)
+    return next(int(one.pid) for one in instances if one.instance_id == client.server.instance_id)
 
 
 def test_a_server_that_refuses_to_start_says_why(person: Person) -> None:
@@ -117,7 +117,7 @@ def test_a_server_that_refuses_to_start_says_why(person: Person) -> None:
         ({"realm": "kept", "backend": "sqlite"}, "realm backend mismatch for 'kept': requested 'sqlite', existing 'jsonl'"),
     ):
         with pytest.raises(ConnectionLost) as caught:
-            Client.spawn(env=person.env, **given)  # type: ignore[arg-type]
+            Client.spawn(env=person.env, **given)
         assert str(caught.value).startswith("recollect exited with code 2: ")
         assert sentence in str(caught.value)
         assert caught.value.details["exit_code"] == 2
@@ -125,7 +125,7 @@ def test_a_server_that_refuses_to_start_says_why(person: Person) -> None:
 
 
 def test_a_server_that_cannot_be_started_or_found_is_lost(tmp_path: Path, person: Person) -> None:
-    for opening in (
+    openings: list[Callable[[], Client]] = [
         lambda: Client.spawn(command=["/no/such/program"]),
         lambda: Client.spawn(cwd=tmp_path / "nowhere", env=person.env),
         lambda: Client.spawn(command=["a\0b"]),
@@ -134,7 +134,8 @@ def test_a_server_that_cannot_be_started_or_found_is_lost(tmp_path: Path, person
         lambda: Client.connect("127.0.0.1", 99_999),
         lambda: Client.http("http://127.0.0.1:1"),
         lambda: Client.http("https://127.0.0.1:1"),
-    ):
+    ]
+    for opening in openings:
         with pytest.raises(ConnectionLost):
             opening()
     for url in ("127.0.0.1:7377", "ftp://127.0.0.1", "http://", "http://127.0.0.1?a=b"):
@@ -273,7 +274,8 @@ with Client.spawn() as client:
     print(session.start_turn("on", command=["cat"]).text)
 """
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=person.env, capture_output=True, text=True, timeout=60, start_new_session=True)
+    env = unmeasured(person.env)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, start_new_session=True)
     assert (done.stdout.split(), done.stderr) == (["True", "True", "on"], "")
 
 

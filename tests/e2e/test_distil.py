@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import pytest
 from recollect import distil as distilling
 from recollect.distil import Distiller, distil, is_up_to_date
 from recollect.index.vectors import VectorIndex
+from recollect.model import Event, Observation
+from recollect.observe import observe
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory, ObservationFilters, ObservationRow
@@ -98,15 +100,25 @@ def test_a_second_pass_reads_no_turn_and_writes_nothing(person: Person, monkeypa
     assert remembered(person) == before
 
 
+def turns_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The turns that are looked at from now on."""
+    looked: list[int] = []
+
+    def looking(turn: Sequence[Event], cwd: str | None) -> list[Observation]:
+        looked.append(turn[0].turn)
+        return observe(turn, cwd)
+
+    monkeypatch.setattr(distilling, "observe", looking)
+    return looked
+
+
 def test_only_the_turns_that_changed_are_looked_at_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Claude(ONE)
     path = write(person.claude_log(ONE), talk(log, "parser", "uploader"))
     person.sync()
     all_done(person)
     before = {row.turn: row for row in remembered(person)}
-    looked: list[int] = []
-    observed = distilling.observe
-    monkeypatch.setattr(distilling, "observe", lambda turn, cwd: looked.append(turn[0].turn) or observed(turn, cwd))
+    looked = turns_looked_at(monkeypatch)
     append(path, *talk(log, "renderer"))
     person.sync()
     all_done(person)
@@ -168,8 +180,7 @@ def test_new_rules_look_at_every_turn_again_and_keep_what_stays_the_same(
     all_done(person)
     before = remembered(person)
     monkeypatch.setattr(distilling, "RULES_VERSION", 99)
-    observed, looked = distilling.observe, list[int]()
-    monkeypatch.setattr(distilling, "observe", lambda turn, cwd: looked.append(turn[0].turn) or observed(turn, cwd))
+    looked = turns_looked_at(monkeypatch)
     assert not is_up_to_date(person.realm, person.settings())
     all_done(person)
     assert sorted(looked) == [1, 2]

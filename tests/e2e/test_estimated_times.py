@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.e2e.test_hooks import start
+from tests.e2e.hook_calls import start
 from tests.logs import Claude, append, write
 
 DAY = 1_700_000_000  # seconds: 2023-11-14, long enough ago to be shown as a date

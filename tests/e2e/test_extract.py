@@ -16,56 +16,24 @@ from recollect.extract.prompt import OPENING
 from recollect.index.words import prepare, words
 from recollect.settings import EmbeddingSettings
 from recollect.store.lock import exclusive
-from recollect.store.memory import Memory, ObservationFilters, ObservationRow
+from recollect.store.memory import Memory, ObservationFilters
 from tests.chat import Answer, Chat, chatting, refuses, says
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions
+from tests.e2e.extraction import REPORT, configure, observation, remembered, three_turns, turn
 from tests.e2e.processes import is_alive, running, until
 from tests.e2e.terminals import on_a_terminal, plain
 from tests.logs import Claude, append, write
 
 SECOND, THIRD = "22222222-2222-4222-8222-222222222222", "33333333-3333-4333-8333-333333333333"
-REPORT = "It was the cache: its key left out the locale, so a German page was served to everybody. The key has it now."
-
-
-def observation(title: str = "The cache key must hold the locale", **more: Any) -> dict[str, Any]:
-    return {"type": "bug-fix", "title": title, "evidence": ["e1"], **more}
 
 
 def tells(*observations: dict[str, Any], cost: tuple[int, int] | None = None) -> Answer:
     return says(json.dumps(observations), *(cost or (None, None)))
 
 
-def turn(said: Claude, asked: str, answered: str = REPORT) -> list[dict[str, Any]]:
-    """A turn worth reading."""
-    call = f"c{said.clock}"
-    return [
-        said.prompt(asked), said.calls("Bash", call, command="pytest -q"), said.result(call, "1 failed: KeyError", failed=True),
-        said.says(answered),
-    ]  # fmt: skip
-
-
-def three_turns(person: Person) -> Claude:
-    said = Claude()
-    log = [record for asked in ("first fix", "second fix", "third fix") for record in turn(said, f"the {asked} of the page")]
-    write(person.claude_log(said.session), log)
-    person.sync()
-    return said
-
-
-def configure(person: Person, **values: Any) -> None:
-    person.state.mkdir(parents=True, exist_ok=True)
-    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
-    (person.state / "settings.toml").write_text("\n".join(["[extraction]", *lines, ""]))
-
-
 def use(person: Person, chat: Chat, **more: Any) -> None:
     configure(person, by="endpoint", url=chat.url, name="tiny", key_env="TEST_KEY", **more)
-
-
-def remembered(person: Person) -> list[ObservationRow]:
-    with closing(Memory(person.realm)) as memory:
-        return memory.newest(ObservationFilters(), 1_000)
 
 
 def asked_for(chat: Chat) -> list[str]:

@@ -27,8 +27,9 @@ from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, ObservedPlace, Words, memory_of
 from recollect.surfaces import hook
 from recollect.surfaces.hook.queue import QUEUE, QUEUE_BYTES
-from tests.conftest import Person
+from tests.conftest import Person, unmeasured
 from tests.e2e.archives import found, sessions
+from tests.e2e.hook_calls import call, start
 from tests.e2e.processes import until
 from tests.e2e.terminals import on_a_terminal
 from tests.logs import Claude, write
@@ -39,12 +40,6 @@ DAY_MS = 86_400_000
 AUTUMN = 1_793_491_200_000  # 2026-11-01
 MODULES = 10  # beyond those that any Python program has
 HEAVY = {"click", "dataclasses", "json", "msgspec", "numpy", "platformdirs", "rich", "subprocess", "tantivy", "typing"}
-
-
-def call(person: Person, event: str, said: Any, *options: str, **more: Any) -> "subprocess.CompletedProcess[str]":
-    """An agent calls a hook."""
-    text = said if isinstance(said, str) else json.dumps(said)
-    return person.run("hook", event, *options, input=text, **more)
 
 
 def queue(person: Person) -> list[dict[str, str]]:
@@ -83,12 +78,6 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def start(person: Person, folder: Path, *options: str, **more: Any) -> str:
-    """What an agent is told at the start of a session."""
-    said = {"session_id": "s1", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup", **more}
-    return call(person, "session-start", said, *options).stdout
-
-
 # ---- after a tool call
 
 
@@ -121,7 +110,8 @@ def test_a_hook_imports_next_to_nothing(person: Person, folder: Path) -> None:
     for event in EVENTS:
         command = [sys.executable, "-X", "importtime", "-m", "recollect", "hook", event]
         said = {"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")}
-        done = subprocess.run(command, env=person.env, input=json.dumps(said), capture_output=True, text=True, check=True)
+        env = unmeasured(person.env)
+        done = subprocess.run(command, env=env, input=json.dumps(said), capture_output=True, text=True, check=True)
         loaded = set(re.findall(r"\| +(\w+)[.\w]*$", done.stderr, re.MULTILINE))
         assert "recollect" in loaded
         assert loaded & HEAVY == set(), event
@@ -203,7 +193,7 @@ def test_a_stop_reads_queued_transcripts_too_and_empties_the_queue(person: Perso
 def test_a_stop_reads_sub_agents_too(person: Person, folder: Path) -> None:
     transcript = harbour_log(person)
     said = Claude(transcript.stem)
-    aside = {"isSidechain": True, "agentId": "a1b2c3d4"}
+    aside: dict[str, Any] = {"isSidechain": True, "agentId": "a1b2c3d4"}
     sub_agent = transcript.with_suffix("") / "subagents" / "agent-a1b2c3d4.jsonl"
     write(sub_agent, [said.prompt("look at the quay", **aside), said.says("it is wet", **aside)])
     call(person, "stop", tool_use(folder, transcript))
@@ -287,7 +277,7 @@ def test_nothing_known_is_nothing_said(person: Person, folder: Path) -> None:
 
 def test_the_most_useful_comes_first() -> None:
     def row(title: str, kind: str, day: int, made_by: str = RULES) -> context.Row:
-        return bytes(8), made_by, kind, day * DAY_MS, title, "[]"
+        return bytes(8), made_by, kind, day * DAY_MS, title, "[]", 0
 
     rows = [
         row("ran the tests today", "general", 100),
@@ -297,7 +287,7 @@ def test_the_most_useful_comes_first() -> None:
         row("agents may not move cranes", "general", 60, AGENT),
         row("Brakes are  Released first", "decision", 85),
     ]
-    assert [title for *_, title, _ in context.rank(rows)] == [
+    assert [title for *_, title, _, _ in context.rank(rows)] == [
         "brakes are released first", "agents may not move cranes", "the quay is tidal", "ran the tests today",
         "a decision of long ago",
     ]  # fmt: skip

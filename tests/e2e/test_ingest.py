@@ -1,6 +1,5 @@
 """A log is read once, whatever its agent, its owner or its disk does to the file; and only what is new of it."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,34 +11,12 @@ from recollect.sources.formats.jsonl import LONGEST_LINE
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
+from tests.e2e.codex_rollout import THREAD, codex_session, encoded
 from tests.e2e.processes import inside
 from tests.golden import FIXTURES, lay_out
 from tests.logs import Claude, append, write
 
 MB = 1 << 20
-THREAD = "019b7d0a-0001-7001-8a11-00000000004a"
-
-
-def encoded(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
-
-
-def codex_session(*texts: str) -> bytes:
-    """A Codex rollout in which each text is a prompt that was answered with its echo."""
-
-    def line(second: int, kind: str, **payload: Any) -> bytes:
-        stamp = f"2026-01-02T09:{second // 60:02d}:{second % 60:02d}.000Z"
-        return encoded({"timestamp": stamp, "type": kind, "payload": payload})
-
-    lines = [line(0, "session_meta", id=THREAD, timestamp="2026-01-02T09:00:00.000Z", cwd="/home/sam/harbour")]
-    for number, text in enumerate(texts, 1):
-        lines += [
-            line(number * 5, "event_msg", type="task_started", turn_id=f"turn-{number}"),
-            line(number * 5 + 1, "event_msg", type="user_message", message=text),
-            line(number * 5 + 2, "event_msg", type="agent_message", message=f"echo of {text}"),
-            line(number * 5 + 3, "event_msg", type="task_complete", turn_id=f"turn-{number}"),
-        ]
-    return b"".join(lines)
 
 
 @pytest.fixture
@@ -357,7 +334,7 @@ ODD = {
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_an_events_whole_content_comes_back_byte_for_byte(person: Person, claude: Claude, text: str) -> None:
-    arguments = {"text": text, text[:40]: [text, 1, 2.5, None, True, {"deep": {"er": text}}]}
+    arguments: dict[str, Any] = {"text": text, text[:40]: [text, 1, 2.5, None, True, {"deep": {"er": text}}]}
     write(person.claude_log(claude.session), [
         claude.prompt("go"), claude.says(text), claude.calls("Write", "c1", **arguments), claude.result("c1", text),
     ])  # fmt: skip

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def is_found(rpc: RawRpc, word: str, session: str) -> bool:
 def lose(folder: Path, *servers: RawRpc) -> None:
     """Delete all that SQLite keeps, once nobody is at work."""
     for server in servers:
-        until(lambda server=server: rests(server.process))
+        until(partial(rests, server.process))
     gone = [path for pattern in SQLITE for path in folder.rglob(pattern)]
     assert folder / "live" / "live.db" in gone
     for path in gone:
@@ -154,9 +155,10 @@ def test_a_server_whose_database_was_deleted_still_holds_its_turns(
     """A turn that takes longer than a few looks of its heart is not taken for unwanted, here nor elsewhere."""
     session = deferred(lines)
     slow = ["sh", "-c", 'echo begun; sleep 1; cat "$0"', agent.command[-1]]
-    for lost in (lambda: lose(folder), lambda: shutil.rmtree(folder / "live")):
+    losses: list[Callable[[], None]] = [lambda: lose(folder), lambda: shutil.rmtree(folder / "live")]
+    for lost in losses:
         for server in (lines, other):
-            until(lambda server=server: rests(server.process))
+            until(partial(rests, server.process))
         lost()
         first = begun(lines, session, command=slow)
         assert other.result("session/read", session_id=session)["is_active"] is True

@@ -194,13 +194,19 @@ FAMILIES = {
 }
 
 
+def written(pids: Path, count: int) -> list[int]:
+    """The ids of processes in a file, once that many are there."""
+    found = [int(pid) for pid in pids.read_text().split()]
+    return found if len(found) >= count else []
+
+
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_all_that_an_interrupted_turn_started_is_gone(rpc: RawRpc, other: RawRpc, tmp_path: Path, family: str) -> None:
     pids, session = tmp_path / "pids", deferred(rpc)
     script = f"cd '{tmp_path}'; echo $$ >> pids; {family}\nwhile [ ! -s pids ]; do :; done; echo begun; sleep 600"
     first = begun(rpc, session, command=["sh", "-c", script])
-    started = until(lambda: len(pids.read_text().split()) > 1 and [int(pid) for pid in pids.read_text().split()])
+    started = until(lambda: written(pids, 2))
     began = time.monotonic()
     other.result("turn/interrupt", session_id=session)
     until(lambda: not any(map(is_alive, started)), GONE_S)
@@ -310,7 +316,7 @@ def test_a_turn_whose_process_was_killed_is_closed_as_a_crash(person: Person, ot
     session, pids = deferred(dying), tmp_path / "pids"
     stubborn = f"trap '' TERM; echo $$ > '{pids}'; setsid -f sh -c 'echo $$ >> \"{pids}\"; sleep 600'; echo begun; sleep 600"
     begun(dying, session, command=["sh", "-c", f"{stubborn}; sleep 600"])
-    started = until(lambda: len(pids.read_text().split()) == 2 and [int(pid) for pid in pids.read_text().split()])
+    started = until(lambda: written(pids, 2))
     kill(dying)
     seen = other.result("session/read", session_id=session)
     assert (seen["is_active"], seen["message_count"], seen["turns"]) == (False, 2, 1)

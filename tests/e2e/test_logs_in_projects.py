@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.e2e.test_snapshots import Crush
+from tests.e2e.crush_database import Crush
 from tests.logs import Claude, write
 
 AIDER = "\n# aider chat started at 2026-01-10 09:00:00\n\n#### where is the bittern  \n\nIn the reeds.\n"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -77,9 +77,9 @@ def reached(person: Person, server: Server) -> StdioServerParameters | str:
     return StdioServerParameters(command=command, args=arguments, env=person.env) if arguments else command
 
 
-def python(**options: str) -> Talk:
+def python(mode: Literal["legacy", "auto"] = "auto") -> Talk:
     async def talk(person: Person, server: Server, wanted: list[tuple[str, Any]]) -> Told:
-        async with Client(reached(person, server), **options) as client:
+        async with Client(reached(person, server), mode=mode) as client:
             listed = await client.list_tools()
             results = [await client.call_tool(name, given) for name, given in wanted]
             return {
@@ -123,7 +123,7 @@ def server(request: pytest.FixtureRequest, person: Person) -> Iterator[Server]:
         yield [f"{server.url}/mcp"]
 
 
-@pytest.fixture(scope="module", params=CLIENTS, ids=CLIENTS)
+@pytest.fixture(scope="module", params=list(CLIENTS))
 def told(request: pytest.FixtureRequest, person: Person, server: Server) -> Told:
     """What a client was told."""
     talk, revision = CLIENTS[request.param]

@@ -12,7 +12,8 @@ import pytest
 from recollect.store.lock import DISTILLING, exclusive
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
-from tests.contract.test_memory_client import OBSERVATION, QUOTED, furnished, opened, speaker, tell
+from tests.contract.memory_archive import furnished
+from tests.contract.memory_client import OBSERVATION, QUOTED, opened, speaker, tell
 from tests.e2e.processes import running
 from tests.logs import append
 

@@ -36,11 +36,13 @@ def synced(tmp_path_factory: pytest.TempPathFactory) -> Person:
     return person
 
 
-def run(person: Person, *arguments: str, prepare: Callable[[], None] | None = None, **env: str) -> Any:
+def run(
+    person: Person, *arguments: str, env: dict[str, str] | None = None, prepare: Callable[[], None] | None = None
+) -> Any:
     """The command line in some surroundings; what it printed as bytes."""
     command = [sys.executable, "-m", "recollect", *arguments]
     return subprocess.run(
-        command, env={**person.env, **env}, capture_output=True, check=False, timeout=120, preexec_fn=prepare
+        command, env={**person.env, **(env or {})}, capture_output=True, check=False, timeout=120, preexec_fn=prepare
     )
 
 
@@ -49,21 +51,21 @@ def test_text_that_a_locale_lacks_is_replaced(synced: Person, encoding: str) -> 
     session = synced.json("list")["data"]["sessions"][0]["id"]
     for command in COMMANDS:
         arguments = command.format(session=session).split(" ")
-        shown = run(synced, *arguments, PYTHONIOENCODING=encoding, **NO_UTF8)
+        shown = run(synced, *arguments, env={"PYTHONIOENCODING": encoding, **NO_UTF8})
         assert (shown.returncode, b"Traceback" in shown.stderr) == (0, False), f"{command}: {shown.stderr.decode()}"
         shown.stdout.decode(encoding)
-        told = run(synced, *arguments, "--json", PYTHONIOENCODING=encoding, **NO_UTF8)
+        told = run(synced, *arguments, "--json", env={"PYTHONIOENCODING": encoding, **NO_UTF8})
         assert (told.returncode, b"Traceback" in told.stderr) == (0, False), f"{command}: {told.stderr.decode()}"
         json.loads(told.stdout.decode("ascii"))
 
 
 def test_programs_get_the_text_whole_in_every_locale(synced: Person) -> None:
-    told = run(synced, "list", "--json", PYTHONIOENCODING="ascii", **NO_UTF8)
+    told = run(synced, "list", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8})
     assert json.loads(told.stdout)["data"]["sessions"][0]["session"]["title"] == SAID
 
 
 def test_what_is_typed_is_utf8_in_every_locale(synced: Person) -> None:
-    told = json.loads(run(synced, "search", "🐦 ☃", "--json", PYTHONIOENCODING="ascii", **NO_UTF8).stdout)
+    told = json.loads(run(synced, "search", "🐦 ☃", "--json", env={"PYTHONIOENCODING": "ascii", **NO_UTF8}).stdout)
     assert told["request"]["query"] == "🐦 ☃"
 
 
@@ -123,7 +125,7 @@ def test_a_closed_stream_harms_nothing(synced: Person, command: str, closed: str
 def test_a_state_folder_that_is_a_file_is_named(person: Person, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = run(person, "list", RECOLLECT_HOME=str(file))
+    done = run(person, "list", env={"RECOLLECT_HOME": str(file)})
     assert done.returncode == 2
     assert done.stderr.decode() == f"recollect: The state folder {file} is a file. Set RECOLLECT_HOME to a folder.\n"
 

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,20 @@ def finds(client: RawMcp, word: str) -> bool:
     return bool(client.call("search_sessions", query=word)["data"]["result_count"])
 
 
+def all_find(clients: list[RawMcp], word: str) -> bool:
+    return all(finds(client, word) for client in clients if client.process.poll() is None)
+
+
+def is_gone(pid: int) -> bool:
+    return not is_alive(pid)
+
+
+def is_told_of_killed(person: Person, clients: list[RawMcp], command: str, field: str) -> bool:
+    """Kill whatever watches, and whether a command then says that nothing does."""
+    kill_watchers(clients)
+    return bool(says_stopped(person.json(command)[field]))
+
+
 def test_a_killed_watcher_is_replaced_while_its_only_server_runs(person: Person) -> None:
     said = one_session(person)
     with servers(person, 1) as clients:
@@ -85,8 +100,8 @@ def test_every_answer_says_that_reading_has_stopped(person: Person) -> None:
         warned("search_event_previews", query="hoopoe")
         warned("get_session_details", session_id=str(uuid.UUID(session.removeprefix("session:"))))
         warned("search", query="hoopoe")
-        until(lambda: kill_watchers(clients) or says_stopped(person.json("status")["warnings"]))
-        until(lambda: kill_watchers(clients) or says_stopped(person.json("doctor")["hints"]))
+        until(lambda: is_told_of_killed(person, clients, "status", "warnings"))
+        until(lambda: is_told_of_killed(person, clients, "doctor", "hints"))
 
 
 def said_by(client: RawMcp, tool: str, arguments: dict[str, Any]) -> bool:
@@ -158,10 +173,10 @@ def test_many_servers_have_one_watcher_and_exactly_one_takes_over(person: Person
             (holder,) = [client for client in clients if watcher in watchers([client])]
             os.kill(holder.process.pid, signal.SIGKILL)
             holder.process.wait()
-            until(lambda watcher=watcher: not is_alive(watcher))
+            until(partial(is_gone, watcher))
             until(lambda: len(watchers(clients)) == 1)
             append(person.claude_log(said.session), said.says(f"a {word}"))
-            until(lambda holder=holder, word=word: all(finds(one, word) for one in clients if one.process.poll() is None))
+            until(partial(all_find, clients, word))
             assert len(watchers(clients)) == 1
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.conftest import Person
-from tests.contract.test_history_home import Codex
+from tests.contract.history_archive import Codex
 from tests.logs import Claude, write
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,29 @@ class ClosedMcpHttp(McpHttp):
     allowed: dict[str, str] = {}
 
 
-@pytest.fixture(params=[ClosedMcp, ClosedMcpHttp], ids=["stdio", "http"])
-def mcp(request: pytest.FixtureRequest, person: Person) -> Iterator[Surface]:
+CLOSED = {"stdio": ClosedMcp, "http": ClosedMcpHttp}
+
+
+@contextmanager
+def configured(person: Person, surface: str) -> Iterator[Surface]:
     """An MCP client; the owner has configured one runner."""
     person.run("config", "set", json.dumps({"runners": GOOD, "deadline_ms": 5000}))
-    surface = request.param(person, "main")
-    yield surface
-    surface.close()
+    client = CLOSED[surface](person, "main")
+    yield client
+    client.close()
+
+
+@pytest.fixture(params=CLOSED)
+def mcp(request: pytest.FixtureRequest, person: Person) -> Iterator[Surface]:
+    with configured(person, request.param) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=CLOSED)
+def unchanged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Surface]:
+    """The same, shared by tests that are refused and so leave nothing."""
+    with configured(Person(tmp_path_factory.mktemp("closed")), request.param) as client:
+        yield client
 
 
 def is_told_how(refused: Refused) -> bool:
@@ -42,12 +59,12 @@ def leaving(left: Path) -> list[str]:
 
 @pytest.mark.parametrize("runner", [None, "command", "acp", "good", "recall", "nobody"])
 @pytest.mark.parametrize("turn", ["immediate", "deferred"])
-def test_no_session_is_created_with_a_command(mcp: Surface, tmp_path: Path, runner: str | None, turn: str) -> None:
+def test_no_session_is_created_with_a_command(unchanged: Surface, tmp_path: Path, runner: str | None, turn: str) -> None:
     left = tmp_path / "left"
     named = {"runner": runner} if runner else {}
-    refused = mcp.refusal("meerkat_create_session", prompt="x", initial_turn=turn, command=leaving(left), **named)
+    refused = unchanged.refusal("meerkat_create_session", prompt="x", initial_turn=turn, command=leaving(left), **named)
     assert is_told_how(refused)
-    assert mcp.ask("meerkat_list")["sessions"] == []
+    assert unchanged.ask("meerkat_list")["sessions"] == []
     assert not left.exists()
 
 
@@ -105,10 +122,10 @@ WRITES = [
 
 
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: json.dumps(write))
-def test_runners_cannot_be_written(mcp: Surface, write: dict[str, Any]) -> None:
-    before = mcp.ask("meerkat_config", action="get")
-    assert is_told_how(mcp.refusal("meerkat_config", **write))
-    assert mcp.ask("meerkat_config", action="get") == before
+def test_runners_cannot_be_written(unchanged: Surface, write: dict[str, Any]) -> None:
+    before = unchanged.ask("meerkat_config", action="get")
+    assert is_told_how(unchanged.refusal("meerkat_config", **write))
+    assert unchanged.ask("meerkat_config", action="get") == before
 
 
 def test_the_rest_of_a_config_can(mcp: Surface) -> None:

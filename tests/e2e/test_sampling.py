@@ -14,8 +14,8 @@ from mcp import types as mcp_types
 
 from recollect.store.lock import exclusive
 from tests.conftest import Person, RawMcp
+from tests.e2e.extraction import configure, observation, remembered, three_turns
 from tests.e2e.processes import until
-from tests.e2e.test_extract import configure, observation, remembered, three_turns
 from tests.logs import Claude, write
 
 SERVER = [sys.executable, "-m", "recollect", "mcp", "--no-sync"]
@@ -154,6 +154,9 @@ class Complaining(RawMcp):
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(SERVER, env=person.env, stdin=pipe, stdout=pipe, stderr=pipe)
         self._last = 0
+
+    def __enter__(self) -> "Complaining":
+        return self
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()

@@ -290,7 +290,7 @@ def test_the_token_is_never_sent_to_another_users_program(owner: Person, server:
         assert "belongs to another user of this machine" in done.stderr
         with suppress(OSError), socket.create_connection(("127.0.0.1", int(port))):
             pass  # ends the one that waits, if nobody came
-        assert server.token not in other.stdout.read()
+        assert server.token is not None and server.token not in other.stdout.read()
 
 
 def test_a_link_wants_a_server_of_this_machine(person: Person) -> None:
@@ -324,5 +324,5 @@ def test_the_token_is_in_no_answer_and_no_log(owner: Person, server: HttpServer)
     for path in ("/health", "/config", "/realms", "/openapi.json", "/login"):
         assert server.token not in json.dumps(fetch(server.url + path, server.bearer).content.decode())  # type: ignore[attr-defined]
     assert server.token not in server.complaints()
-    for path in Path(owner.state).rglob("*"):
-        assert path.name == "token" or not path.is_file() or server.token.encode() not in path.read_bytes()
+    for file in Path(owner.state).rglob("*"):
+        assert file.name == "token" or not file.is_file() or server.token.encode() not in file.read_bytes()

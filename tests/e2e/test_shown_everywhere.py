@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Person
-from tests.contract.test_memory_client import opened
+from tests.contract.history_client import text_of
+from tests.contract.memory_client import opened
+from tests.e2e.hook_calls import start
+from tests.e2e.hostile_text import ACTING
 from tests.e2e.processes import until
-from tests.e2e.test_hooks import start
-from tests.e2e.test_shown_text import ACTING, told
 from tests.logs import Claude, write
-
-__all__ = ["told"]
 
 JOINER = ascii("\u200d")  # part of emoji and of many scripts: JSON keeps it
 FORGED_ID = "obs-0123456789abcdef"
@@ -23,7 +22,7 @@ def acting(text: str) -> list[str]:
     return [ascii(one) for one in ACTING if one in text]
 
 
-def test_no_command_about_one_session_prints_what_a_terminal_obeys(person: Person, told: Path) -> None:
+def test_no_command_about_one_session_prints_what_a_terminal_obeys(person: Person, hostile_log: Path) -> None:
     hit = person.json("search", "deploy")["data"]["results"][0]
     digits = hit["session"]["id"].removeprefix("session:")
     uuid = "-".join(digits[at:to] for at, to in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
@@ -47,7 +46,7 @@ def test_no_command_about_one_session_prints_what_a_terminal_obeys(person: Perso
         assert not acting(done.stdout + done.stderr), command
 
 
-def test_json_for_programs_holds_nothing_that_a_terminal_obeys(person: Person, told: Path) -> None:
+def test_json_for_programs_holds_nothing_that_a_terminal_obeys(person: Person, hostile_log: Path) -> None:
     """People look at JSON in a terminal, too. It says the same, with escapes."""
     hit = person.json("search", "deploy")["data"]["results"][0]
     commands = [
@@ -83,7 +82,7 @@ def test_a_tool_cannot_be_named_like_our_words_about_it(person: Person) -> None:
         assert f"**Tools:** `` {name} ``, Read" in client.text("read", path=str(path)).splitlines()
 
 
-def test_no_tool_says_what_a_terminal_obeys_or_hides(person: Person, told: Path) -> None:
+def test_no_tool_says_what_a_terminal_obeys_or_hides(person: Person, hostile_log: Path) -> None:
     """A client may print the text of an answer as it is; the structure beside it is exact."""
     with opened(person) as client:
         hit = client.hits("deploy")[0]
@@ -100,13 +99,13 @@ def test_no_tool_says_what_a_terminal_obeys_or_hides(person: Person, told: Path)
             ("search", {"query": "deploy", "response_format": "json"}),
             ("search", {"query": ["deploy", "token"]}),
             ("get_observations", {"ids": ids}),
-            ("read", {"path": str(told)}),
+            ("read", {"path": str(hostile_log)}),
             ("meerkat_history", {"session_id": uuid}),
         ]
         for tool, arguments in asked:
-            (content,) = client.result(tool, arguments).content
-            assert "eploy" in content.text
-            assert set(acting(content.text)) <= {JOINER}, tool
+            text = text_of(client.result(tool, arguments))
+            assert "eploy" in text
+            assert set(acting(text)) <= {JOINER}, tool
         event = client.open(hit["event"]["id"])
         assert "\x1b" in event["content"]["text"], "the structure is what was said"
 

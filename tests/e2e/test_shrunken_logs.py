@@ -1,12 +1,13 @@
 """A log that was emptied, cut, rotated or damaged costs nothing that was read; one that was rewritten replaces it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Person
 from tests.e2e.archives import archived, found, sessions, texts, undisturbed
-from tests.e2e.test_ingest import THREAD, codex_session
+from tests.e2e.codex_rollout import THREAD, codex_session
 from tests.logs import Claude, append, write
 
 SAID = ["where does the heron nest", "by the estuary", "and the egret", "in the reeds"]
@@ -20,7 +21,7 @@ def claude() -> Claude:
 @pytest.fixture
 def log(person: Person, claude: Claude) -> Path:
     path = person.claude_log(claude.session)
-    write(path, [say(text) for say, text in zip([claude.prompt, claude.says] * 2, SAID, strict=True)])
+    write(path, [claude.says(text) if place % 2 else claude.prompt(text) for place, text in enumerate(SAID)])
     person.sync()
     return path
 
@@ -29,7 +30,7 @@ def lines(log: Path) -> list[bytes]:
     return log.read_bytes().splitlines(keepends=True)
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "emptied": lambda whole: b"",
     "cut to a line": lambda whole: whole[: whole.index(b"\n") + 1],
     "cut in the middle of a line": lambda whole: whole[: len(whole) * 2 // 3],

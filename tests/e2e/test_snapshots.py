@@ -3,8 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -17,62 +15,9 @@ from recollect.sources import all_sources
 from recollect.store import Reader, archive_of
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
+from tests.e2e.crush_database import SCHEMA, Crush
 from tests.e2e.processes import until, watching
 from tests.logs import Claude, write
-
-SCHEMA = (Path(__file__).parents[1] / "fixtures/crush/tools_and_summary/home/named/harbour/.crush/crush.db.sql").read_text()
-TABLES = [part + ";" for part in SCHEMA.split(";") if part.strip().startswith("CREATE")]
-OWNER = """
-import sqlite3, sys
-db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
-for line in sys.stdin:
-    try:
-        print(db.execute(line).fetchall(), flush=True)
-    except sqlite3.Error as reason:
-        print(repr(reason), flush=True)
-"""
-
-
-class Crush:
-    """A process that has a Crush database open, as the agent would."""
-
-    def __init__(self, path: Path, journal: str = "WAL") -> None:
-        path.parent.mkdir(parents=True)
-        self.path = path
-        self._said = 0
-        command = [sys.executable, "-c", OWNER, str(path)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.do(f"PRAGMA journal_mode = {journal}")
-        self.do("PRAGMA wal_autocheckpoint = 0")
-        for statement in TABLES:
-            self.do(statement.replace("\n", " "))
-
-    def do(self, statement: str) -> str:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(statement + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def begins(self, session: str = "s-1", *, at: int = 1_755_600_000) -> None:
-        self.do(f"INSERT INTO sessions VALUES ('{session}', NULL, 'Title of {session}', 0, 0, 0, 0.0, {at}, {at}, NULL)")
-
-    def says(self, text: str, session: str = "s-1", *, role: str = "user", at: int = 1_755_600_000) -> None:
-        self._said += 1
-        parts = json.dumps([{"type": "text", "data": {"text": text}}])
-        self.do(
-            "INSERT INTO messages VALUES "
-            f"('m-{self._said}', '{session}', '{role}', '{parts}', 'gpt-5', {at}, {at}, NULL, 'openai')"
-        )
-        self.do(f"UPDATE sessions SET message_count = message_count + 1 WHERE id = '{session}'")
-
-    def close(self) -> None:
-        """End as a program should: the database is closed."""
-        self.process.communicate()
-
-    def kill(self) -> None:
-        self.process.kill()
-        if self.process.stdin and not self.process.stdin.closed:
-            self.process.communicate()
 
 
 @pytest.fixture
@@ -410,7 +355,7 @@ def test_a_watcher_follows_documents_and_databases(person: Person, crush: Crush)
     with watching(person), person.mcp() as client:
 
         def finds(word: str) -> bool:
-            return client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1
+            return bool(client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1)
 
         until(lambda: finds("old"))
         gemini(person, "one", message(1, "old"), message(2, "hoopoe"))
@@ -425,7 +370,7 @@ def test_a_watcher_of_databases_alone_follows_them(person: Person, crush: Crush)
     with watching(person), person.mcp() as client:
 
         def finds(word: str) -> bool:
-            return client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1
+            return bool(client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1)
 
         until(lambda: finds("old"))
         crush.says("wryneck")
@@ -521,7 +466,7 @@ def test_a_watcher_follows_what_lies_in_project_folders(person: Person, tmp_path
     with watching(person), person.mcp() as client:
 
         def finds(word: str) -> bool:
-            return client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1
+            return bool(client.call("search_sessions", query=word).get("data", {}).get("result_count") == 1)
 
         until(lambda: finds("bittern"))
         with history.open("a") as stream:

@@ -48,8 +48,8 @@ def test_a_sync_waits_for_another_one(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt(f"wryneck number {number}") for number in range(500)])
     command = [sys.executable, "-m", "recollect", "sync", "--json"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    syncs = [subprocess.Popen(command, env=person.env, **pipes) for _ in range(4)]
+    pipe = subprocess.PIPE
+    syncs = [subprocess.Popen(command, env=person.env, stdout=pipe, stderr=pipe) for _ in range(4)]
     assert [sync.wait(timeout=60) for sync in syncs] == [0, 0, 0, 0]
     for sync in syncs:
         sync.communicate()

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -90,14 +90,14 @@ def ranked(tools: list[dict[str, Any]], query: str) -> list[str]:
     """The names of the tools that share a word with the query, by BM25 over names and descriptions."""
     texts = {tool["name"]: words(f"{tool['name']} {tool['description']}") for tool in tools}
     average = sum(map(len, texts.values())) / len(texts)
-    scores = Counter[str]()
+    scores: dict[str, float] = defaultdict(float)
     for word in set(words(query)):
         having = sum(word in text for text in texts.values())
         worth = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
         for name, text in texts.items():
             if count := text.count(word):
                 scores[name] += worth * count * (K + 1) / (count + K * (1 - B + B * len(text) / average))
-    return [name for name, _ in scores.most_common()]
+    return sorted(scores, key=lambda name: -scores[name])
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

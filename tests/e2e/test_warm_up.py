@@ -1,5 +1,6 @@
 """A server opens what the first question needs before it is asked: archive, text index, vectors, model."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_a_server_has_opened_what_a_search_needs_before_the_first_call(person: P
     with person.mcp() as client:
         assert client.request("initialize", HELLO)["result"]["serverInfo"]["name"] == "recollect"
         for name in NEEDED:
-            until(lambda name=name: mapped(client, name))
+            until(partial(mapped, client, name))
         assert client.call("search_sessions", query="hoopoe")["data"]["result_count"]
 
 

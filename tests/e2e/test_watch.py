@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def notices(client: RawMcp, person: Person) -> bool:
 
 
 def finds(client: RawMcp, word: str) -> bool:
-    return client.call("search_sessions", query=word)["data"]["result_count"] == 1
+    return bool(client.call("search_sessions", query=word)["data"]["result_count"] == 1)
 
 
 def writer(person: Person) -> int:
@@ -71,7 +72,7 @@ def test_an_appended_line_becomes_searchable(watched: tuple[Person, RawMcp]) -> 
     said = Claude(start=10)
     for word in ("jackdaw", "kestrel", "lapwing"):
         append(person.claude_log(said.session), said.says(f"a {word}"))
-        until(lambda word=word: finds(client, word))
+        until(partial(finds, client, word))
 
 
 def test_a_line_that_comes_in_pieces_becomes_searchable_once_it_is_whole(watched: tuple[Person, RawMcp]) -> None:
@@ -96,7 +97,7 @@ def test_new_project_folders_become_searchable(watched: tuple[Person, RawMcp]) -
     for number in range(8):
         said = Claude(f"{number:08d}-3333-4333-8333-333333333333", start=30)
         write(person.claude_log(said.session, f"-work-other-{number}"), [said.prompt(f"a pintail{number}")])
-        until(lambda number=number: finds(client, f"pintail{number}"))
+        until(partial(finds, client, f"pintail{number}"))
 
 
 def test_a_sub_agents_session_in_a_new_folder_becomes_searchable(watched: tuple[Person, RawMcp]) -> None:
@@ -136,7 +137,7 @@ def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person:
             for _ in range(30):
                 write_one()
             for word in words:
-                until(lambda word=word: finds(client, word), 10)
+                until(partial(finds, client, word), 10)
 
 
 def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> None:
@@ -146,6 +147,7 @@ def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> Non
         archive.touch(mode=0o600)  # what a writer leaves for a moment
         client.request("ping")
         client.say(json.dumps({"jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": SEARCH}))
+        assert client.process.stdout
         select.select([client.process.stdout], [], [], 0.5)
         Writer(archive).close()
         assert "data" in client.hear()["result"]["structuredContent"]
@@ -162,7 +164,7 @@ def test_everything_that_was_watched_is_as_if_read_in_one_go(person: Person) -> 
             agent = said[line % 3]
             append(person.claude_log(agent.session, f"-work-{line % 3}"), agent.prompt(f"line x{line}x"), agent.says("yes"))
             if line % 7 == 0:
-                until(lambda line=line: finds(client, f"x{line}x"))
+                until(partial(finds, client, f"x{line}x"))
         until(lambda: finds(client, "x29x"))
     person.sync()
     assert archived(person) == undisturbed(person)
@@ -236,7 +238,7 @@ def test_a_servers_watcher_takes_over_when_another_ends(person: Person) -> None:
 def continues(client: RawMcp, log: Path) -> bool:
     """Whether whoever has taken over has begun to listen."""
     append(log, Claude(start=int.from_bytes(os.urandom(2))).says("a turnstone"))
-    return client.call("search_sessions", query="turnstone")["data"]["result_count"] > 0
+    return bool(client.call("search_sessions", query="turnstone")["data"]["result_count"])
 
 
 def test_a_server_that_must_not_sync_does_not(person: Person) -> None:

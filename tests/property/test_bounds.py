@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Person
 from tests.logs import Claude, write
 
+pytestmark = pytest.mark.process
+
 LIMITED = """
 import resource, runpy, sys
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))  # bytes: walking all parents of the folder took 6 GB

@@ -26,6 +26,8 @@ from recollect.realms.manifest import Backend
 from recollect.store.transcripts import file_of
 from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
 
+pytestmark = pytest.mark.process
+
 PROCESSES = st.integers(0, 1)
 PLACES = st.integers(0, 5)  # of a session among those that something can be done to
 MOST = 3  # sessions that are not archived at once: few, so that much happens to each

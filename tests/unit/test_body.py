@@ -10,7 +10,7 @@ THREADS = 8
 
 
 def an_event(text: str) -> Event:
-    return Event(id=b"", turn=1, seq=0, kind=Kind.USER_INPUT, at=None, line=1, text=text)
+    return Event(id=b"", turn=1, seq=0, kind=Kind.USER_INPUT, at=0, line=1, text=text)
 
 
 def test_threads_never_read_each_others_content() -> None:

@@ -57,7 +57,7 @@ def package(tmp_path: Path) -> Path:
 
 def test_static_vectors_have_length_one(static: StaticModel) -> None:
     rows = static.embed(["login fails", "def getUserName(): ...", "x" * 10 + " paint"])
-    assert (rows.shape, rows.dtype) == ((3, 256), np.float32)
+    assert (rows.shape, rows.dtype) == ((3, 256), np.dtype(np.float32))
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
 
 
@@ -225,7 +225,7 @@ def mean_of(*words: str) -> Any:
 def test_a_text_is_the_mean_of_its_pieces_without_the_padding(folder: Path) -> None:
     model = open_onnx(folder)
     rows = model.embed(["login fails", "paint", "paint the garage"])
-    assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (8, np.float32, True)
+    assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (8, np.dtype(np.float32), True)
     assert rows[0] == pytest.approx(mean_of("[CLS]", "login", "fails", "[SEP]"), abs=1e-6)
     assert rows[1] == pytest.approx(mean_of("[CLS]", "paint", "[SEP]"), abs=1e-6)
     assert rows[2] == pytest.approx(mean_of("[CLS]", "paint", "[UNK]", "garage", "[SEP]"), abs=1e-6)
@@ -466,7 +466,7 @@ def test_texts_are_posted_and_vectors_of_length_one_come_back(service: Service) 
     model = service.open()
     rows = model.embed(["banana", "plum"])
     assert rows == pytest.approx(expected_rows(["banana", "plum"]), abs=1e-6)
-    assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (4, np.float32, True)
+    assert (model.dimensions, rows.dtype, 0 < model.floor < 1) == (4, np.dtype(np.float32), True)
     assert service.asked[-1] == {"model": "mini", "input": ["banana", "plum"]}
     assert service.paths == ["/v1/embeddings"] * 2
 

@@ -208,21 +208,25 @@ def test_a_key_that_cannot_be_sent_is_not_shown() -> None:
 # ---- a program
 
 
+@pytest.mark.process
 def test_a_program_is_given_the_prompt_and_answers() -> None:
     answer = python("import sys; print(sys.stdin.read().upper(), end='')").complete("grüß mich " * 10_000, 10)
     assert answer.text == "GRÜSS MICH " * 10_000
     assert (answer.tokens_in, answer.tokens_out) == (25_000, 27_500)
 
 
+@pytest.mark.process
 def test_a_program_that_does_not_listen_may_still_answer() -> None:
     assert python("print('[]')").complete("x" * 1_000_000, 10).text.strip() == "[]"
 
 
+@pytest.mark.process
 def test_a_program_that_is_missing_is_named() -> None:
     with pytest.raises(ModelDidNotAnswer, match=r"no-such-program.*extraction.command"):
         command("no-such-program").complete("x", 10)
 
 
+@pytest.mark.process
 def test_a_program_that_fails_is_quoted_without_the_key() -> None:
     code = f"import sys; print('one\\nno model for {KEY}\\n', file=sys.stderr); sys.exit(3)"
     with pytest.raises(ModelDidNotAnswer) as caught:
@@ -231,11 +235,13 @@ def test_a_program_that_fails_is_quoted_without_the_key() -> None:
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.process
 def test_a_program_that_writes_no_text_is_told_so() -> None:
     with pytest.raises(ModelDidNotAnswer, match="not UTF-8"):
         python("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')").complete("x", 10)
 
 
+@pytest.mark.process
 def test_a_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     noted = tmp_path / "pids"
     script = f"sleep 600 & echo $! $$ > {noted}; wait"
@@ -246,6 +252,7 @@ def test_a_program_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
     until(lambda: not any(map(is_alive, pids)))
 
 
+@pytest.mark.process
 def test_a_program_whose_child_keeps_its_output_open_is_ended_too(tmp_path: Path) -> None:
     noted = tmp_path / "pid"
     with pytest.raises(ModelDidNotAnswer, match="within 1 s"):
@@ -253,6 +260,7 @@ def test_a_program_whose_child_keeps_its_output_open_is_ended_too(tmp_path: Path
     until(lambda: not is_alive(int(noted.read_text())))
 
 
+@pytest.mark.process
 def test_a_program_that_never_stops_talking_fills_no_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ModelDidNotAnswer, match="within"):

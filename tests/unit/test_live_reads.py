@@ -14,9 +14,7 @@ from recollect.live import LiveRealm
 from recollect.live.runners import AnswerText, Assignment, Output
 from recollect.live.sessions import NewSession
 from recollect.live.turn_runner import TurnRequest
-from recollect.operations import RequestContext
-from recollect.operations.history import search_sessions
-from recollect.operations.memory import search
+from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import OutOfDate
 from recollect.store.live import live_of
 from recollect.store.lock import DISTILLING
@@ -36,7 +34,7 @@ class Trace:
         connect = sqlite3.connect
 
         def traced(where: Any, *arguments: Any, **options: Any) -> sqlite3.Connection:
-            db = connect(where, *arguments, **options)
+            db: sqlite3.Connection = connect(where, *arguments, **options)
             name = Path(str(where).partition("?")[0]).stem
             db.set_trace_callback(lambda sql: self.statements.append((name, " ".join(sql.split()))))
             return db
@@ -62,7 +60,7 @@ def run_turn(realm: LiveRealm, prompt: str) -> None:
 
 
 def found(realm: LiveRealm, query: str) -> int:
-    envelope = json.loads(search_sessions(realm, {"query": query}, RequestContext.now()).text)
+    envelope = json.loads(OPERATIONS["search_sessions"].run(realm, {"query": query}, RequestContext.now()).text)
     assert envelope["warnings"] == []
     return int(envelope["data"]["result_count"])
 
@@ -108,10 +106,10 @@ def test_a_search_asks_for_the_state_of_the_archive_once(told: Person, monkeypat
 def test_a_memory_search_asks_for_the_state_of_the_archive_once(told: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = Trace(monkeypatch)
     realm = LiveRealm(told.settings())
-    search(realm, {"query": "tapirs"}, RequestContext.now())
+    OPERATIONS["search"].run(realm, {"query": "tapirs"}, RequestContext.now())
     realm.background_jobs.wait(DISTILLING)
     trace.statements.clear()
-    search(realm, {"query": "tapirs"}, RequestContext.now())
+    OPERATIONS["search"].run(realm, {"query": "tapirs"}, RequestContext.now())
     assert sum(sql.startswith(STATE) for sql in trace.of("archive")) == 1
 
 

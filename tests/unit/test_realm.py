@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import Person
+
+pytestmark = pytest.mark.process
 
 PRELUDE = """
 import functools

@@ -5,6 +5,7 @@ import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from recollect.live.runners import AnswerText, ToolCall, ToolResult
 from recollect.live.sessions import LiveSessions
 from recollect.live.transcript_builder import MAX_TEXT
 from recollect.realms.manifest import Backend
+from recollect.store.live import Live
 from tests.live_processes import Guided, new, opened, order, saying
 
 
@@ -41,10 +43,10 @@ def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
     """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
     bodies, calls = CommittedSessions.encode, iter([KeyboardInterrupt])
 
-    def interrupted(*given: object) -> list[bytes]:
+    def interrupted(*given: Any) -> list[bytes]:
         for error in calls:
             raise error
-        return bodies(*given)  # type: ignore[arg-type]
+        return bodies(*given)
 
     monkeypatch.setattr(CommittedSessions, "encode", interrupted)
     with pytest.raises(Cancelled):
@@ -57,14 +59,14 @@ def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
 def test_what_came_as_far_as_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = opened(tmp_path, Backend.JSONL, "one")
     session = sessions.create(new()).id
-    append, calls = live.Live.append, iter([KeyboardInterrupt])
+    append, calls = Live.append, iter([KeyboardInterrupt])
 
-    def interrupted(*given: object) -> None:
+    def interrupted(*given: Any) -> None:
         for error in calls:
             raise error
-        append(*given)  # type: ignore[arg-type]
+        append(*given)
 
-    monkeypatch.setattr(live.Live, "append", interrupted)
+    monkeypatch.setattr(Live, "append", interrupted)
     with pytest.raises(Cancelled):
         sessions.run(session, order("go", saying(AnswerText("an answer"))))
     assert said(sessions, session) == [("user", "go"), ("assistant", "an answer")]

@@ -5,8 +5,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from secret_coverage import CONTEXTS, is_taken_out, missed, ordinary, planted
+from secret_kinds import KINDS
 
-from bench.secret_coverage import CONTEXTS, KINDS, is_taken_out, missed, ordinary, planted
 from recollect.redact import redact, suspects
 
 SHARE = 0.9  # of the kinds that others know

@@ -4,8 +4,8 @@ import random
 import re
 
 import pytest
+from secret_kinds import made_up
 
-from bench.secret_kinds import made_up
 from recollect.redact import redact
 from recollect.redact.files import EXAMPLES as FILE_EXAMPLES
 from recollect.redact.forms import EXAMPLES as OTHER_EXAMPLES
@@ -15,7 +15,7 @@ from recollect.redact.rules import RULES, TABLES
 from recollect.redact.services import ENDING_SERVICES, SERVICES
 
 SHAPES = [(row.name, shape) for row in SERVICES for shape in row.shapes]
-EXAMPLES = [(row.name, row.example) for row in (*ENDING_SERVICES, *FORMS)]
+EXAMPLES = [*((row.name, row.example) for row in ENDING_SERVICES), *((row.name, row.example) for row in FORMS)]
 NAMES = [(row.name, word, row.example) for row in NAMED_SERVICES for word in row.words]
 ALPHABETS = {"e": "f", "h": "x", "p": "b"}  # alphabets of shapes that the generator has not, and a part of each
 

@@ -78,6 +78,7 @@ def test_one_writer_at_a_time_and_the_second_is_told_who(tmp_path: Path) -> None
     assert not is_held(tmp_path)
 
 
+@pytest.mark.process
 def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from recollect.store.lock import exclusive\n"

@@ -7,13 +7,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.conftest import Person
-from tests.contract.test_history_client import History, connected
+from tests.contract.history_client import History, connected
 from tests.logs import Claude, write
 
 Record = dict[str, Any]
@@ -460,7 +459,7 @@ def summarised(log: Claude) -> list[Record]:
 CLAUDE: list[Callable[[Claude], list[Record]]] = [
     monitor, settled, twice, web, own, voyage(100), voyage(101), soundings, survey, languages, identifiers, buried, paint,
     commands,
-    *(claude_ends(f"claude {stop}", lambda log, stop=stop: log.says("Made.", stop=stop))
+    *(claude_ends(f"claude {stop}", partial(Claude.says, text="Made.", stop=stop))
       for stop in ("end_turn", "stop_sequence", "max_tokens", "refusal")),
     claude_ends("claude interrupted", lambda log: log.says("Making", stop=None), lambda log: log.interrupted()),
     claude_ends("claude interrupted in a tool", lambda log: log.prompt("[Request interrupted by user for tool use]")),
@@ -496,9 +495,9 @@ def furnish(person: Person) -> None:
     for number, session in enumerate(CODEX, 1):
         codex = Codex(number)
         write(person.codex_log(codex.session), session(codex))
-    for number, session in enumerate(CLAUDE, 1):
+    for number, lines in enumerate(CLAUDE, 1):
         claude = _claude(number)
-        write(person.claude_log(claude.session), session(claude))
+        write(person.claude_log(claude.session), lines(claude))
     for number, name in ((60, "first"), (61, "second")):
         log = _claude(number, start=60_000)
         write(person.claude_log(log.session), bench(name)(log))
@@ -542,18 +541,3 @@ def furnish_resumed(person: Person) -> None:
     write(person.claude_log(log.session), original)
     copied = [{**record, "sessionId": again.session} for record in original]
     write(person.claude_log(again.session), [*copied, again.prompt(RESUMED), again.says("Ordered, in vermilion.")])
-
-
-# ---- the home itself
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
-    with furnished(tmp_path_factory.mktemp("history")) as opened:
-        yield opened
-
-
-def test_every_session_of_the_home_is_listed_once(history: History) -> None:
-    """Rules 38 and 39: sub-agents, forks and resumed files are sessions; copies of records are not."""
-    ids = [listed["id"] for listed in history.sessions()]
-    assert len(ids) == len(set(ids)) == len(CODEX) + len(CLAUDE) + 2 + 4 + 2

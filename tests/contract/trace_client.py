@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from recollect.display import escape_json
 from tests.conftest import Person
-from tests.contract.test_history_client import History
-from tests.logs import Claude, write
+from tests.contract.history_client import History, text_of
 
 TOOLS = ["search_event_previews", "get_event_details", "get_session_details", "analyze_session", "search_events"]
 EVENT_TYPES = ["user", "message", "reasoning", "tool_call", "tool_result", "token_usage", "notification"]
@@ -37,12 +35,11 @@ class Trace(History):
     def reply(self, tool: str, arguments: Any) -> tuple[Answer, str]:
         """The answer of a tool, as an object and as text: both the same, and the text has no blanks to spare."""
         result = self.result(tool, arguments)
-        (content,) = result.content
-        answer = result.structured_content
-        assert json.loads(content.text) == answer
-        assert escape_json(compact(answer)) == content.text
+        text, answer = text_of(result), result.structured_content
+        assert answer is not None and json.loads(text) == answer
+        assert escape_json(compact(answer)) == text
         assert bool(result.is_error) is ("error" in answer)
-        return answer, content.text
+        return answer, text
 
     def answer(self, tool: str, /, **arguments: Any) -> Answer:
         """A success, with its wrapper."""
@@ -67,11 +64,12 @@ class Trace(History):
 
     def matches(self, query: str, **more: Any) -> list[Answer]:
         """The first page of a search."""
-        return self.data("search_event_previews", query=query, **more)["matches"]
+        matches: list[Answer] = self.data("search_event_previews", query=query, **more)["matches"]
+        return matches
 
     def pages(self, query: str, tool: str = "search_event_previews", **more: Any) -> list[list[Answer]]:
         """All pages of a search, each checked to say of itself what is true."""
-        pages, cursor = [], {}
+        pages, cursor = [], Answer()
         while True:
             answer = self.answer(tool, query=query, **more, **cursor)
             page, matches = answer["pagination"], answer["data"]["matches"]
@@ -100,7 +98,7 @@ class Trace(History):
 
     def count(self, title: str) -> int:
         """How many events a session has."""
-        return self.details(title)["stats"]["total_events"]
+        return int(self.details(title)["stats"]["total_events"])
 
     def event(self, title: str, index: int) -> Any:
         return self.data("get_event_details", session_id=self.ids[title], event_index=index)
@@ -129,38 +127,6 @@ def opened(person: Person, *options: str, **env: str) -> Iterator[Trace]:
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
         yield Trace(person, portal, client)
-
-
-# ---- from a string to all that is known of its session
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    person = Person(tmp_path_factory.mktemp("trace"))
-    log = Claude()
-    spoken = [log.prompt("Trim the jib"), log.calls("Bash", "t1", command="trim --jib"), log.result("t1", "jib trimmed")]
-    write(person.claude_log(log.session), [*spoken, log.says("Done with the JIB.")])
-    person.sync()
-    with opened(person) as client:
-        yield client
-
-
-def test_from_a_string_to_its_events_and_from_there_to_their_session(trace: Trace) -> None:
-    matches = trace.matches("jib")
-    assert [match["event_type"] for match in matches] == ["user", "tool_call", "tool_result", "message"]
-    first = matches[0]
-    assert first.keys() == {"session_id", "event_index", "timestamp", "event_type", "preview"}
-    opened = trace.data("get_event_details", session_id=first["session_id"], event_index=first["event_index"])
-    assert opened["payload"] == {"text": "Trim the jib"}
-    session = trace.data("get_session_details", session_id=first["session_id"])
-    assert [turn["user_message"] for turn in session["turns"]] == ["Trim the jib"]
-    assert trace.data("analyze_session", session_id=first["session_id"])["score"] == 100
-
-
-def test_the_families_name_a_session_by_the_same_bits(trace: Trace) -> None:
-    (title,) = trace.ids
-    assert trace.titled[title] == f"session:{uuid.UUID(trace.ids[title]).hex}"
-    assert trace.matches("jib")[0]["session_id"] == trace.ids[title]
 
 
 def texts_in(value: Any) -> Iterator[str]:

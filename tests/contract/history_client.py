@@ -6,16 +6,27 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from tests.conftest import Person
-from tests.logs import Claude, write
 
 EVER = {"start_datetime": "2025-01-01T00:00:00Z", "end_datetime": "2027-01-01T00:00:00Z"}
 TYPES = ["user_input", "assistant_response", "reasoning", "tool_call", "tool_response", "compaction", "system", "runtime"]
+
+
+def text_of(result: CallToolResult) -> str:
+    """The one text of an answer."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def hints_of(tool: Tool) -> ToolAnnotations:
+    """What a tool says it may do."""
+    assert tool.annotations is not None
+    return tool.annotations
 
 
 class History:
@@ -26,7 +37,12 @@ class History:
         self.client = client
 
     def result(self, tool: str, arguments: Any = None) -> CallToolResult:
-        return self.portal.call(self.client.call_tool, tool, arguments)
+        result: CallToolResult = self.portal.call(self.client.call_tool, tool, arguments)
+        return result
+
+    def tools(self) -> dict[str, Tool]:
+        """The tools that the server offers, by name."""
+        return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
         """A tool's envelope, of a success or of an error."""
@@ -43,7 +59,8 @@ class History:
         return envelope["error"]
 
     def hits(self, query: str, **more: Any) -> list[Any]:
-        return self.data("search_sessions", query=query, **more)["results"]
+        results: list[Any] = self.data("search_sessions", query=query, **more)["results"]
+        return results
 
     def open(self, identity: str) -> Any:
         return self.data("open", id=identity)
@@ -51,7 +68,7 @@ class History:
     def sessions(self, **filters: Any) -> list[Any]:
         """Every session in a window, page by page."""
         page = self.data("list_sessions", **{**EVER, "limit": 50, **filters})
-        found = page["sessions"]
+        found: list[Any] = page["sessions"]
         while page["next_cursor"]:
             page = self.data("list_sessions", **{**EVER, "limit": 50, **filters}, cursor=page["next_cursor"])
             found += page["sessions"]
@@ -78,18 +95,3 @@ def connected(person: Person, mode: Any = "auto", **env: str) -> Iterator[Histor
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**person.env, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server, mode=mode)) as client:
         yield History(portal, client)
-
-
-# ---- clients of either era
-
-
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_client_of_either_era_gets_the_same_answers(person: Person, mode: str) -> None:
-    """Rule 30."""
-    log = Claude()
-    write(person.claude_log(log.session), [log.prompt("Trim the jib"), log.says("Trimmed.")])
-    person.sync()
-    with connected(person, mode) as history:
-        [hit] = history.hits("jib")
-        assert history.open(hit["open"]["session_id"])["session"]["title"] == "Trim the jib"
-        assert history.error("open", id="event:none")["message"] == "event not found"

@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from recollect.index.ngrams import NGRAMS
 from tests.conftest import Person
-from tests.contract.test_history_home import Codex
-from tests.contract.test_trace_client import Trace, opened
+from tests.contract.history_archive import Codex
+from tests.contract.trace_client import Trace, opened
 from tests.logs import Claude, write
 
 Record = dict[str, Any]
@@ -60,7 +58,10 @@ def identifiers(log: Claude) -> list[Record]:
 
 ESCAPES = "Quote the bosun"
 QUOTED = 'say "belay \\"that\\""\n\tgrep -E "^a|b$" C:\\temp\\new'  # every character that JSON escapes, but for control
-NESTED = {"edits": [{"old": 'first line\nsecond "line"', "new": ["tab\there", 42, 1.5, None, True]}], 'a "key"\n': "x"}
+NESTED: dict[str, Any] = {
+    "edits": [{"old": 'first line\nsecond "line"', "new": ["tab\there", 42, 1.5, None, True]}],
+    'a "key"\n': "x",
+}
 
 
 def escapes(log: Claude) -> list[Record]:
@@ -386,21 +387,3 @@ def indexed(folder: Path) -> Iterator[Trace]:
     index(person)
     with opened(furnish_rest(person)) as trace:
         yield trace
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
-    with furnished(tmp_path_factory.mktemp("trace")) as opened:
-        yield opened
-
-
-def test_the_home_has_sessions_of_two_agents_and_ids_that_begin_alike(trace: Trace) -> None:
-    assert len(trace.ids) == len(CLAUDE) + 2 + 2
-    firsts = [session[0] for session in trace.ids.values()]
-    assert any(firsts.count(letter) == 1 for letter in firsts), "some id is known by its first character"
-    assert any(firsts.count(letter) > 1 for letter in firsts), "and some is not"
-    assert {trace.details(title)["provider"] for title in (NETS, PIER)} == {"claude-code", "codex"}
-
-
-def test_there_is_a_place_for_every_gull(trace: Trace) -> None:
-    assert len(trace.places("gull")) == GULLS

@@ -1,0 +1,48 @@
+"""Run `make test-fast` with every Python that the project supports and that is installed, each in an environment of its own.
+
+python scripts/all_pythons.py [--others]     with --others, all except the one that runs this
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SUPPORTED = re.compile(r'"Programming Language :: Python :: (3\.\d+)"')
+
+
+def interpreter(version: str) -> str | None:
+    """The path of an installed Python: on PATH, or one of pyenv's. A shim of pyenv may lead nowhere, so it is asked."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for path in (shutil.which(f"python{version}"), *map(str, sorted(pyenv.glob(f"{version}.*/bin/python")))):
+        if path is None:
+            continue
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        if told.returncode == 0 and told.stdout.startswith(f"Python {version}."):
+            return path
+    return None
+
+
+def main() -> int:
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    failed = []
+    for version in SUPPORTED.findall((ROOT / "pyproject.toml").read_text("utf-8")):
+        if "--others" in sys.argv[1:] and version == own:
+            continue
+        if (path := interpreter(version)) is None:
+            print(f"Python {version} is not installed: skipped.", flush=True)
+            continue
+        print(f"Python {version}: {path}", flush=True)
+        folder = f".venv/python-{version}"
+        if subprocess.run(["make", "test-fast", f"PYTHON={path}", f"VENV={folder}"], cwd=ROOT, check=False).returncode:
+            failed.append(version)
+    if failed:
+        print(f"Failed with Python {', '.join(failed)}.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The archive that the tests of the trace contract share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.trace_archive import (
+    CLAUDE,
+    GULLS,
+    NETS,
+    PIER,
+    furnished,
+)
+from tests.contract.trace_client import Trace
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
+    with furnished(tmp_path_factory.mktemp("trace")) as opened:
+        yield opened
+
+
+def test_the_home_has_sessions_of_two_agents_and_ids_that_begin_alike(trace: Trace) -> None:
+    assert len(trace.ids) == len(CLAUDE) + 2 + 2
+    firsts = [session[0] for session in trace.ids.values()]
+    assert any(firsts.count(letter) == 1 for letter in firsts), "some id is known by its first character"
+    assert any(firsts.count(letter) > 1 for letter in firsts), "and some is not"
+    assert {trace.details(title)["provider"] for title in (NETS, PIER)} == {"claude-code", "codex"}
+
+
+def test_there_is_a_place_for_every_gull(trace: Trace) -> None:
+    assert len(trace.places("gull")) == GULLS
