@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest import Report, sync
+from recollect.ingest import SyncReport, sync
 from recollect.settings import Settings
 from recollect.sources import all_sources
 from tests import process_guard
@@ -97,7 +97,7 @@ class Person:
     def settings(self, **changes: Any) -> Settings:
         return Settings(home=self.state, **changes)
 
-    def sync(self, *paths: Path, **changes: Any) -> Report:
+    def sync(self, *paths: Path, **changes: Any) -> SyncReport:
         """One sync in this process."""
         return sync(self.realm, self.settings(**changes), all_sources(), self.env, paths or None)
 

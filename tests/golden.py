@@ -21,7 +21,7 @@ from typing import Any
 from recollect.ingest import sync
 from recollect.settings import Settings
 from recollect.sources import all_sources
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NAMED = "named"
@@ -84,9 +84,9 @@ def contents(realm: Path, home: Path) -> Iterator[str]:
 
 
 def _contents(realm: Path, home: Path) -> Iterator[str]:
-    reader = Reader(archive_of(realm))
+    reader = Reader(archive_path(realm))
     try:
-        for session in reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000):
+        for session in reader.sessions_overlapping(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000):
             yield _line(session=_session(reader, session, home))
             for turn in reader.turns(session.key):
                 fields = {name: getattr(turn, name) for name in turn.__struct_fields__ if name not in HIDDEN_OF_TURNS}

@@ -22,9 +22,9 @@ from recollect.index.words import prepare, words
 from recollect.model import DEFAULT_KIND_CODES, KIND_CODE, KINDS, OWN_TRAFFIC_CODE, Event, Kind, Observation
 from recollect.observe import RULES_VERSION, observe
 from recollect.settings import Settings
-from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_of, file_at
+from recollect.store import EventRow, Reader, SessionRow, TurnRow, archive_path, file_identity
 from recollect.store.lock import DISTILLING, exclusive
-from recollect.store.memory import FAULT, LEVEL, Memory, ObservationRow, ObservedPlace, Words
+from recollect.store.memory import DISTILLED, FAULT, Memory, ObservationRow, ObservationWords, ObservedPlace
 
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
@@ -74,13 +74,13 @@ def _checksum(fields: tuple[object, ...], estimated: bool) -> int:
 def is_up_to_date(realm: Path, settings: Settings) -> bool:
     """Whether there is nothing to distil. Two small queries tell."""
     try:
-        reader, memory = Reader(archive_of(realm)), Memory(realm)
+        reader, memory = Reader(archive_path(realm)), Memory(realm)
     except StoreFault:
         return False
     with ExitStack() as stack:
         stack.callback(reader.close)
         stack.callback(memory.close)
-        is_current = memory.meta(LEVEL) == _fingerprint(reader.state(), memory, settings)
+        is_current = memory.meta(DISTILLED) == _fingerprint(reader.fingerprint(), memory, settings)
         return is_current and not _needs_ngrams(realm, reader)
 
 
@@ -105,8 +105,8 @@ class Distiller:
         self._model = model
         with self._stack:
             self._stack.enter_context(exclusive(realm, DISTILLING))
-            self._lock_file = file_at(realm / DISTILLING)
-            self.reader = Reader(archive_of(realm))
+            self._lock_file = file_identity(realm / DISTILLING)
+            self.reader = Reader(archive_path(realm))
             self._stack.callback(self.reader.close)
             self.memory = Memory(realm, writable=True)
             self._stack.callback(self.memory.close)
@@ -120,16 +120,16 @@ class Distiller:
 
     def has_lost_folder(self) -> bool:
         """Whether the state folder was deleted or replaced. What is written now would be lost."""
-        return file_at(self.realm / DISTILLING) != self._lock_file
+        return file_identity(self.realm / DISTILLING) != self._lock_file
 
     def steps(self) -> Iterator[Progress]:
         """Run one pass, step by step. Stopping between two steps loses nothing."""
-        archive_state = self.reader.state()
+        archive_state = self.reader.fingerprint()
         needs_ngrams = _needs_ngrams(self.realm, self.reader)
-        if self.memory.meta(LEVEL) == _fingerprint(archive_state, self.memory, self.settings) and not needs_ngrams:
+        if self.memory.meta(DISTILLED) == _fingerprint(archive_state, self.memory, self.settings) and not needs_ngrams:
             return
         if self.memory.meta(RULES_META) != str(RULES_VERSION):
-            self.memory.look_again()
+            self.memory.mark_all_stale()
             self.memory.put_meta(RULES_META, str(RULES_VERSION))
         changed = self._changed_sessions()
         emptied = self._emptied_in_ngrams(changed)
@@ -142,7 +142,7 @@ class Distiller:
                 ngrams.NGRAMS.remove(self.realm)
         fingerprint = _fingerprint(archive_state, self.memory, self.settings)  # what is recorded after this is new
         if (yield from self._embed(changed)):
-            self.memory.put_meta(LEVEL, fingerprint)
+            self.memory.put_meta(DISTILLED, fingerprint)
 
     # ---- ngrams
 
@@ -161,7 +161,7 @@ class Distiller:
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
-            for rows in self.reader.entries_above(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
+            for rows in self.reader.events_to_index(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
                 yield Progress("pieces", rows[0][0].key, last)
                 writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
@@ -177,9 +177,9 @@ class Distiller:
 
     def _changed_sessions(self) -> dict[bytes, SessionRow]:
         """The sessions that changed since they were last looked at, newest first. Forgets the ones that are gone."""
-        known, sessions = self.memory.looked(), self.reader.all_sessions()
+        known, sessions = self.memory.observed_sessions(), self.reader.all_sessions()
         emptied = {session.id for session in sessions if not session.event_count}  # an unknown one may not be read yet
-        for gone in self.memory.sessions() - {session.id for session in sessions if session.event_count}:
+        for gone in self.memory.remembered_sessions() - {session.id for session in sessions if session.event_count}:
             with self.memory.transaction():
                 self.memory.forget_session(gone, for_good=gone in emptied)
         seen = int(self.memory.meta(SEEN_META) or 0)
@@ -200,7 +200,7 @@ class Distiller:
         self.memory.put_meta(SEEN_META, str(last))
 
     def _observe_session(self, session: SessionRow, progress: Progress) -> Iterator[Progress]:
-        known = self.memory.observed(session.id)
+        known = self.memory.observed_turns(session.id)
         last_keys = self.reader.last_keys(session.key)
         turns = [turn for turn in self.reader.turns(session.key) if turn.terminal is not None]
         checksums = {turn.ordinal: turn_checksum(turn, last_keys.get(turn.ordinal, 0)) for turn in turns}
@@ -212,13 +212,15 @@ class Distiller:
             yield progress
         with self.memory.transaction():
             self.memory.forget_turns(session.id, known.keys() - checksums.keys())
-            self.memory.put_looked(session.id, session_checksum(session))
+            self.memory.put_observed_session(session.id, session_checksum(session))
 
     def _observe_turn(self, session: SessionRow, turn: TurnRow, checksum: int) -> None:
         events = [event_for_rules(row) for row in self.reader.events_of_turn(session.key, turn.ordinal)]
         context = words_of_turn(events)
         made = [(observation, observation_words(observation, context)) for observation in observe(events, session.cwd)]
-        self.memory.put_turn(locate_turn(session, turn.ordinal, events, self.reader.address(session)), checksum, made)
+        self.memory.put_turn_observations(
+            locate_turn(session, turn.ordinal, events, self.reader.address(session)), checksum, made
+        )
 
     # ---- vectors
 
@@ -231,7 +233,7 @@ class Distiller:
                 yield from self._embed_observations(model)
         except EmbedderUnavailable as reason:
             self.memory.put_meta(FAULT, str(reason))
-            self.memory.put_meta(LEVEL, "")
+            self.memory.put_meta(DISTILLED, "")
             return False
         self.memory.put_meta(FAULT, "")
         return True
@@ -248,7 +250,7 @@ class Distiller:
         writer = self._vector_writer(model, "events", self.reader.meta("identity") or "")
         if writer.head.rows:
             for session in changed.values():
-                writer.delete_missing(session.key, self.reader.keys_of(session.key))
+                writer.delete_missing(session.key, self.reader.event_keys(session.key))
         last = self.reader.last_key()
         for events in self.reader.events_above(writer.head.indexed_up_to, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
             yield Progress("vectors", writer.head.indexed_up_to, last)
@@ -280,7 +282,7 @@ class Distiller:
         writer = self._vector_writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
             writer.delete_except(self.memory.all_keys())
-        while observations := self.memory.above(writer.head.indexed_up_to, EVENTS_PER_STEP):
+        while observations := self.memory.observations_above(writer.head.indexed_up_to, EVENTS_PER_STEP):
             yield Progress("vectors", writer.head.indexed_up_to, self.memory.last_key())
             rows = [Place(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
             writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
@@ -347,7 +349,7 @@ def observation_text(row: ObservationRow) -> str:
 
 
 def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramDocument:
-    return ngrams.NgramDocument(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+    return ngrams.NgramDocument(event.key, event.session, event.seq, event.index_kind(), source, started, event.full_text())
 
 
 def words_of_turn(events: Sequence[Event]) -> str:
@@ -356,10 +358,10 @@ def words_of_turn(events: Sequence[Event]) -> str:
     return index_words("\n".join(texts)[:CONTEXT])
 
 
-def observation_words(observation: Observation, context: str) -> Words:
+def observation_words(observation: Observation, context: str) -> ObservationWords:
     """The words under which an observation is found; `context` are the words of its turn."""
     named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
-    return Words(
+    return ObservationWords(
         title=index_words(f"{observation.title}\n{observation.subtitle}"),
         facts=index_words("\n".join(named)),
         narrative=index_words(observation.narrative),

@@ -16,11 +16,11 @@ import watchfiles
 
 from recollect.distil import distil
 from recollect.errors import StoreBusy, StoreFault
-from recollect.ingest import Ingester, Report
+from recollect.ingest import Ingester, SyncReport
 from recollect.settings import Settings
 from recollect.sources import Source
 from recollect.store import OutOfDate
-from recollect.store.live import live_of
+from recollect.store.live import live_path
 from recollect.store.lock import NEXT, is_held
 
 SETTLE_MS = 150  # changes within this time are read together
@@ -38,7 +38,7 @@ class Observer:
     def reading(self) -> None:
         """Log lines are read from now on."""
 
-    def synced(self, report: Report) -> None:
+    def synced(self, report: SyncReport) -> None:
         """Something was read, or nothing was new."""
 
     def failed(self, fault: StoreFault) -> None:
@@ -81,7 +81,7 @@ def watch(
                 stop.wait(TAKE_OVER_S)
 
 
-def _follow(intake: Ingester, stop: threading.Event, on_sync: Callable[[Report], None], memory: "Background") -> None:
+def _follow(intake: Ingester, stop: threading.Event, on_sync: Callable[[SyncReport], None], memory: "Background") -> None:
     """Read what changes, until told to stop or until somebody else wants to write."""
     while not stop.is_set():
         homes = _homes(intake)
@@ -136,10 +136,10 @@ class Background(threading.Thread):
         self._work.set()
         self.join()
 
-    def waking(self, on_sync: Callable[[Report], None]) -> Callable[[Report], None]:
+    def waking(self, on_sync: Callable[[SyncReport], None]) -> Callable[[SyncReport], None]:
         """Tell of a sync, and distil what it read."""
 
-        def told(report: Report) -> None:
+        def told(report: SyncReport) -> None:
             on_sync(report)
             if report.files_read:
                 self._work.set()
@@ -191,7 +191,7 @@ def _homes(intake: Ingester) -> list[Path]:
     """The folders that the kernel is to watch, with all that is in them."""
     formats = [format for source in intake.sources for format in source.formats if not format.is_polled]
     homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
-    live = live_of(intake.realm).parent
+    live = live_path(intake.realm).parent
     with suppress(OSError):  # a full disk, say
         live.mkdir(exist_ok=True, mode=0o700)  # so that the first session that is run here is noticed as any other is
         homes.add(live)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from recollect.ingest import Ingester, Report
+from recollect.ingest import Ingester, SyncReport
 from recollect.settings import Settings
 from recollect.sources import BUILT_IN, Format, Lines, Source, all_sources
 from tests.golden import NAMED, NOW, cases, contents, run, statements
@@ -34,7 +34,7 @@ class Machine:
         self.writes = 0
         self.intake = Ingester(self.realm, Settings(home=folder), sources, {"HOME": str(self.home)})
 
-    def sync(self) -> Report:
+    def sync(self) -> SyncReport:
         """A sync of what is in its agent's places, and of what is not, by name."""
         report = self.intake.sync()
         if (self.home / NAMED).exists():

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from recollect.operations import OPERATIONS
-from recollect.store import archive_of
+from recollect.store import archive_path
 from tests.conftest import Person
 from tests.contract.history_archive import (
     LIGHTHOUSE,
@@ -227,7 +227,7 @@ def test_a_broken_archive_is_an_internal_error_in_few_words(person: Person) -> N
     """Source, error behaviour: runtime failures are answers too, and never end the server."""
     furnish_resumed(person)
     person.sync()
-    archive = archive_of(person.realm)
+    archive = archive_path(person.realm)
     for beside in archive.parent.glob(f"{archive.name}*"):
         beside.write_bytes(b"no database at all " * 500)
     with connected(person) as history:

@@ -126,10 +126,10 @@ def test_who_found_no_journey_and_comes_too_late_to_begin_one_gets_the_other(per
     """J5: the moment between asking and writing."""
     ask(person, "get_or_create_journey", user_id=NOBODY)
     with closing(Memory(person.realm, writable=True)) as one, closing(Memory(person.realm, writable=True)) as two:
-        assert (Stored(one).of_user(b"u" * 16), Stored(two).of_user(b"u" * 16)) == (None, None)
+        assert (Stored(one).journey_of_user(b"u" * 16), Stored(two).journey_of_user(b"u" * 16)) == (None, None)
         first, late = JourneyRow(b"1" * 16, b"u" * 16, 1), JourneyRow(b"2" * 16, b"u" * 16, 2)
-        assert Stored(one).create(first) == first
-        assert Stored(two).create(late) == first
+        assert Stored(one).create_journey(first) == first
+        assert Stored(two).create_journey(late) == first
 
 
 OPENING = """
@@ -190,7 +190,7 @@ def test_a_deleted_journey_takes_its_documents_and_leaves_its_sessions(person: P
             "journey_id": journey, "session_count": 4, "document_count": 1,
         }  # fmt: skip
         with closing(Memory(person.realm)) as memory:
-            assert memory.db.execute("SELECT count(*) FROM recounted").fetchone() == (0,)
+            assert memory.db.execute("SELECT count(*) FROM summary_text").fetchone() == (0,)
         gone = (404, f"Journey {journey} not found")
         assert journeys.refusal("query_journey_history", {"journey_id": journey}) == gone
         assert journeys.refusal("add_document_to_journey", {"journey_id": journey, "document_type": "note"}) == gone

@@ -11,8 +11,8 @@ import pytest
 
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store import archive_of
-from recollect.store.memory import memory_of
+from recollect.store import archive_path
+from recollect.store.memory import memory_path
 from tests.conftest import Person, unmeasured
 from tests.contract.journeys_client import DECK, NOBODY, USER, VOYAGE, Body, Journeys, ask, tell, under_way
 from tests.e2e.processes import inside
@@ -98,7 +98,7 @@ def test_a_store_that_breaks_under_a_running_server_is_a_500_in_its_words(
 ) -> None:
     """J28: every time and for every tool, and the server goes on."""
     with under_way(person) as (journeys, journey, ids):
-        memory = memory_of(person.realm)
+        memory = memory_path(person.realm)
         breaks(memory)
         for tool, (code, message) in answers(journeys, journey, ids[DECK]).items():
             assert (code, message.startswith(PREFIXES[tool])) == (500, True), message
@@ -125,7 +125,7 @@ def test_a_store_that_comes_back_is_used_again(person: Person) -> None:
 def test_a_store_that_another_takes_the_place_of_is_left_for_it(person: Person) -> None:
     """J28: a process that was started later has made a new one, and both see the same."""
     with under_way(person) as (journeys, journey, _):
-        delete(memory_of(person.realm))
+        delete(memory_path(person.realm))
         new = person.json("journey", "create", "--user", USER)["journey_id"]
         assert journeys.refusal("query_journey_history", {"journey_id": journey}) == (404, f"Journey {journey} not found")
         assert journeys.begin(USER) == new
@@ -138,7 +138,7 @@ def test_an_archive_that_is_damaged_is_a_500_too(person: Person) -> None:
     with under_way(person) as (journeys, journey, ids):
         for path in person.realm.glob("archive.db*"):
             path.unlink()
-        archive_of(person.realm).write_bytes(os.urandom(50_000))
+        archive_path(person.realm).write_bytes(os.urandom(50_000))
         for tool in ("query_journey_history", "link_session_to_journey"):
             arguments = {"journey_id": journey} | ({"session_id": ids[DECK]} if tool.startswith("link") else {})
             code, message = journeys.refusal(tool, arguments)
@@ -200,7 +200,7 @@ def on_a_full_disk(full: tuple[Person, str, str], command: str) -> "subprocess.C
 def test_a_document_that_does_not_fit_leaves_the_others_as_they_were(person: Person) -> None:
     """J28: the transaction is undone, and the next one finds room."""
     journey = ask(person, "get_or_create_journey")["journey_id"]
-    room = memory_of(person.realm).stat().st_size + 400_000
+    room = memory_path(person.realm).stat().st_size + 400_000
     limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
     many = "sys.argv[1:] = ['journey', 'add', sys.argv[1], '--content', 'x' * 3_000_000]"
     done = inside(person, limit + many, journey, check=False)

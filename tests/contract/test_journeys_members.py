@@ -12,9 +12,9 @@ from recollect.distil import distil
 from recollect.live import LiveRealm
 from recollect.operations.journeys.members import settle
 from recollect.operations.journeys.session_summary import in_one_line
-from recollect.store import archive_of
+from recollect.store import archive_path
 from recollect.store.journeys import Journeys as Stored
-from recollect.store.journeys import Window
+from recollect.store.journeys import TimeWindow
 from recollect.store.memory import Memory
 from tests.conftest import Person
 from tests.contract.journeys_client import (
@@ -263,7 +263,7 @@ def test_nothing_is_made_again_while_nothing_changes(person: Person) -> None:
         remember(person)
         journeys.query(journey)
         with closing(Memory(person.realm)) as memory:
-            assert Stored(memory).outdated(uuid.UUID(journey).bytes, archive_of(person.realm)) == ([], [])
+            assert Stored(memory).outdated_members(uuid.UUID(journey).bytes, archive_path(person.realm)) == ([], [])
 
 
 # ---- sessions that are gone, and come back
@@ -309,7 +309,10 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
         realm, key = LiveRealm(person.settings()), uuid.UUID(journey).bytes
         settle(realm, key, late=lambda: False, soon=lambda: True)
         with realm.open_memory() as memory:
-            told = {str(uuid.UUID(bytes=one.session)): one.summary for one in Stored(memory).by_time(key, Window(), 10)}
+            told = {
+                str(uuid.UUID(bytes=one.session)): one.summary
+                for one in Stored(memory).members_by_time(key, TimeWindow(), 10)
+            }
         assert told.keys() == {*ids.values()} - {ids[WINCH]}
         assert told[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"
 
@@ -325,7 +328,7 @@ def test_nothing_of_a_private_session_stays_in_the_memory(person: Person) -> Non
         person.sync()
         remember(person)
     with closing(Memory(person.realm)) as memory:
-        kept = [*memory.db.execute("SELECT * FROM member"), *memory.db.execute("SELECT * FROM recounted")]
+        kept = [*memory.db.execute("SELECT * FROM member"), *memory.db.execute("SELECT * FROM summary_text")]
     assert len(kept) == 6 + 4
     assert WORD not in str(kept)
 
@@ -353,7 +356,7 @@ def test_links_outlive_the_archive(person: Person, how: str) -> None:
             person.run("sync")
         else:
             if how.startswith("doctor"):
-                damage(archive_of(person.realm))
+                damage(archive_path(person.realm))
             person.run(*how.split(), check=False)
         assert journeys.query(journey) == before
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recollect.distil import distil
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from recollect.store.memory import Memory as Stored
 from tests.conftest import Person
 from tests.contract.memory_archive import EXPORT, conversation, export
@@ -150,7 +150,7 @@ def test_a_marker_that_is_written_later_takes_everything_back(person: Person) ->
         with opened(person) as other:
             assert traces(other, log, *made) == []
         with closing(Stored(person.realm)) as stored:
-            assert [row.title for row in stored.above(0, 1_000) if row.path == str(log)] == []
+            assert [row.title for row in stored.observations_above(0, 1_000) if row.path == str(log)] == []
         again = Claude(log.stem, cwd="/work/cellar", start=90)
         append(log, again.prompt(f"More of the {WORD}"), again.says("No more."))
         person.run("sync")
@@ -208,7 +208,7 @@ def test_nothing_of_a_session_stays_on_disk_that_became_private(person: Person) 
     remember(person)
     append(log, Claude(log.stem, cwd="/work/cellar", start=50).prompt(MARKER))
     person.sync()
-    with closing(Reader(archive_of(person.realm))) as reader:
+    with closing(Reader(archive_path(person.realm))) as reader:
         assert WORD not in " ".join(session.title for session in reader.all_sessions())
 
 

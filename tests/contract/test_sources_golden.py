@@ -12,7 +12,7 @@ from recollect.ingest import sync
 from recollect.ingest.discover import recognise
 from recollect.settings import Settings
 from recollect.sources import Source, all_sources, read_head
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.contract.source_cases import Machine, every_case, every_source, expected, logs_of
 from tests.golden import became, cases, lay_out
 
@@ -34,7 +34,7 @@ def test_every_fixture_is_of_a_source_that_exists() -> None:
 @every_case
 def test_a_fixture_becomes_what_was_expected_with_events_of_its_own_source_only(case: Path, tmp_path: Path) -> None:
     assert became(case, tmp_path) == expected(case)
-    reader = Reader(archive_of(tmp_path / "realm"))
+    reader = Reader(archive_path(tmp_path / "realm"))
     assert set(reader.counts()) == {case.parent.name}
     reader.close()
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from recollect.index.ngrams import NGRAMS
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store import archive_of
+from recollect.store import archive_path
 from tests.conftest import Person
 from tests.contract.history_client import hints_of, text_of
 from tests.contract.trace_archive import EVERYWHERE, NETS, RIGGING, SIXTY, furnish_first, furnished, index
@@ -293,7 +293,7 @@ def test_an_archive_that_breaks_under_a_running_server_is_an_internal_error(
     spoken(person)
     with opened(person) as trace:
         session = trace.matches("jib")[0]["session_id"]
-        breaks(archive_of(person.realm))
+        breaks(archive_path(person.realm))
         errors = [trace.error(tool, **arguments) for tool, arguments in sensible(session).items() for _ in range(2)]
         refused = trace.error("search_event_previews", query=" ")
     assert {(error["code"], error["retryable"]) for error in errors} == {("internal_error", True)}

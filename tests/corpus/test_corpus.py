@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.ingest import Ingester, Report
+from recollect.ingest import Ingester, SyncReport
 from recollect.ingest.tally import UNDATED
 from recollect.model import Kind
 from recollect.settings import Settings
@@ -61,9 +61,9 @@ class Realm:
         for provider, home in HOMES.items():
             shutil.copytree(corpus / provider, self.home / home)
         self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(self.home)})
-        self.report: Report = self.intake.sync()
+        self.report: SyncReport = self.intake.sync()
         self.reader = Reader(self.intake.archive.path)
-        self.sessions = self.reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
+        self.sessions = self.reader.sessions_overlapping(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
 
     def log(self, name: str) -> Path:
         """Where a file of the corpus lies: `claude/…` or `codex/…`."""

@@ -12,7 +12,7 @@ from recollect.ingest import sync
 from recollect.observe import observe
 from recollect.settings import Settings
 from recollect.sources import all_sources
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.observed import digest
 
 pytestmark = pytest.mark.corpus
@@ -26,7 +26,7 @@ def archive(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("observed")
     paths = sorted(path for path in corpus.iterdir() if not path.name.startswith("_"))
     sync(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(folder)}, paths)
-    reader = Reader(archive_of(folder / "realm"))
+    reader = Reader(archive_path(folder / "realm"))
     yield reader
     reader.close()
 

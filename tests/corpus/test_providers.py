@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.ingest import Ingester, Report
+from recollect.ingest import Ingester, SyncReport
 from recollect.ingest.tally import UNDATED
 from recollect.settings import Settings
 from recollect.sources import all_sources
@@ -69,7 +69,7 @@ class Reading:
     def __init__(self, files: Path, folder: Path) -> None:
         self.files = files
         self.intake = Ingester(folder / "realm", Settings(home=folder), all_sources(), {"HOME": str(folder)})
-        self.report: Report = self.intake.sync([files])
+        self.report: SyncReport = self.intake.sync([files])
         self.reader = Reader(self.intake.archive.path)
 
     def tally(self, path: str) -> Counter[str] | None:
@@ -186,7 +186,7 @@ def test_no_source_claims_more_real_sessions_than_there_are(
     ours = [row for row in index if row["provider"] == provider and row["kind"].startswith("real")]
     real = {str(corpus / row["path"]) for row in ours}
     reader = readings[provider].reader
-    sessions = reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
+    sessions = reader.sessions_overlapping(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
     assert source.real_sessions <= sum(session.path in real for session in sessions)
 
 

@@ -15,7 +15,7 @@ from recollect.index.ngrams import NGRAMS
 from recollect.live import LiveRealm
 from recollect.model import KINDS, Kind
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store import EventRow, Reader, SessionRow, archive_of
+from recollect.store import EventRow, Reader, SessionRow, archive_path
 from tests.conftest import Person
 from tests.contract.trace_client import texts_in
 
@@ -41,9 +41,9 @@ class Home:
         self.person.run("distil")
         assert NGRAMS.folder(self.person.realm).exists()
         self.realm = LiveRealm(self.person.settings())
-        self.reader = Reader(archive_of(self.person.realm))
+        self.reader = Reader(archive_path(self.person.realm))
         self.sessions = {row.key: row for row in self.reader.all_sessions() if row.event_count}
-        rows = (row for chunk in self.reader.entries_above(0, len(KINDS)) for row in chunk)
+        rows = (row for chunk in self.reader.events_to_index(0, len(KINDS)) for row in chunk)
         self.events: list[tuple[EventRow, str]] = [(event, folded(event)) for event, *_ in rows]
 
     def ask(self, tool: str, **arguments: Any) -> tuple[Any, int]:

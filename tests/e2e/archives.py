@@ -9,7 +9,7 @@ from recollect.live import LiveRealm
 from recollect.model import SEARCHABLE
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.sources import all_sources
-from recollect.store import EventRow, Reader, SessionRow, archive_of
+from recollect.store import EventRow, Reader, SessionRow, archive_path
 from tests.conftest import Person
 from tests.golden import contents
 
@@ -27,15 +27,15 @@ def undisturbed(person: Person) -> list[str]:
 
 
 def sessions(person: Person) -> list[SessionRow]:
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     try:
-        return reader.window(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
+        return reader.sessions_overlapping(-(2**62), 2**62, None, newest_first=False, after=None, limit=10_000)
     finally:
         reader.close()
 
 
 def events(person: Person) -> list[EventRow]:
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     try:
         return [
             event

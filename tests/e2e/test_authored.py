@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.store.memory_journal import lines_of
+from recollect.store.memory_journal import journal_path
 from tests.conftest import Person
 from tests.e2e.processes import rests, until
 from tests.http_server import HttpServer
@@ -104,7 +104,7 @@ def test_what_was_deleted_stays_deleted(person: Person, folder: Path) -> None:
         torn = next(row["document_id"] for row in listed if "torn up" in shown(rpc, kept, row["document_id"]))
         rpc.result("document/delete", journey_id=kept, document_id=torn)
         rpc.result("journey/delete", journey_id=doomed)
-    text = lines_of(folder).read_text("utf-8")
+    text = journal_path(folder).read_text("utf-8")
     assert "fair copy" in text and "torn up" not in text and "of the first" not in text
     lose(folder)
     with RawRpc(person, "--realm", REALM) as rpc:
@@ -131,7 +131,7 @@ def test_processes_that_write_at_once_lose_nothing(person: Person, folder: Path)
 
         with ThreadPoolExecutor(2) as threads:
             first, second = threads.map(write, (one, other))
-    assert all(json.loads(line)["row"] for line in lines_of(folder).read_text("utf-8").splitlines())
+    assert all(json.loads(line)["row"] for line in journal_path(folder).read_text("utf-8").splitlines())
     lose(folder)
     with RawRpc(person, "--realm", REALM) as rpc:
         documents = rpc.result("document/list", journey_id=journey)["documents"]
@@ -157,4 +157,4 @@ def test_over_http_it_is_the_same(person: Person, folder: Path) -> None:
 def test_other_realms_have_no_such_file(person: Person, folder: Path) -> None:
     with RawRpc(person, "--realm", REALM) as rpc:
         tool(rpc, "get_or_create_journey", user_id=USER)
-    assert (folder / "memory.db").exists() and not lines_of(folder).exists()
+    assert (folder / "memory.db").exists() and not journal_path(folder).exists()

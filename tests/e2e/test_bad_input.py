@@ -17,9 +17,9 @@ import zstandard
 from recollect.errors import StoreFault
 from recollect.index.engine import ARCHIVE_ID
 from recollect.index.text import TEXT, TextWriter
-from recollect.ingest import Report, sync
+from recollect.ingest import SyncReport, sync
 from recollect.sources import all_sources
-from recollect.store import archive_of
+from recollect.store import archive_path
 from recollect.store.lock import is_held
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import answer, archived, found, sessions, texts, undisturbed
@@ -194,11 +194,11 @@ def long_log(person: Person) -> Path:
     return write(person.claude_log(said.session), [said.prompt(f"line {number} {filler}") for number in range(140)])
 
 
-def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> Report:
+def sync_disturbed(person: Person, log: Path, disturb: Callable[[Path], object]) -> SyncReport:
     """A sync in which something happens to a log after its first batch was read."""
     happened: list[object] = []
 
-    def at_first_batch(report: Report) -> None:
+    def at_first_batch(report: SyncReport) -> None:
         if report.bytes and not happened:
             happened.append(disturb(log))
 
@@ -492,7 +492,7 @@ DAMAGES = {
 
 @pytest.fixture(params=DAMAGES)
 def damaged(request: pytest.FixtureRequest, filled: Person) -> Person:
-    DAMAGES[request.param](archive_of(filled.realm))
+    DAMAGES[request.param](archive_path(filled.realm))
     return filled
 
 
@@ -528,8 +528,8 @@ def test_doctor_names_a_damaged_archive_and_mends_it(damaged: Person) -> None:
 
 
 def test_a_mended_archive_leaves_the_damaged_one_aside(filled: Person) -> None:
-    DAMAGES["header overwritten"](archive_of(filled.realm))
-    damage = archive_of(filled.realm).read_bytes()
+    DAMAGES["header overwritten"](archive_path(filled.realm))
+    damage = archive_path(filled.realm).read_bytes()
     filled.run("doctor", "--repair")
     (aside,) = filled.realm.glob("archive.damaged-*.db")
     assert aside.read_bytes() == damage
@@ -539,8 +539,8 @@ def test_a_mended_archive_leaves_the_damaged_one_aside(filled: Person) -> None:
 def test_mending_keeps_what_only_the_archive_still_has(filled: Person) -> None:
     """The log was deleted by its agent, and the damage lies elsewhere in the archive: the session must survive."""
     filled.claude_log("00000001-0000-4000-8000-000000000000").unlink()
-    size = archive_of(filled.realm).stat().st_size
-    overwrite(archive_of(filled.realm), size - 65_536, size - 32_768)
+    size = archive_path(filled.realm).stat().st_size
+    overwrite(archive_path(filled.realm), size - 65_536, size - 32_768)
     assert filled.run("doctor", check=False).returncode == 1
     filled.run("doctor", "--repair", check=False)
     assert finds_everything(filled)
@@ -579,7 +579,7 @@ def test_a_running_server_follows_to_a_new_archive(person: Person, how: str) -> 
                 file.unlink()
             person.run("sync")
         else:
-            DAMAGES["pages overwritten"](archive_of(person.realm))
+            DAMAGES["pages overwritten"](archive_path(person.realm))
             person.run("doctor", "--repair")
         for _ in range(10):
             assert client.call("list_sessions", **window)["data"]["result_count"] == len(WORDS) + 1

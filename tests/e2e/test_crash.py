@@ -159,10 +159,10 @@ def test_readers_read_while_a_sync_writes(at_work: tuple[Person, "subprocess.Pop
 # A disk so slow that each log takes 0.1 s to open and each line as long to read. At `fatal` of them the process is killed.
 SLOW_DISK = """
 import os, time
-import recollect.ingest.commit as keeping, recollect.ingest.lines as reading
+import recollect.ingest.transaction as transaction, recollect.ingest.lines as reading
 passed, commits, read, crc32 = [0.0], [0], [0], reading.crc32
-keeping.time = type(sys)("time")
-keeping.time.monotonic = lambda: passed[0]
+transaction.time = type(sys)("time")
+transaction.time.monotonic = lambda: passed[0]
 def slowly(*given):
     passed[0] += 0.1
     read[0] += 1

@@ -13,22 +13,15 @@ import pytest
 from tests.conftest import Person
 from tests.e2e.hook_calls import start
 from tests.logs import Claude, append, write
+from tests.old_schemas import ARCHIVE_6, MEMORY_2
 
 DAY = 1_700_000_000  # seconds: 2023-11-14, long enough ago to be shown as a date
 EARLIER = DAY - 86_400
 SAID = "We decided to keep the tern log in one file because two files drift apart."
-BEFORE_ARCHIVE = """
-UPDATE event SET flags = flags & ~4;
-ALTER TABLE turn DROP COLUMN estimated;
-ALTER TABLE session DROP COLUMN estimated;
-PRAGMA user_version = 6;
-"""
-BEFORE_MEMORY = """
-ALTER TABLE observation DROP COLUMN estimated;
-ALTER TABLE member DROP COLUMN estimated;
+BEFORE_MEMORY = f"""
+{MEMORY_2}
 UPDATE looked SET mark = mark - 1;
 UPDATE observed SET mark = mark - 1;
-PRAGMA user_version = 2;
 """  # marks were other ones then
 
 
@@ -163,7 +156,7 @@ def test_an_archive_of_before_learns_it(person: Person, folder: Path) -> None:
     write(person.claude_log(claude.session), [claude.prompt("Where do the gulls nest?"), claude.says("On the roof.")])
     person.run("sync")
     person.run("distil")
-    for name, script in (("archive.db", BEFORE_ARCHIVE), ("memory.db", BEFORE_MEMORY)):
+    for name, script in (("archive.db", ARCHIVE_6), ("memory.db", BEFORE_MEMORY)):
         with closing(sqlite3.connect(person.realm / name, isolation_level=None)) as db:
             db.executescript(script)
     log.unlink()

@@ -281,7 +281,7 @@ def test_an_observation_is_found_by_its_words_and_those_around_it(person: Person
         person.run("extract", "--limit", "1")
     with closing(Memory(person.realm)) as memory:
         for word in ("cache", "locales", "page"):  # of the title, the narrative, the prompt
-            assert len(memory.matching(" ".join(words(prepare(word))), ObservationFilters(), 10)) == 1, word
+            assert len(memory.match_words(" ".join(words(prepare(word))), ObservationFilters(), 10)) == 1, word
 
 
 def test_the_files_are_those_that_the_rules_saw(person: Person) -> None:

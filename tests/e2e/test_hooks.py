@@ -24,7 +24,7 @@ from recollect.operations import OPERATIONS
 from recollect.settings import read_settings
 from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
-from recollect.store.memory import AGENT, RULES, Memory, ObservedPlace, Words, memory_of
+from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace, memory_path
 from recollect.surfaces import hook
 from recollect.surfaces.hook.queue import QUEUE, QUEUE_BYTES
 from tests.conftest import Person, unmeasured
@@ -65,7 +65,7 @@ def remember(person: Person, *titles: str, project: str = "harbour", made_by: st
             place = ObservedPlace(session=bytes(16), turn=number, project=project, path="/log", first_line=1, last_line=2)
             values = {"type": "general", "at": AUTUMN + number * DAY_MS, **more}
             observation = Observation(title=title, evidence=(title.encode().ljust(16)[:16],), **values)
-            ids.append(f"obs-{memory.record(place, made_by, observation, Words('', '', '', '')).hex()}")
+            ids.append(f"obs-{memory.record(place, made_by, observation, ObservationWords('', '', '', '')).hex()}")
     memory.close()
     return ids
 
@@ -370,18 +370,18 @@ def test_a_mistake_in_the_command_is_one_line_and_no_failure(person: Person, fol
 @pytest.mark.parametrize("streams", [">&-", "<&-", "<&- >&- 2>&-", "| true", ">/dev/full"])
 def test_closed_streams_are_no_failure(person: Person, folder: Path, event: str, streams: str) -> None:
     remember(person, "Cranes are released before a lift")
-    before = memory_of(person.realm).read_bytes()
+    before = memory_path(person.realm).read_bytes()
     command = f"set -o pipefail; {sys.executable} -m recollect hook {event} {streams}"
     said = json.dumps({"cwd": str(folder), "transcript_path": str(folder / "gone.jsonl")})
     done = subprocess.run(["bash", "-c", command], env=person.env, input=said, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
     assert len(done.stderr.splitlines()) <= 1
-    assert memory_of(person.realm).read_bytes() == before
+    assert memory_path(person.realm).read_bytes() == before
 
 
 def test_a_damaged_or_locked_memory_is_no_failure(person: Person, folder: Path) -> None:
     (identity,) = remember(person, "Cranes are released before a lift")
-    writer = sqlite3.connect(memory_of(person.realm), isolation_level=None)
+    writer = sqlite3.connect(memory_path(person.realm), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     assert identity in start(person, folder)  # readers never wait for a writer
     writer.execute("ROLLBACK")
@@ -389,7 +389,7 @@ def test_a_damaged_or_locked_memory_is_no_failure(person: Person, folder: Path) 
     writer.execute("BEGIN EXCLUSIVE")
     assert start(person, folder) == ""
     writer.close()
-    memory_of(person.realm).write_bytes(b"this is no database" * 1000)
+    memory_path(person.realm).write_bytes(b"this is no database" * 1000)
     assert start(person, folder) == ""
 
 

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from recollect.sources.formats.jsonl import LONGEST_LINE
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
 from tests.e2e.codex_rollout import THREAD, codex_session, encoded
@@ -417,7 +417,7 @@ def test_logs_are_never_written_to(person: Person, log: Path) -> None:
 def test_the_cursor_vouches_for_every_byte(person: Person, claude: Claude, log: Path) -> None:
     append(log, claude.prompt("more"))
     person.sync()
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     try:
         covered = reader.coverage()["claude-code"]
     finally:

@@ -135,7 +135,7 @@ def test_no_observations_yet_says_how_they_come_about(tmp_path: Path) -> None:
 def state(person: Person) -> list[Any]:
     """Everything that is remembered, and when anything of it was last written."""
     with closing(Stored(person.realm)) as stored:
-        return [stored.above(0, 10_000), stored.last_key()]
+        return [stored.observations_above(0, 10_000), stored.last_key()]
 
 
 def written(person: Person) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions, texts
 from tests.logs import Claude, append, write
@@ -53,7 +53,7 @@ def leaks(person: Person, *needles: str) -> list[str]:
 def _rows(person: Person) -> list[tuple[str, bytes]]:
     """Every value of every table of the archive, unpacked."""
     found: list[tuple[str, bytes]] = []
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     try:
         tables = [name for (name,) in reader.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.store import archive_of
+from recollect.store import archive_path
 from recollect.store.sqlite.database import migrate, schema_steps
 from tests.conftest import Person
 from tests.e2e.processes import until, watching
@@ -156,11 +156,11 @@ def test_what_only_the_write_ahead_log_has_is_read(person: Person, left: tuple[s
     fill(person)
     copy = Person(person.state.parent / "copy")
     shutil.copytree(person.state, copy.state)
-    with closing(sqlite3.connect(archive_of(person.realm))) as db, db:
+    with closing(sqlite3.connect(archive_path(person.realm))) as db, db:
         db.execute("UPDATE session SET title = 'The wryneck'")
         db.commit()
         for suffix in ("", *left):
-            shutil.copyfile(f"{archive_of(person.realm)}{suffix}", f"{archive_of(copy.realm)}{suffix}")
+            shutil.copyfile(f"{archive_path(person.realm)}{suffix}", f"{archive_path(copy.realm)}{suffix}")
     mount_read_only(copy)
     assert "The wryneck" in copy.run("list").stdout
     assert copy.json("search", "hoopoe")["data"]["results"][0]["session"]["title"] == "The wryneck"
@@ -213,7 +213,7 @@ def test_a_hook_tells_what_is_remembered(person: Person) -> None:
 def test_a_folder_of_an_older_version_says_where_to_bring_it_up_to_date(person: Person) -> None:
     person.run("realm", "create", "main")
     steps = schema_steps()
-    with sqlite3.connect(archive_of(person.realm)) as db:
+    with sqlite3.connect(archive_path(person.realm)) as db:
         migrate(db, steps[:-1])
     mount_read_only(person)
     done = person.run("list", check=False)

@@ -12,7 +12,7 @@ import pytest
 
 from recollect.ingest import Ingester
 from recollect.sources import all_sources
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
 from tests.e2e.crush_database import SCHEMA, Crush
@@ -480,7 +480,7 @@ def test_what_was_read_whole_counts_as_read(person: Person, crush: Crush) -> Non
     gemini(person, "one", message(1, "all of it"))
     gemini(person, "two", message(1, "cut")).write_bytes(b'{"sessionId": "two", "projectHash": "ab", "messages": [')
     person.sync()
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     covered = reader.coverage()
     reader.close()
     assert covered["crush"]["read"] == covered["crush"]["bytes"] > 0
@@ -506,5 +506,5 @@ def test_an_id_that_two_sessions_share_is_named(person: Person) -> None:
     _list_projects(person, *(person.home / f"harbour{number}" / ".crush" for number in (1, 2)))
     person.sync()
     assert sorted(texts(person)) == ["words of 1", "words of 2"]
-    assert problems(person) == ["an id that another session has as well; kept under one of its own"]
+    assert problems(person) == ["another session has the same id; stored under an id of its own"]
     assert person.sync().events == 0

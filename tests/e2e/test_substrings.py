@@ -17,7 +17,7 @@ from recollect.index.ngrams import NGRAMS, read_indexed_up_to
 from recollect.index.text import TEXT
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.conftest import Person
 from tests.e2e.processes import until
 from tests.logs import Claude, append, write
@@ -45,7 +45,7 @@ def all_done(person: Person) -> None:
 
 
 def mark(person: Person) -> int:
-    reader = Reader(archive_of(person.realm))
+    reader = Reader(archive_path(person.realm))
     try:
         return read_indexed_up_to(person.realm, reader.meta("identity") or "")
     finally:

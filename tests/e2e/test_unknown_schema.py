@@ -12,7 +12,7 @@ from tests.e2e.archives import archived, found, texts, undisturbed
 from tests.logs import Claude, write
 
 FIRST_VERSION = """
-DROP TABLE named; DROP TABLE about; DROP TABLE private; DROP TABLE earlier;
+DROP TABLE event_title; DROP TABLE session_metadata; DROP TABLE private_session; DROP TABLE session_prefix;
 DELETE FROM meta WHERE name = 'identity';
 PRAGMA user_version = 1;
 """  # what its schema lacked: tables and columns that both have are the same
@@ -97,7 +97,7 @@ def test_an_archive_of_a_newer_version_says_to_upgrade_and_is_not_touched(
 
 def test_a_memory_of_an_unknown_schema_is_named_and_never_touched(person: Person, log: Path) -> None:
     memory = person.realm / "memory.db"
-    change(memory, "DROP TABLE observed; PRAGMA wal_checkpoint(TRUNCATE)")
+    change(memory, "DROP TABLE observed_turn; PRAGMA wal_checkpoint(TRUNCATE)")
     before = memory.read_bytes()
     assert "damaged or unknown schema" in refusal(person, "observations")
     assert "damaged or unknown schema" in str(person.json("doctor"))

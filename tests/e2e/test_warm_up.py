@@ -7,8 +7,8 @@ import pytest
 
 from recollect.embed.static import WEIGHTS
 from recollect.index.engine import IDLE_S
-from recollect.store import archive_of
-from recollect.store.memory import memory_of
+from recollect.store import archive_path
+from recollect.store.memory import memory_path
 from tests.conftest import Person, RawMcp
 from tests.e2e.processes import until
 from tests.logs import Claude, write
@@ -37,7 +37,7 @@ def test_where_nothing_was_read_nothing_is_opened_or_made(person: Person) -> Non
     with person.mcp() as client:
         client.request("initialize", HELLO)
     assert client.process.returncode == 0
-    assert not archive_of(person.realm).exists()
+    assert not archive_path(person.realm).exists()
 
 
 def test_what_cannot_be_opened_is_left_to_the_first_question(person: Person) -> None:
@@ -46,7 +46,7 @@ def test_what_cannot_be_opened_is_left_to_the_first_question(person: Person) -> 
     person.run("sync")
     for path in person.realm.glob("vectors-*/*"):
         path.write_bytes(b"damaged")
-    memory_of(person.realm).write_bytes(b"damaged")
+    memory_path(person.realm).write_bytes(b"damaged")
     with person.mcp() as client:
         client.request("initialize", HELLO)
         until(lambda: mapped(client, "tantivy"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store import Writer, archive_of
+from recollect.store import Writer, archive_path
 from recollect.store.lock import exclusive
 from tests.conftest import Person, RawMcp
 from tests.e2e.archives import archived, undisturbed
@@ -143,7 +143,7 @@ def test_what_is_written_while_the_watcher_settles_in_becomes_searchable(person:
 def test_a_reader_waits_for_an_archive_that_is_being_made(person: Person) -> None:
     """A server and its watcher begin at the same time: the first answer must not be that the archive is half made."""
     with exclusive(person.realm), person.mcp() as client:
-        archive = archive_of(person.realm)
+        archive = archive_path(person.realm)
         archive.touch(mode=0o600)  # what a writer leaves for a moment
         client.request("ping")
         client.say(json.dumps({"jsonrpc": "2.0", "id": "early", "method": "tools/call", "params": SEARCH}))

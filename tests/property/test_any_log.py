@@ -82,7 +82,7 @@ class Inbox:
     def count(self, text: str) -> int:
         """How many events say this."""
         reader = Reader(self.intake.archive.path)
-        found = [event for rows in reader.entries_above(0, len(SEARCHABLE)) for event, *_ in rows if event.text() == text]
+        found = [event for rows in reader.events_to_index(0, len(SEARCHABLE)) for event, *_ in rows if event.text() == text]
         reader.close()
         return len(found)
 

@@ -15,7 +15,7 @@ from recollect.model import KINDS
 from recollect.search.substring import MatchPosition, NgramCoverage, find_substring
 from recollect.settings import Settings
 from recollect.sources import all_sources
-from recollect.store import Reader, archive_of
+from recollect.store import Reader, archive_path
 from tests.logs import Claude, write
 
 few = settings(max_examples=25, deadline=None)
@@ -43,33 +43,33 @@ def archive(told: list[list[tuple[str, str, str, str]]]) -> Iterator[tuple[Path,
             ]
             write(Path(folder, f"home/.claude/projects/-work-app/{claude.session}.jsonl"), records)
         sync(realm, Settings(home=Path(folder, "state")), all_sources(), {"HOME": str(Path(folder, "home"))})
-        reader = Reader(archive_of(realm))
+        reader = Reader(archive_path(realm))
         yield realm, reader
         reader.close()
 
 
 def held(reader: Reader, string: str, filters: Filters) -> list[MatchPosition]:
     """Where a string is, by looking at every text and every argument."""
-    rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
+    rows = [row for chunk in reader.events_to_index(0, len(KINDS)) for row in chunk]
     places = [
         (started, event.session, event.seq)
         for event, source, _, started in rows
-        if fold_case(string) in fold_case(event.whole())
+        if fold_case(string) in fold_case(event.full_text())
         and filters.session in (None, event.session)
-        and (not filters.kinds or event.code() in filters.kinds)
+        and (not filters.kinds or event.index_kind() in filters.kinds)
     ]
     return sorted(places, key=lambda place: (-place[0], place[1], place[2]))
 
 
 def known(realm: Path, reader: Reader, share: float) -> NgramCoverage:
     """An index that knows a share of the events."""
-    rows = [row for chunk in reader.entries_above(0, len(KINDS)) for row in chunk]
+    rows = [row for chunk in reader.events_to_index(0, len(KINDS)) for row in chunk]
     seen = rows[int(share * (len(rows) - 1))][0].key if share else 0
     if not seen:
         return NgramCoverage(None, 0)
     writer = NgramWriter(realm, reader.meta("identity") or "")
     writer.add(
-        NgramDocument(event.key, event.session, event.seq, event.code(), source, started, event.whole())
+        NgramDocument(event.key, event.session, event.seq, event.index_kind(), source, started, event.full_text())
         for event, source, _, started in rows
         if event.key <= seen
     )

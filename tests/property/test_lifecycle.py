@@ -23,7 +23,7 @@ from recollect.errors import AgentFault, Cancelled, PersistenceDisabled, Session
 from recollect.live.runners import AnswerText, Assignment, Output, ToolCall
 from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
-from recollect.store.transcripts import file_of
+from recollect.store.transcripts import transcript_path
 from tests.live_processes import TERMINAL, Guided, crash, new, opened, order, saying
 
 pytestmark = pytest.mark.process
@@ -277,7 +277,7 @@ class OfLines(Lifecycle):
     @precondition(lambda self: self.expected)
     @rule(place=PLACES, line=st.sampled_from(HALVES))
     def write_half_a_turn(self, place: int, line: str) -> None:
-        with file_of(self.folder, at(place, list(self.expected))).open("a") as file:
+        with transcript_path(self.folder, at(place, list(self.expected))).open("a") as file:
             file.write(line)
 
 
@@ -404,7 +404,7 @@ def test_a_turn_that_could_not_be_committed_leaves_a_usable_session(tmp_path: Pa
     one, other = opened(tmp_path, Backend.JSONL, "one"), opened(tmp_path, Backend.JSONL, "other")
     session = one.create(new()).id
     one.run(session, order("first", saying(AnswerText("done"))))
-    turn, path = Guided(one, session, "second"), file_of(tmp_path, session)
+    turn, path = Guided(one, session, "second"), transcript_path(tmp_path, session)
     path.rename(tmp_path / "aside")
     path.mkdir()  # as good as a disk that does not take it
     turn.wake()

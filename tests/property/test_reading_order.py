@@ -74,7 +74,7 @@ class Logs:
     def rebuilt(self) -> list[str]:
         """As `recollect rebuild --logs` does it."""
         with Ingester(self.person.realm, self.person.settings(), all_sources(), self.person.env) as intake:
-            intake.read_again()
+            intake.reread_all()
         return archived(self.person)
 
 

@@ -10,19 +10,19 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.journeys import JourneyDocument, JourneyRow, Journeys, SessionSummaryRow, Window
-from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, ObservedPlace, Words, memory_of
-from recollect.store.memory_journal import begin, lines_of
+from recollect.store.journeys import JourneyDocument, JourneyRow, Journeys, SessionSummaryRow, TimeWindow
+from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, ObservationWords, ObservedPlace, memory_path
+from recollect.store.memory_journal import create_journal, journal_path
 
 JOURNEY, SESSION = b"j" * 16, b"s" * 16
 PLACE = ObservedPlace(session=SESSION, turn=1, project="app", path="/log", first_line=1, last_line=2)
-WORDS = Words("quoll", "night", "", "around")
+WORDS = ObservationWords("quoll", "night", "", "around")
 INSERTED = '{"table":"journey","row":{"id":"77777777-7777-7777-7777-777777777777","user":null,"created_at":7}}\n'
 
 
 @pytest.fixture
 def realm(tmp_path: Path) -> Path:
-    begin(tmp_path)
+    create_journal(tmp_path)
     return tmp_path
 
 
@@ -44,12 +44,14 @@ def write(realm: Path, *names: bytes) -> None:
     with Memory(realm, writable=True) as memory:
         journeys = Journeys(memory)
         if journeys.journey(JOURNEY) is None:
-            journeys.create(JourneyRow(JOURNEY, b"u" * 16, 1))
+            journeys.create_journey(JourneyRow(JOURNEY, b"u" * 16, 1))
         for name in names:
             journeys.add_document(document(name))
         with memory.transaction():
-            told = SessionSummaryRow(session=SESSION, started_at=2, mark="m", summary="Of quolls", words="quoll", own=True)
-            journeys.link(JOURNEY, told)
+            told = SessionSummaryRow(
+                session=SESSION, started_at=2, mark="m", summary="Of quolls", words="quoll", is_supplied=True
+            )
+            journeys.add_member(JOURNEY, told)
             memory.record(PLACE, AGENT, observation("Quolls bite"), WORDS)
 
 
@@ -60,7 +62,7 @@ def lose(realm: Path) -> None:
 
 def documents(realm: Path) -> bytes:
     with Memory(realm, writable=True) as memory:
-        found = Journeys(memory).documents(JOURNEY, Window(), newest_first=False)
+        found = Journeys(memory).documents(JOURNEY, TimeWindow(), newest_first=False)
         return b"".join(row.id[:1] for row in found)
 
 
@@ -70,20 +72,20 @@ def test_every_row_comes_back_as_it_was_with_what_finds_it(realm: Path) -> None:
     with Memory(realm, writable=True) as memory:
         (row,) = memory.newest(ObservationFilters(concepts=("fauna",), files=("den.py",)), 9)
         assert (row.title, row.facts, row.evidence) == ("Quolls bite", ["at night"], [b"e" * 16, b"f" * 16])
-        assert [key for key, _ in memory.matching("around", ObservationFilters(), 9)] == [row.key]
-        (member,), count = Journeys(memory).by_words(JOURNEY, "quoll", Window(), 9)
+        assert [key for key, _ in memory.match_words("around", ObservationFilters(), 9)] == [row.key]
+        (member,), count = Journeys(memory).search_members(JOURNEY, "quoll", TimeWindow(), 9)
         assert (member.session, member.summary, count) == (SESSION, "Of quolls", 1)
-        journey = Journeys(memory).of_user(b"u" * 16)
+        journey = Journeys(memory).journey_of_user(b"u" * 16)
         assert journey == JourneyRow(JOURNEY, b"u" * 16, 1)
 
 
 def test_a_line_is_a_row_that_can_be_read(realm: Path) -> None:
     write(realm, b"a")
-    told = [json.loads(line) for line in lines_of(realm).read_text("utf-8").splitlines()]
+    told = [json.loads(line) for line in journal_path(realm).read_text("utf-8").splitlines()]
     assert [line["table"] for line in told] == ["journey", "document", "member", "observation"]
     assert told[0]["row"] == {"id": "6a6a6a6a-6a6a-6a6a-6a6a-6a6a6a6a6a6a", "user": "75757575-7575-7575-7575-757575757575",
                               "created_at": 1}  # fmt: skip
-    assert lines_of(realm).stat().st_mode & 0o077 == 0
+    assert journal_path(realm).stat().st_mode & 0o077 == 0
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -98,7 +100,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_nothing_is_lost_to_rubbish(realm: Path, damage: Callable[[bytes], bytes], is_lost: bool) -> None:
     write(realm, b"a", b"b")
-    lines_of(realm).write_bytes(damage(lines_of(realm).read_bytes()))
+    journal_path(realm).write_bytes(damage(journal_path(realm).read_bytes()))
     if is_lost:
         lose(realm)
     assert documents(realm) == b"ab"
@@ -109,7 +111,7 @@ def test_nothing_is_lost_to_rubbish(realm: Path, damage: Callable[[bytes], bytes
 
 def test_what_a_killed_process_had_no_time_to_commit_is_learned(realm: Path) -> None:
     write(realm, b"a")
-    with lines_of(realm).open("a") as file:
+    with journal_path(realm).open("a") as file:
         file.write(INSERTED)
     with Memory(realm, writable=True) as memory:
         assert Journeys(memory).journey(b"w" * 16) == JourneyRow(b"w" * 16, None, 7)
@@ -120,24 +122,24 @@ def test_what_a_killed_process_had_no_time_to_commit_is_learned(realm: Path) -> 
 
 def test_what_is_rolled_back_is_in_no_file(realm: Path) -> None:
     write(realm, b"a")
-    before = lines_of(realm).read_bytes()
+    before = journal_path(realm).read_bytes()
     with Memory(realm, writable=True) as memory:
         with pytest.raises(ZeroDivisionError), memory.transaction():
             memory.record(PLACE, AGENT, observation("Never"), WORDS)
             raise ZeroDivisionError
         with memory.transaction():
-            memory.put_looked(SESSION, 1)
-    assert lines_of(realm).read_bytes() == before
+            memory.put_observed_session(SESSION, 1)
+    assert journal_path(realm).read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"table":"journey"'], ids=["deleted", "empty", "cut"])
 def test_a_file_that_lost_something_is_written_anew(realm: Path, content: bytes | None) -> None:
     """As a disk leaves it that lost its power; and beside a memory from before there was such a file."""
     write(realm, b"a")
-    lines_of(realm).unlink()
+    journal_path(realm).unlink()
     if content is not None:
-        lines_of(realm).write_bytes(content)
-    begin(realm)
+        journal_path(realm).write_bytes(content)
+    create_journal(realm)
     assert documents(realm) == b"a"
     lose(realm)
     assert documents(realm) == b"a"
@@ -145,7 +147,7 @@ def test_a_file_that_lost_something_is_written_anew(realm: Path, content: bytes 
 
 def test_what_an_earlier_version_left_in_the_memory_is_written_down(tmp_path: Path) -> None:
     write(tmp_path, b"a")
-    begin(tmp_path)
+    create_journal(tmp_path)
     documents(tmp_path)
     lose(tmp_path)
     assert documents(tmp_path) == b"a"
@@ -156,7 +158,7 @@ def test_a_memory_that_is_not_made_yet_is_not_read(realm: Path) -> None:
     lose(realm)
     elsewhere = realm / "elsewhere"
     Memory(elsewhere, writable=True).close()
-    memory_of(elsewhere).replace(memory_of(realm))
+    memory_path(elsewhere).replace(memory_path(realm))
     with pytest.raises(OutOfDate):
         Memory(realm)
     assert documents(realm) == b"a"
@@ -166,11 +168,11 @@ def test_a_memory_that_is_not_made_yet_is_not_read(realm: Path) -> None:
 def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_said(realm: Path) -> None:
     write(realm, b"a")
     with Memory(realm, writable=True) as memory, memory.transaction():
-        memory.put_turn(PLACE, 1, [(observation("Made"), WORDS)])
+        memory.put_turn_observations(PLACE, 1, [(observation("Made"), WORDS)])
         memory.forget_session(SESSION, for_good=False)
     with Memory(realm) as memory:
         assert [row.made_by for row in memory.newest(ObservationFilters(), 9)] == [AGENT]
-        assert Journeys(memory).by_time(JOURNEY, Window(), 9)[0].summary == "Of quolls"
+        assert Journeys(memory).members_by_time(JOURNEY, TimeWindow(), 9)[0].summary == "Of quolls"
 
 
 def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) -> None:
@@ -180,42 +182,42 @@ def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) 
     lose(realm)
     with Memory(realm, writable=True) as memory:
         assert memory.newest(ObservationFilters(), 9) == []
-        assert Journeys(memory).by_time(JOURNEY, Window(), 9) == []
-    assert "quolls" not in lines_of(realm).read_text("utf-8")
+        assert Journeys(memory).members_by_time(JOURNEY, TimeWindow(), 9) == []
+    assert "quolls" not in journal_path(realm).read_text("utf-8")
 
 
 def test_a_model_that_reads_a_turn_again_replaces_what_it_said(realm: Path) -> None:
     with Memory(realm, writable=True) as memory:
         for title in ("First", "Second"):
             with memory.transaction():
-                memory.forget_made(PLACE, "model:m")
+                memory.forget_model_observations(PLACE, "model:m")
                 memory.record(PLACE, "model:m", observation(title), WORDS)
-                memory.put_extracted(PLACE, 5, "m", 100)
+                memory.put_extracted_turn(PLACE, 5, "m", 100)
         with memory.transaction():
-            memory.put_turn(PLACE, 1, [(observation("Made"), WORDS)])
-    assert RULES not in lines_of(realm).read_text("utf-8")
+            memory.put_turn_observations(PLACE, 1, [(observation("Made"), WORDS)])
+    assert RULES not in journal_path(realm).read_text("utf-8")
     lose(realm)
     with Memory(realm, writable=True) as memory:
         assert [row.title for row in memory.newest(ObservationFilters(), 9)] == ["Second"]
-        assert memory.extracted("m") == {(SESSION, 1): 5}
+        assert memory.extracted_turns("m") == {(SESSION, 1): 5}
 
 
 def test_a_file_that_cannot_be_written_costs_what_was_to_be_written(realm: Path) -> None:
     write(realm, b"a")
     with Memory(realm, writable=True) as memory:
-        lines_of(realm).unlink()
-        lines_of(realm).mkdir()
-        with pytest.raises(StoreFault, match=str(lines_of(realm))):
+        journal_path(realm).unlink()
+        journal_path(realm).mkdir()
+        with pytest.raises(StoreFault, match=str(journal_path(realm))):
             Journeys(memory).add_document(document(b"b"))
-        lines_of(realm).rmdir()
-        assert [row.id for row in Journeys(memory).documents(JOURNEY, Window())] == [b"a" * 16]
+        journal_path(realm).rmdir()
+        assert [row.id for row in Journeys(memory).documents(JOURNEY, TimeWindow())] == [b"a" * 16]
         Journeys(memory).add_document(document(b"c"))
     lose(realm)
     assert documents(realm) == b"ac"
 
 
 def test_what_is_passed_over_is_told(realm: Path, caplog: pytest.LogCaptureFixture) -> None:
-    lines_of(realm).write_text('{"table":"journey","row":{"id":"zz"}}\n' + INSERTED)
+    journal_path(realm).write_text('{"table":"journey","row":{"id":"zz"}}\n' + INSERTED)
     with caplog.at_level(logging.WARNING), Memory(realm, writable=True) as memory:
         assert Journeys(memory).journey(b"w" * 16) is not None
     assert "is passed over" in caplog.text

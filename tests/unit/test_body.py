@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from recollect.model import Event, Kind
-from recollect.store.sqlite.body import head, packed, unpacked
+from recollect.store.sqlite.body import decode_body, encode_body, preview
 
 THREADS = 8
 
@@ -16,13 +16,13 @@ def an_event(text: str) -> Event:
 def test_threads_never_read_each_others_content() -> None:
     """A server answers several callers at once; the decompressor is not made for that."""
     texts = [f"{number} " * 20_000 for number in range(THREADS)]
-    bodies = [packed(an_event(text)) for text in texts]
+    bodies = [encode_body(an_event(text)) for text in texts]
     together = threading.Barrier(THREADS)
 
     def read(number: int) -> bool:
         together.wait()
-        whole = all(unpacked(bodies[number]) == texts[number] for _ in range(200))
-        return whole and all(head(bodies[number], 10)[0] == texts[number][:10] for _ in range(200))
+        whole = all(decode_body(bodies[number]) == texts[number] for _ in range(200))
+        return whole and all(preview(bodies[number], 10)[0] == texts[number][:10] for _ in range(200))
 
     with ThreadPoolExecutor(THREADS) as pool:
         assert all(pool.map(read, range(THREADS)))

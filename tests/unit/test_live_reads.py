@@ -16,7 +16,7 @@ from recollect.live.sessions import NewSession
 from recollect.live.turn_runner import TurnRequest
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.store import OutOfDate
-from recollect.store.live import live_of
+from recollect.store.live import live_path
 from recollect.store.lock import DISTILLING
 from recollect.store.sqlite.database import schema_steps
 from tests.conftest import Person
@@ -75,7 +75,7 @@ def told(person: Person) -> Person:
 
 
 def version(folder: Path) -> int:
-    with sqlite3.connect(live_of(folder)) as db:
+    with sqlite3.connect(live_path(folder)) as db:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -135,16 +135,16 @@ def test_a_reader_sees_what_another_process_commits(told: Person) -> None:
 def test_a_reader_does_not_create_live_sessions_that_were_deleted(told: Person) -> None:
     realm = LiveRealm(told.settings())
     assert realm.live_changes() > 0
-    shutil.rmtree(live_of(realm.folder).parent)
+    shutil.rmtree(live_path(realm.folder).parent)
     assert realm.live_changes() == 0
     assert found(realm, "tapirs") == 2, "what was published stays"
-    assert not live_of(realm.folder).exists()
+    assert not live_path(realm.folder).exists()
 
 
 def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(told: Person) -> None:
     reader, writer = LiveRealm(told.settings()), LiveRealm(told.settings())
     before = reader.live_changes()
-    shutil.rmtree(live_of(reader.folder).parent)
+    shutil.rmtree(live_path(reader.folder).parent)
     run_turn(writer, "okapis")
     assert reader.live_changes() > before
     assert found(reader, "okapis") == 2
@@ -153,7 +153,7 @@ def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(told: 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_live_sessions_in_a_read_only_folder_are_searched(told: Person, way: str) -> None:
-    folder = live_of(LiveRealm(told.settings()).folder).parent
+    folder = live_path(LiveRealm(told.settings()).folder).parent
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     WAYS[way](told)
     answer = told.json("search", "tapirs", "--json")
@@ -165,9 +165,9 @@ def test_live_sessions_in_a_read_only_folder_are_searched(told: Person, way: str
 def test_only_a_realm_that_can_run_sessions_migrates_their_database(told: Person) -> None:
     realm = LiveRealm(told.settings())
     (first, script), *_, (newest, _) = schema_steps("live_schema")
-    for path in live_of(realm.folder).parent.glob("live.db*"):
+    for path in live_path(realm.folder).parent.glob("live.db*"):
         path.unlink()
-    with sqlite3.connect(live_of(realm.folder)) as db:
+    with sqlite3.connect(live_path(realm.folder)) as db:
         db.executescript(f"PRAGMA journal_mode = WAL; {script}; PRAGMA user_version = {first};")
     with pytest.raises(OutOfDate):
         realm.connections.live_changes()
@@ -179,8 +179,8 @@ def test_only_a_realm_that_can_run_sessions_migrates_their_database(told: Person
 def test_a_damaged_database_of_live_sessions_does_not_stop_a_search(told: Person) -> None:
     realm = LiveRealm(told.settings())
     assert found(realm, "tapirs") == 2
-    for path in live_of(realm.folder).parent.glob("live.db*"):
+    for path in live_path(realm.folder).parent.glob("live.db*"):
         path.unlink()
-    live_of(realm.folder).write_bytes(b"not a database " * 1_000)
+    live_path(realm.folder).write_bytes(b"not a database " * 1_000)
     assert found(realm, "tapirs") == 2
-    assert live_of(realm.folder).read_bytes().startswith(b"not a database")
+    assert live_path(realm.folder).read_bytes().startswith(b"not a database")

@@ -12,7 +12,7 @@ import pytest
 
 from recollect.redact import redact, redact_all
 from recollect.redact.rules import RULES
-from recollect.store import archive_of
+from recollect.store import archive_path
 from tests.conftest import Person
 from tests.golden import contents
 from tests.logs import Claude, append, write
@@ -219,7 +219,7 @@ def test_a_queued_prompt_with_a_secret_is_one_event_though_the_log_is_read_in_be
 
 def _remembered(realm: Path) -> str:
     """What reading on will know of the lines before."""
-    with closing(sqlite3.connect(archive_of(realm))) as archive:
+    with closing(sqlite3.connect(archive_path(realm))) as archive:
         return "\n".join(str(row) for row in archive.execute("SELECT state FROM cursor"))
 
 

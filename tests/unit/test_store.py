@@ -103,7 +103,7 @@ def test_one_query_tells_how_far_an_archive_and_its_index_have_got(tmp_path: Pat
         assert reader.archive_state() == ArchiveState(writer.identity(), 0, 0, 0)
         with writer.transaction():
             writer.db.execute("INSERT INTO sqlite_sequence VALUES ('event', 7)")
-            writer.put_meta("live", "12")
+            writer.put_meta("published", "12")
         writer.put_watermark(5, [])
         assert reader.archive_state() == ArchiveState(writer.identity(), 7, 5, 12)
         assert reader.archive_state().unindexed() == 2

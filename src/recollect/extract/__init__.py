@@ -125,7 +125,7 @@ def extract(
 
     `may_continue` is called before every turn. It may wait, and it may return False.
     """
-    read = {} if limits.again else memory.extracted(model.name)
+    read = {} if limits.again else memory.extracted_turns(model.name)
     invalid = 0
     for unread in _unread_turns(reader, read, may_continue):
         if unread.prompt is None:
@@ -191,7 +191,7 @@ def newest_unread(
 
 def _mark_trivial(memory: Memory, model: LanguageModel, unread: UnreadTurn) -> None:
     with memory.transaction():
-        memory.put_extracted(unread.place(), turn_checksum(unread.turn), model.name, 0)
+        memory.put_extracted_turn(unread.place(), turn_checksum(unread.turn), model.name, 0)
 
 
 def _store_answer(
@@ -210,13 +210,13 @@ def _store_answer(
         report.nonsense.append(UnusableAnswer(place.session, place.turn, str(reason)))
     with memory.transaction():
         if is_valid:
-            memory.forget_made(place, f"model:{model.name}")
+            memory.forget_model_observations(place, f"model:{model.name}")
         files = _files_of_turn(memory, place)
         for observation in observations:
             complete = replace(observation, **files)
             words = observation_words(complete, context)
             ids.add(memory.record(place, f"model:{answer.by or model.name}", complete, words))
-        memory.put_extracted(place, turn_checksum(unread.turn), model.name, answer.tokens_in + answer.tokens_out)
+        memory.put_extracted_turn(place, turn_checksum(unread.turn), model.name, answer.tokens_in + answer.tokens_out)
     report.observations += len(ids)
     report.refused += refused
     return is_valid
@@ -224,7 +224,7 @@ def _store_answer(
 
 def _files_of_turn(memory: Memory, place: ObservedPlace) -> dict[str, tuple[str, ...]]:
     """The files that the rules found in this turn's tool calls. A model would only guess them."""
-    rows = [row for row in memory.of_turn(place) if row.made_by == RULES]
+    rows = [row for row in memory.observations_of_turn(place) if row.made_by == RULES]
     return {
         name: tuple(dict.fromkeys(path for row in rows for path in getattr(row, name)))
         for name in ("files_read", "files_modified")

@@ -1,4 +1,4 @@
-"""Which logs there are: in the homes of every source, in the folders agents worked in, or among paths that were named."""
+"""Finds logs: in the homes of every source, in the folders agents worked in, and at paths that a person named."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +13,7 @@ from recollect.settings import Settings
 from recollect.sources import READ_ERRORS, Format, Head, Source, Stamp, describe_error, read_head
 from recollect.sources.formats.walk import walk
 
-UNKNOWN = "not a log of any agent we know"
+UNRECOGNISED = "not a log of any agent we know"
 
 
 class Log(Struct, frozen=True):
@@ -37,14 +37,16 @@ def discover(
 
 
 def discover_in(projects: Sequence[Path], sources: Iterable[Source], settings: Settings) -> Iterator[Log | Problem]:
-    """The logs that lie in these projects."""
+    """The logs in these projects."""
     for source in sources:
         for format, found in logs_in_projects(source, projects):
             yield from _log(source, format, found, settings)
 
 
-def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings) -> Iterator[tuple[Path, Log | Problem]]:
-    """The files among these and in these folders, each with the log it belongs to, recognised by what is in it."""
+def logs_at_paths(
+    paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings
+) -> Iterator[tuple[Path, Log | Problem]]:
+    """The files at these paths and in these folders, each with its log, recognised by its content."""
     endings = tuple({ending for source in sources for format in source.formats for ending in format.endings})
     for path in paths:
         if not path.exists():
@@ -62,24 +64,24 @@ def named(paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings
 
 def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> Iterator[Log | Problem]:
     try:
-        whose = recognise(read_head(path), sources)
+        match = recognise(read_head(path), sources)
     except OSError as reason:
         yield Problem(path, 0, f"cannot be read: {reason.strerror or reason}")
         return
     except READ_ERRORS as reason:
         yield Problem(path, 0, describe_error(reason))
         return
-    if whose is None:
-        yield Problem(path, 0, UNKNOWN)
+    if match is None:
+        yield Problem(path, 0, UNRECOGNISED)
         return
-    source, format = whose
+    source, format = match
     yield from _log(source, format, format.log_of(path) or path, settings)
 
 
-def among(
+def logs_of_files(
     paths: Iterable[Path], sources: Iterable[Source], env: Mapping[str, str], settings: Settings
 ) -> Iterator[Log | Problem]:
-    """The logs that files belong to which changed in the homes of these sources."""
+    """Map changed files to the logs that they belong to, in the homes of these sources."""
     homes = [
         (home, home.resolve(), source, format)
         for source in sources
@@ -91,18 +93,18 @@ def among(
         for home, real, source, format in homes:
             if not (changed.is_relative_to(home) or changed.is_relative_to(real)):
                 continue
-            # The kernel names what lies behind a link; the archive knows it by the name of the link.
+            # The kernel reports the target of a link; the archive has the path with the link.
             path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
             if not format.recursive and path.parent != home:
                 continue
-            for log in _of_change(format, path):
+            for log in _logs_of_file(format, path):
                 if log not in seen:
                     seen.add(log)
                     yield from _log(source, format, log, settings)
 
 
-def _of_change(format: Format, path: Path) -> Iterator[Path]:
-    if path.is_dir():  # a new folder may have been filled before anybody watched it
+def _logs_of_file(format: Format, path: Path) -> Iterator[Path]:
+    if path.is_dir():  # files may have come into a new folder before it was watched
         yield from (found for found in format.find(path) if not isinstance(found, Problem))
     elif (log := format.log_of(path)) is not None and log.is_file():
         yield log
@@ -121,10 +123,10 @@ def _log(source: Source, format: Format, found: Path | Problem, settings: Settin
 
 
 def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] | None:
-    """Whose log a file is, and in which format, by what it begins with. An agent's relatives stand behind it."""
+    """The source and format of a file, by its first values. Forks of an agent are later in `sources`, so they go first."""
     for source in reversed(sources):
         for format in source.formats:
-            with suppress(*READ_ERRORS):  # so odd a file that nobody thought of it is not this source's
+            with suppress(*READ_ERRORS):  # a file that breaks the check is not a log of this source
                 if format.recognises(head):
                     return source, format
     return None

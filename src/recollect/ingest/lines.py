@@ -1,4 +1,7 @@
-"""One log, read on from its cursor."""
+"""Reads a log of lines on from its cursor.
+
+The read loop: a batch of lines becomes entries, the entries and the cursor are stored, and the transaction commits when due.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,13 +11,15 @@ from zlib import crc32
 
 import msgspec
 
-from recollect.ingest.commit import Excluded, Grouped, Keeper, leave_out
+from recollect.ingest.admit import Excluded, remove_excluded
+from recollect.ingest.commit import SessionUpdater
 from recollect.ingest.discover import Log
 from recollect.ingest.indexing import Indexer
-from recollect.ingest.log_identity import Progress, Relation, compare, edges, is_rotated, is_same_log
-from recollect.ingest.report import OnProgress, Report
-from recollect.ingest.rewritten import StartOver
+from recollect.ingest.log_identity import CursorState, Relation, compare, edges, is_rotated, is_same_log
+from recollect.ingest.report import OnProgress, SyncReport
+from recollect.ingest.rewritten import ReadAgain
 from recollect.ingest.tally import tally_of
+from recollect.ingest.transaction import BatchTransaction
 from recollect.model import Entry, Kind, Problem, Record, path_text, session_id
 from recollect.redact import redact, redact_all
 from recollect.settings import Settings
@@ -22,12 +27,14 @@ from recollect.sources import READ_ERRORS, STORE_ERRORS, Line, Lines, WrongShape
 from recollect.sources.formats.jsonl import EXCERPT, OversizedLine, decode, first_values, is_torn, open_log, raw_lines
 from recollect.store import Cursor, Writer
 
-BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and is what a crash costs at most
+BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and what a crash can cost
 BATCH_LINES = 4_000
+MISFIT_CHARACTERS = 2_000  # of a line of unknown shape that are stored
+NO_STATE = msgspec.Raw(b"\xc0")  # nil in msgpack
 
 
-def refuse(archive: Writer, log: Log, reason: Exception, report: Report) -> None:
-    """Name a log that cannot be read on. What was stored of it stays; it is tried again once it has changed."""
+def put_log_problem(archive: Writer, log: Log, reason: Exception, report: SyncReport) -> None:
+    """Note that a log cannot be read on. What is stored of it stays, and it is tried again once it has changed."""
     path, stamp = path_text(log.path), log.stamp
     cursor = archive.cursor(path) or Cursor(path=path, source=log.source.name)
     archive.put_problems(log.source.name, [Problem(log.path, cursor.line + 1, describe_error(reason))])
@@ -36,136 +43,138 @@ def refuse(archive: Writer, log: Log, reason: Exception, report: Report) -> None
 
 
 class LogReader:
-    """A log of lines that has changed. Making one finds out whose it is; `read` takes in what is new."""
+    """A log of lines that has changed. Creating it identifies the log; `read` stores what is new."""
 
     def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log, format: Lines) -> None:
         self.archive = archive
         self.settings = settings
         self.log = log
+        self.path = path_text(log.path)
         self.source = log.source
         self.format = format
-        self.keeper = Keeper(archive, indexer, settings, log)
-        self.cursor = archive.cursor(path_text(log.path))
-        self.memory: Any = None
-        self.progress: Progress | None = None
+        self.updater = SessionUpdater(archive, indexer, settings, log)
+        self.cursor = archive.cursor(self.path)
+        self.source_state: Any = None
+        self.cursor_state: CursorState | None = None  # None: the log is read from its start
         self._stream: BinaryIO | None = None
         if self.cursor is not None and self.cursor.state is not None:
             self._resume(self.cursor)
-        if self.memory is None:
-            self.memory = format.begin(log.path, first_values(log.path, format.shape))
-        self.copies = self.memory.copies_from is not None and self.progress is None
+        if self.source_state is None:
+            self.source_state = format.begin(log.path, first_values(log.path, format.shape))
+        self.is_copy = self.source_state.copies_from is not None and self.cursor_state is None
 
     def _resume(self, cursor: Cursor) -> None:
         try:
-            progress = msgspec.msgpack.decode(cursor.state or b"", type=Progress)
+            state = msgspec.msgpack.decode(cursor.state or b"", type=CursorState)
         except msgspec.DecodeError:
             return  # it was a log of another format
-        retelling = self.keeper.retelling
-        if cursor.offset > 0 and is_same_log(self.log.path, self.log.stamp, cursor, progress):
-            self.progress = progress
-            self.archive.drop_problems(cursor.path, after=cursor.line)  # of lines that are read now
-            self.keeper.states = progress.sessions
-            self.memory = msgspec.msgpack.decode(progress.memory, type=self.format.state)
-            retelling.remember(progress.before)
+        rewritten = self.updater.rewritten
+        if cursor.offset > 0 and is_same_log(self.log.path, self.log.stamp, cursor, state):
+            self.cursor_state = state
+            self.archive.drop_problems(cursor.path, after=cursor.line)  # those lines are read again now
+            self.updater.states = state.sessions
+            self.source_state = msgspec.msgpack.decode(state.source_state, type=self.format.state)
+            rewritten.set_previous(state.previous)
         else:
-            retelling.remember({**progress.sessions, **progress.before})
-            retelling.moved_on = progress.moved_on or self.log.stamp.size == 0 or is_rotated(self.log.path, cursor, progress)
+            rewritten.set_previous({**state.sessions, **state.previous})
+            is_empty = self.log.stamp.size == 0
+            rewritten.was_rotated = state.was_rotated or is_empty or is_rotated(self.log.path, cursor, state)
 
-    def read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
-        if self.progress is None and not self._start_over():
+    def read(self, transaction: BatchTransaction, report: SyncReport, on_progress: OnProgress | None) -> None:
+        """Store what is new in the log. What goes wrong costs this log only."""
+        if self.cursor_state is None and not self._start():
             return
         report.files_read += 1
         try:
             try:
                 self._read(transaction, report, on_progress)
-            except StartOver:
-                self._begin_again()
+            except ReadAgain:
+                self._restart()
                 self._read(transaction, report, on_progress)
         except FileNotFoundError:
             return
         except Excluded as reason:
-            self._leave_out(reason)
+            self._remove_excluded(reason)
         except OSError as reason:
-            report.unreadable.append(f"{path_text(self.log.path)}: cannot be read: {reason.strerror or reason}")
+            report.unreadable.append(f"{self.path}: cannot be read: {reason.strerror or reason}")
         except STORE_ERRORS as reason:
-            refuse(self.archive, self.log, reason, report)
+            put_log_problem(self.archive, self.log, reason, report)
 
-    # ---- a log that is new here, or no longer the one we knew
+    # ---- a log that is new, or no longer the one that the cursor describes
 
-    def _start_over(self) -> bool:
-        """Prepare to read from the first byte. False: another copy of this log has been read further."""
-        path = path_text(self.log.path)
-        session = session_id(self.source.name, self.memory.session)
-        other = self.archive.cursor_of(session, other_than=path)
+    def _start(self) -> bool:
+        """Prepare to read from the first byte. False if another copy of this log was read further."""
+        session = session_id(self.source.name, self.source_state.session)
+        other = self.archive.cursor_of_session(session, other_than=self.path)
         if other is not None and not self._takes_over(other):
-            self.archive.drop_problems(path)  # it may have been read before the other one was
-            self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: copy of another log": 1}))
+            self.archive.drop_problems(self.path)  # it may have been read before the other one
+            self._store_cursor(Cursor(path=self.path, source=self.source.name, tally={"noise: copy of another log": 1}))
             return False
-        self._read_from_start()
+        self._reset()
         return True
 
-    def _read_from_start(self) -> None:
-        path, retelling = path_text(self.log.path), self.keeper.retelling
-        retelling.forget()
-        retelling.continues = self.memory.continues
-        self.archive.drop_problems(path)
-        self.keeper.states = {}
-        self.cursor = Cursor(path=path, source=self.source.name)
-        self.progress = Progress(memory=msgspec.Raw(b"\xc0"), sessions=self.keeper.states)
+    def _reset(self) -> None:
+        """Forget everything that was read of the log in this sync."""
+        self.updater.rewritten.restart()
+        self.updater.rewritten.continues = self.source_state.continues
+        self.archive.drop_problems(self.path)
+        self.updater.states = {}
+        self.cursor = Cursor(path=self.path, source=self.source.name)
+        self.cursor_state = CursorState(source_state=NO_STATE, sessions=self.updater.states)
 
-    def _begin_again(self) -> None:
-        """Read from the first byte once more; the session has the same name as before."""
-        name = self.memory.session
-        self.memory = self.format.begin(self.log.path, first_values(self.log.path, self.format.shape))
-        self.memory.session = name
-        self._read_from_start()
+    def _restart(self) -> None:
+        """Read from the first byte again; the session keeps its name."""
+        name = self.source_state.session
+        self.source_state = self.format.begin(self.log.path, first_values(self.log.path, self.format.shape))
+        self.source_state.session = name
+        self._reset()
 
     def _takes_over(self, other: Cursor) -> bool:
-        """The same session in two files. The longer one is the session; unrelated ones are two sessions."""
-        there = Path(other.path)
-        self.archive.put_shared(path_text(self.log.path), other.path)
-        match compare(self.log.path, there, other):
+        """Two files have the same session. The longer one is the session; if unrelated, they are two sessions."""
+        other_path = Path(other.path)
+        self.archive.put_overlap(self.path, other.path)
+        match compare(self.log.path, other_path, other):
             case Relation.LONGER:
                 self.archive.drop_cursor(other.path)
-                if there.exists():  # else it may be a rewritten one, which does not tell all
-                    self.archive.move_sessions(other.path, path_text(self.log.path))
+                if other_path.exists():  # else this one may be rewritten, and lack some of it
+                    self.archive.move_sessions(other.path, self.path)
             case Relation.SAME:
-                if there.exists():
+                if other_path.exists():
                     return False
                 self.archive.drop_cursor(other.path)
             case Relation.UNRELATED:
-                self.memory.session += f"~{self.log.path.stem}"
+                self.source_state.session += f"~{self.log.path.stem}"
         return True
 
-    # ---- reading
+    # ---- the read loop
 
-    def _read(self, transaction: Grouped, report: Report, on_progress: OnProgress | None) -> None:
-        cursor, progress = self.cursor, self.progress
-        assert cursor is not None and progress is not None
+    def _read(self, transaction: BatchTransaction, report: SyncReport, on_progress: OnProgress | None) -> None:
+        cursor, state = self.cursor, self.cursor_state
+        assert cursor is not None and state is not None
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.format.shape)
         entries: list[Entry] = []
-        batch = 0
+        batch_bytes = 0
         with open_log(self.log.path, cursor.offset) as stream:
             self._stream = stream if self.log.path.suffix != ".zst" else None
-            for offset, raw, whole in self._lines(stream, cursor.offset):
-                if not whole and is_torn(raw):
+            for offset, raw, has_newline in self._lines(stream, cursor.offset):
+                if not has_newline and is_torn(raw):
                     break
-                cursor.line += not progress.inside_line
-                entries += self._said(offset, cursor.line, raw, decoder)
-                taken = len(raw) + whole
-                progress.inside_line = not whole
-                cursor.offset = offset + taken
-                cursor.crc = crc32(b"\n", crc32(raw, cursor.crc)) if whole else crc32(raw, cursor.crc)
-                report.bytes += taken
+                cursor.line += not state.inside_line
+                entries += self._entries_of_line(offset, cursor.line, raw, decoder)
+                read_bytes = len(raw) + has_newline
+                state.inside_line = not has_newline
+                cursor.offset = offset + read_bytes
+                cursor.crc = crc32(b"\n", crc32(raw, cursor.crc)) if has_newline else crc32(raw, cursor.crc)
+                report.bytes += read_bytes
                 report.lines += 1
-                batch += taken
-                del raw  # it may be large, and storing needs memory of its own
-                if batch >= BATCH_BYTES or len(entries) >= BATCH_LINES:
-                    self._store(entries, transaction, report, finished=False)
-                    entries, batch = [], 0
+                batch_bytes += read_bytes
+                del raw  # it may be large, and storing needs memory too
+                if batch_bytes >= BATCH_BYTES or len(entries) >= BATCH_LINES:
+                    transaction.commit_when_due(self._store(entries, report, finished=False))
+                    entries, batch_bytes = [], 0
                     if on_progress:
                         on_progress(report)
-            self._store(entries, transaction, report, finished=True)
+            transaction.commit_when_due(self._store(entries, report, finished=True))
         if on_progress:
             on_progress(report)
 
@@ -177,8 +186,8 @@ class LogReader:
         except MemoryError as reason:
             self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, f"a line {describe_error(reason)}")])
 
-    def _said(self, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]") -> list[Entry]:
-        """What one physical line says. One that cannot be decoded costs nothing but itself."""
+    def _entries_of_line(self, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]") -> list[Entry]:
+        """The entries of one physical line. A line that cannot be decoded is a problem, and the others are read."""
         try:
             lines = decode(self.log.path, offset, number, raw, decoder)
             return [entry for line in lines for entry in self._entries(line)]
@@ -189,54 +198,57 @@ class LogReader:
         if isinstance(line, Problem):
             return (line,)
         if isinstance(line.value, WrongShape):
-            key = f"{self.memory.session}@{line.offset}"
-            text = line.raw[:2_000].decode("utf-8", "replace")
-            return (Record(session=self.memory.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
+            key = f"{self.source_state.session}@{line.offset}"
+            text = line.raw[:MISFIT_CHARACTERS].decode("utf-8", "replace")
+            return (Record(session=self.source_state.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
         try:
-            return list(self.format.read(line, self.memory))
+            return list(self.format.read(line, self.source_state))
         except READ_ERRORS as reason:
             excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
             return (Problem(self.log.path, line.number, describe_error(reason), excerpt),)
 
     # ---- storing
 
-    def _store(self, entries: list[Entry], transaction: Grouped, report: Report, *, finished: bool) -> None:
-        """A batch and its cursor. The cursor claims the file's present size only once all of it was read."""
+    def _store(self, entries: list[Entry], report: SyncReport, *, finished: bool) -> int:
+        """Store a batch and its cursor. Returns the number of new events.
+
+        The cursor gets the file's present size and date only once all of it was read.
+        """
         assert self.cursor is not None
         self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
         stamp = self.log.stamp
-        size = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
-        with self.archive.undone_by(*STORE_ERRORS):
-            events = self.keeper.keep(entries, self.memory.session, report)
-            self._store_cursor(self.cursor, *size)
-        transaction.add(events + 1)
+        size_and_date = (stamp.size, stamp.mtime_ns) if finished else (0, 0)
+        with self.archive.undo_on(*STORE_ERRORS):
+            events = self.updater.append(entries, self.source_state.session, report)
+            self._store_cursor(self.cursor, *size_and_date)
+        return events
 
-    def _leave_out(self, reason: Excluded) -> None:
-        """Keep nothing of an excluded log but that it was looked at."""
-        path = path_text(self.log.path)
-        leave_out(self.archive, session_id(self.source.name, self.memory.session), path, reason)
-        self.archive.drop_problems(path)
-        self.progress = None
-        self._store_cursor(Cursor(path=path, source=self.source.name, tally={"noise: excluded log": 1}))
+    def _remove_excluded(self, reason: Excluded) -> None:
+        """Store of an excluded log only that it was read."""
+        remove_excluded(self.archive, session_id(self.source.name, self.source_state.session), self.path, reason)
+        self.archive.drop_problems(self.path)
+        self.cursor_state = None
+        self._store_cursor(Cursor(path=self.path, source=self.source.name, tally={"noise: excluded log": 1}))
 
-    def _memory_without_secrets(self) -> bytes:
-        """The reader's memory as it is kept. It may hold a prompt that is still queued."""
-        packed = msgspec.msgpack.encode(self.memory)
+    def _redacted_source_state(self) -> bytes:
+        """The source's state as it is stored, without secrets. It may hold a prompt that is still queued."""
+        packed = msgspec.msgpack.encode(self.source_state)
         text = packed.decode("utf-8", "replace")
         if not self.settings.redact or redact(text) == text:
             return packed
-        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.memory)))
+        return msgspec.msgpack.encode(redact_all(msgspec.to_builtins(self.source_state)))
 
     def _store_cursor(self, cursor: Cursor, size: int | None = None, mtime_ns: int | None = None) -> None:
         stamp = self.log.stamp
         cursor.size = stamp.size if size is None else size
         cursor.mtime_ns = stamp.mtime_ns if mtime_ns is None else mtime_ns
         cursor.inode = stamp.inode
-        if self.progress is not None:
-            cursor.session = session_id(self.source.name, self.memory.session)
-            self.progress.before = self.keeper.retelling.before
-            self.progress.moved_on = self.keeper.retelling.moved_on and cursor.offset == 0
-            self.progress.memory = msgspec.Raw(self._memory_without_secrets())
-            self.progress.edges = edges(self._stream, cursor.offset) if self._stream else 0
-            cursor.state = msgspec.msgpack.encode(self.progress)
+        state, rewritten = self.cursor_state, self.updater.rewritten
+        if state is not None:
+            cursor.session = session_id(self.source.name, self.source_state.session)
+            state.previous = rewritten.previous
+            state.was_rotated = rewritten.was_rotated and cursor.offset == 0
+            state.source_state = msgspec.Raw(self._redacted_source_state())
+            state.edges = edges(self._stream, cursor.offset) if self._stream else 0
+            cursor.state = msgspec.msgpack.encode(state)
         self.archive.put_cursor(cursor)

@@ -1,4 +1,4 @@
-"""A log on disk and how far it has been read: what has changed since, and is it still the file we know?"""
+"""Whether a log on disk is still the file that its cursor describes: unchanged, grown, rotated or replaced."""
 
 import os
 import zlib
@@ -14,58 +14,58 @@ from recollect.sources import Stamp
 from recollect.sources.formats.jsonl import open_log
 from recollect.store import Cursor
 
-EDGE = 4_096  # bytes at either end of what was read that must be unchanged for the file to count as grown
-CHUNK = 1 << 20
+EDGE = 4_096  # bytes at both ends of what was read: if they are unchanged, the file grew
+CHUNK = 1 << 20  # bytes that are read at once
 
 
-class Progress(Struct, kw_only=True):
-    """What a cursor carries besides numbers: the reader's memory, the folds under way, and the file's edges."""
+class CursorState(Struct, kw_only=True, rename={"source_state": "memory", "previous": "before", "was_rotated": "moved_on"}):
+    """What a cursor has besides numbers. It is stored under the names that older versions use."""
 
-    memory: msgspec.Raw
-    sessions: dict[str, State] = {}
-    edges: int = 0
-    inside_line: bool = False  # the last line read had no newline yet
-    before: dict[str, State] = {}  # what the log told when it was last read whole, while it does not tell it again
-    moved_on: bool = False  # the log was emptied or rotated: what it tells now comes after what it told before
+    source_state: msgspec.Raw  # what the source needs to read on
+    sessions: dict[str, State] = {}  # the folds in progress, by native id
+    edges: int = 0  # a checksum of the first and last bytes that were read
+    inside_line: bool = False  # the last line that was read had no newline yet
+    previous: dict[str, State] = {}  # the folds of the last complete read, until the log has reached their end again
+    was_rotated: bool = False  # emptied or rotated: what the log holds now comes after what it held before
 
 
-def changed(known: tuple[int, int, int] | None, stamp: Stamp) -> bool:
-    """Whether a file can hold anything new. The one question that is asked of every file in every sync."""
+def has_changed(known: tuple[int, int, int] | None, stamp: Stamp) -> bool:
+    """Whether a file can hold anything new. Every sync checks this for every file."""
     return known != (stamp.size, stamp.mtime_ns, stamp.inode)
 
 
-def is_same_log(path: Path, stamp: Stamp, cursor: Cursor, progress: Progress) -> bool:
-    """Whether a changed file only grew. Grown in place, its edges must do; anything else is compared byte for byte."""
+def is_same_log(path: Path, stamp: Stamp, cursor: Cursor, state: CursorState) -> bool:
+    """Whether a changed file only grew. If it grew in place, its edges are compared; otherwise every byte that was read."""
     compressed = path.suffix == ".zst"
     if not compressed and stamp.size < cursor.offset:
         return False
     if not compressed and stamp.inode == cursor.inode and stamp.size > cursor.size:
         with path.open("rb") as stream:
-            return edges(stream, cursor.offset) == progress.edges
+            return edges(stream, cursor.offset) == state.edges
     return prefix_crc(path, cursor.offset) == cursor.crc
 
 
 def edges(stream: BinaryIO, offset: int) -> int:
-    """A checksum of the first and the last bytes of what was read. The stream stays where it is."""
+    """A checksum of the first and the last bytes that were read. The position of the stream does not change."""
     head = os.pread(stream.fileno(), min(EDGE, offset), 0)
     tail = os.pread(stream.fileno(), min(EDGE, offset), max(0, offset - EDGE))
     return zlib.crc32(tail, zlib.crc32(head))
 
 
-def is_rotated(path: Path, cursor: Cursor, progress: Progress) -> bool:
-    """Whether what was read of a log lies beside it under another name, as `x.jsonl.1` or the like."""
+def is_rotated(path: Path, cursor: Cursor, state: CursorState) -> bool:
+    """Whether what was read of a log is now in a file beside it, such as `x.jsonl.1`."""
     if path.suffix == ".zst" or not cursor.offset:
         return False
     with os.scandir(path.parent) as entries:
         others = [entry for entry in entries if entry.name != path.name]
     return any(
-        _begins_as(entry, cursor.offset, progress.edges)
+        _starts_with(entry, cursor.offset, state.edges)
         for entry in others
         if entry.name.startswith(path.name) or entry.inode() == cursor.inode
     )
 
 
-def _begins_as(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
+def _starts_with(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
     try:
         if not entry.is_file() or entry.stat().st_size < size:
             return False
@@ -76,10 +76,10 @@ def _begins_as(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
 
 
 class Relation(StrEnum):
-    """How a log stands to another one of the same session."""
+    """How a log relates to another log of the same session."""
 
-    LONGER = "longer"  # it begins with all that was read of the other
-    SAME = "same"  # it has nothing that the other has not
+    LONGER = "longer"  # it starts with everything that was read of the other
+    SAME = "same"  # it has nothing that the other does not have
     UNRELATED = "unrelated"
 
 
@@ -88,13 +88,13 @@ def compare(path: Path, other: Path, read: Cursor) -> Relation:
     if prefix_crc(path, read.offset) == read.crc:
         return Relation.LONGER if prefix_crc(path, read.offset + 1) is not None else Relation.SAME
     if not other.exists():
-        return Relation.LONGER  # rewritten where it went
+        return Relation.LONGER  # the other was moved here and rewritten
     size = _size(path)
     return Relation.SAME if size <= read.offset and prefix_crc(other, size) == prefix_crc(path, size) else Relation.UNRELATED
 
 
 def _size(path: Path) -> int:
-    """The size of what the agent wrote."""
+    """The size of the log, uncompressed."""
     if path.suffix != ".zst":
         return path.stat().st_size
     with open_log(path) as stream:

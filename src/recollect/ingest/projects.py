@@ -1,7 +1,7 @@
-"""Where logs are looked for that lie in projects: Aider's history, Crush's database, SpecStory's folder.
+"""Finds logs inside projects: Aider's history, Crush's database, SpecStory's folder.
 
-Two kinds of folders: those that any agent has worked in, with their repositories, and those below the folders that the
-setting `project_folders` names.
+Two kinds of folders are searched: the working folders of all sessions, with their repositories, and the folders below
+those in the setting `project_folders`.
 """
 
 import os
@@ -14,12 +14,12 @@ from recollect.settings import Settings
 from recollect.sources import Format, Source
 
 DEPTH = 4  # folders below a named one: ~/code/<group>/<repository>/<package> is three
-MOST = 20_000  # folders that are looked into below the named ones: about a second
-NO_PROJECTS = {"node_modules", "__pycache__", "site-packages"}  # thousands of folders that nobody works in
+MOST = 20_000  # folders that are searched below the named ones: takes about a second
+NO_PROJECTS = {"node_modules", "__pycache__", "site-packages"}  # thousands of folders without projects
 
 
 def project_folders(worked_in: Iterable[Path], sources: Iterable[Source], settings: Settings) -> list[Path]:
-    """The folders in which such logs may lie, each once."""
+    """The folders that may hold such logs, each once."""
     names = {Path(place).parts[0] for source in sources for format in source.formats for place in format.in_projects}
     worked_in = list(worked_in)
     repositories = (root for folder in worked_in if (root := repository_folder(str(folder))) is not None)
@@ -32,15 +32,15 @@ def logs_in_projects(source: Source, projects: Iterable[Path]) -> Iterator[tuple
     for format, place in places:
         try:
             found = list(format.find(place)) if place.is_dir() else [place] if place.is_file() else []
-        except (OSError, ValueError):  # a path that cannot be, such as one of 5,000 letters
+        except (OSError, ValueError):  # an impossible path, such as one with 5,000 letters
             continue
         yield from ((format, log) for log in found)
 
 
 def _below(roots: Iterable[str], names: set[str]) -> Iterator[Path]:
-    """The folders at most so deep below these, and these themselves, that hold a file or folder of such a name."""
+    """Those of these folders, and of the folders up to DEPTH below, that hold a file or folder of such a name."""
     waiting = [(Path(root).expanduser(), 0) for root in roots]
-    for folder, depth in waiting:  # it grows while we go through it: breadth first
+    for folder, depth in waiting:  # the list grows during the loop: breadth first
         try:
             with os.scandir(folder) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)

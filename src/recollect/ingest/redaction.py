@@ -1,4 +1,4 @@
-"""Takes secrets out of what a log says, before anything of it is stored."""
+"""Takes secrets out of entries before they are stored."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ NAMES_OF_RECORDS = (*NAMES, "tool")
 
 
 class EntryRedactor:
-    """Redacts the entries of one log. Ids and the log's path stay, because entries are found again by them."""
+    """Redacts the entries of one log. Ids and the path of the log stay, because entries are found by them."""
 
     def __init__(self) -> None:
-        self._names: dict[str, str] = {}  # a log has few of them, so each is looked at once
+        self._names: dict[str, str] = {}  # a log has few names, so each is redacted once
 
     def redact(self, entries: list[Entry], texts: list[str]) -> Iterator[tuple[str, Counter[str]]]:
-        """Replace secrets in place; `texts` are those of the entries. The sessions, and how many of which rule."""
+        """Replace secrets in place; `texts` are those of the entries. Yields (session, redactions by rule)."""
         for place in suspects(texts):
             entry = entries[place] = _redacted(entries[place])
             if isinstance(entry, Record):
@@ -41,7 +41,7 @@ class EntryRedactor:
 
 
 def text_of(entry: Entry) -> str:
-    """All texts that an entry brings into the archive, as one."""
+    """All texts of an entry that are stored, as one."""
     if isinstance(entry, Record):
         return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
     if isinstance(entry, SessionMetadata):
@@ -63,6 +63,6 @@ def _redacted(entry: Entry) -> Entry:
 def _redacted_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         redacted: dict[str, Any] = redact_all(arguments)
-    except RecursionError:  # nested hundreds deep: as one text it is no less readable
+    except RecursionError:  # nested hundreds of levels deep: store it as one text
         return {"input": redact(msgspec.json.encode(arguments).decode())}
     return redacted

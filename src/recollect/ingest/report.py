@@ -5,8 +5,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 
-class Report(Struct, kw_only=True):
-    """What a sync did. `bytes` and `lines` are what was read, not what there is."""
+class SyncReport(Struct, kw_only=True):
+    """What a sync did. `bytes` and `lines` count what was read, not what exists."""
 
     files: int = 0
     files_read: int = 0
@@ -18,9 +18,9 @@ class Report(Struct, kw_only=True):
     problems: int = 0
     seconds: float = 0.0
     unreadable: list[str] = []
-    unrecognised: list[str] = []  # named, or in a folder that was named, but of no agent that we know
+    unrecognised: list[str] = []  # named files, and files in named folders, that are not a log of any known agent
     warnings: list[str] = []
-    recognised: dict[str, str] = {}  # of which source a named file was taken to be
+    recognised: dict[str, str] = {}  # named files, each with the source that it was recognised as
 
 
-OnProgress = Callable[[Report], None]
+OnProgress = Callable[[SyncReport], None]

@@ -13,8 +13,8 @@ from recollect.processes import start_time, stop_detached, stop_group
 from recollect.realms.leases import is_alive
 from recollect.realms.manifest import Backend
 from recollect.redact import redact
-from recollect.store.live import Live, LiveRow, Message, RunningRow, live_of
-from recollect.store.sqlite.database import file_at
+from recollect.store.live import Live, LiveRow, Message, RunningRow, live_path
+from recollect.store.sqlite.database import file_identity
 from recollect.store.transcripts import Transcripts
 
 INTERRUPTED = "The turn was interrupted."
@@ -37,7 +37,7 @@ class CommittedSessions:
     def connection(self) -> Iterator[Live]:
         """This thread's connection, opened again if it failed or the file was replaced."""
         live: Live | None = getattr(self._local, "live", None)
-        if live is None or live.file != file_at(live.path) or live.is_outdated():
+        if live is None or live.file != file_identity(live.path) or live.is_outdated():
             live = self._local.live = Live(self.folder)
         self._sync_with_files(live)
         try:
@@ -47,7 +47,7 @@ class CommittedSessions:
             self._local.live = None
             raise
         finally:
-            live.stop_when(None)
+            live.interrupt_when(None)
 
     def _sync_with_files(self, live: Live) -> None:
         """In a JSONL realm, bring a database that is new to this process up to date with the files."""
@@ -55,15 +55,15 @@ class CommittedSessions:
             return
         with self._sync_lock:
             with live.transaction():
-                self._files.level(live)
+                self._files.sync_all(live)
             self._synced = live
 
     def changes(self) -> int:
         """The change counter, which every commit increases; 0 if there never was one."""
-        if not live_of(self.folder).exists() and (self._files is None or not self._files.are_there()):
+        if not live_path(self.folder).exists() and (self._files is None or not self._files.exist()):
             return 0
         with self.connection() as live:
-            return live.changes()
+            return live.change_count()
 
     @contextmanager
     def session_transaction(self, live: Live, session: bytes, *, durable: bool = False) -> Iterator[LiveRow]:
@@ -75,7 +75,7 @@ class CommittedSessions:
         with live.transaction(durable=durable):
             self.recover(live, session)
             try:
-                row = live.present(session)
+                row = live.active_session(session)
             except SessionNotFound as reason:
                 not_found = reason
             else:
@@ -104,7 +104,7 @@ class CommittedSessions:
     def reload_from_file(self, live: Live, session: bytes) -> None:
         """In a JSONL realm, read the session's file into the database. Call inside a transaction."""
         if self._files is not None:
-            self._files.level_one(live, session)
+            self._files.sync_session(live, session)
 
     def recover(self, live: Live, session: bytes) -> None:
         """Close a crashed turn, so that its session can be used again. Call inside a transaction."""
@@ -117,14 +117,14 @@ class CommittedSessions:
         if is_alive(live, running.holder):
             return
         if row.turns >= running.turn:  # the turn was committed to its file; only the database lacks it
-            live.end(running)
+            live.end_turn(running)
         else:
             self.close_turn(live, row, running, "crash", CRASHED)
         threading.Thread(target=stop_orphans, args=(running,)).start()  # not a daemon: it finishes before the process exits
 
     def close_turn(self, live: Live, row: LiveRow, running: RunningRow, kind: str, text: str) -> None:
         """Commit a turn that cannot commit itself: its prompt and how it ended. Call inside a transaction."""
-        live.end(running)
+        live.end_turn(running)
         row.turns += 1
         row.events = max(row.events, last_saved(self.folder, running.token))
         row.updated_at = max(now_ms(), row.updated_at)
@@ -138,7 +138,7 @@ class CommittedSessions:
         with live.transaction():
             self.reload_from_file(live, running.session)
             row = live.session(running.session)
-            if row is None or not live.holds(running):
+            if row is None or not live.is_current(running):
                 return
             self.close_turn(live, row, running, "interrupt", INTERRUPTED if row.archived_at is None else ARCHIVED)
         stop_orphans(running)

@@ -18,9 +18,9 @@ from recollect.live.runners import Cancel
 from recollect.model import now_ms
 from recollect.realms.leases import boot_id, lock_name, monotonic_ms
 from recollect.realms.names import uuid7
-from recollect.store.live import LeaseRow, Live, RunningRow, live_of
+from recollect.store.live import LeaseRow, Live, RunningRow, live_path
 from recollect.store.lock import exclusive, is_held
-from recollect.store.sqlite.database import file_at
+from recollect.store.sqlite.database import file_identity
 
 HEARTBEAT_S = 5.0
 POLL_S = 0.2  # seconds between two checks whether another process wants one of our turns to end
@@ -39,7 +39,7 @@ class Lease(threading.Thread):
         self.instance = instance
         self._row = LeaseRow(self.holder, instance, surface, os.getpid(), now_ms(), boot_id(), monotonic_ms())
         self._realm = realm
-        self._lock = live_of(realm).parent / lock_name(self.holder)
+        self._lock = live_path(realm).parent / lock_name(self.holder)
         self._turns: dict[bytes, tuple[Cancel, Callable[[], bool]]] = {}
         self._unended: list[RunningRow] = []  # finished turns that the database still has as running
         self._changed = threading.Condition()
@@ -47,11 +47,11 @@ class Lease(threading.Thread):
         self._is_closing = False
         self._stack = ExitStack()
         self._stack.enter_context(exclusive(self._lock.parent, self._lock.name))
-        self._file = file_at(self._lock)
+        self._file = file_identity(self._lock)
         try:
             with Live(realm) as live:
                 _remove_dead_leases(live)
-                live.beat(self._row)
+                live.put_lease(self._row)
         except BaseException:
             self._stack.close()
             self._lock.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ class Lease(threading.Thread):
 
     def is_visible(self) -> bool:
         """Whether other processes can see the lock: its folder may have been deleted."""
-        return file_at(self._lock) == self._file
+        return file_identity(self._lock) == self._file
 
     def renewed(self) -> LeaseRow:
         """The lease with a heartbeat of now."""
@@ -132,7 +132,7 @@ class Lease(threading.Thread):
 
     def _connection(self, live: Live | None) -> Live | None:
         """A connection to the realm's database; None if it was deleted and not created again yet."""
-        file = file_at(live_of(self._realm))
+        file = file_identity(live_path(self._realm))
         if live is not None and live.file == file:
             return live
         if live is not None:
@@ -141,7 +141,7 @@ class Lease(threading.Thread):
 
     def _renew(self, live: Live, *, is_due: bool) -> None:
         if is_due:
-            live.beat(self.renewed())
+            live.put_lease(self.renewed())
         self._cancel_unwanted(live)
         self._end_turns(live)
 
@@ -161,7 +161,7 @@ class Lease(threading.Thread):
             turns = dict(self._turns)
         if not turns:
             return
-        wanted = live.wanted(self.holder)
+        wanted = live.uncancelled_turns(self.holder)
         for token, (cancel, is_cancelled) in turns.items():
             if not cancel.is_set() and (token not in wanted or is_cancelled()):
                 _cancel_in_thread(cancel)
@@ -170,7 +170,7 @@ class Lease(threading.Thread):
         with self._changed:
             turns = list(self._unended)
         for turn in turns:
-            live.end(turn)
+            live.end_turn(turn)
         with self._changed:
             self._unended = self._unended[len(turns) :]
 

@@ -7,7 +7,7 @@ from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.realms.realm import Realm, built_once
 from recollect.store import OutOfDate
-from recollect.store.live import live_of
+from recollect.store.live import live_path
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class LiveRealm(Realm):
         try:
             return super().live_changes()
         except OutOfDate:
-            if not live_of(self.folder).exists():  # deleted since: a reader must not create it again
+            if not live_path(self.folder).exists():  # deleted since: a reader must not create it again
                 return 0
             return self.live.changes()
 

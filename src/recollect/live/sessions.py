@@ -96,7 +96,7 @@ class LiveSessions:
             runner=new.runner,
             command=new.command,
             folder=new.folder,
-            kept={},
+            runner_state={},
             instance=self.instance,
             generation=new.generation,
             usage=usage_of(Usage()),
@@ -152,7 +152,7 @@ class LiveSessions:
     def _wait_until_ended(self, live: Live, running: RunningRow, seconds: float) -> bool:
         """Wait for a turn to be committed; False if that takes too long."""
         deadline = time.monotonic() + seconds
-        while live.holds(running):
+        while live.is_current(running):
             if time.monotonic() > deadline:
                 return False
             time.sleep(POLL_S)
@@ -167,7 +167,7 @@ class LiveSessions:
             with live.snapshot():
                 row = live.session(session)
                 if row is None or (row.archived_at is not None and self.backend is not Backend.MEMORY):
-                    row = live.present(session)
+                    row = live.active_session(session)
                 return row, _is_running(live, live.running(session))
 
     def history(self, session: bytes, offset: int, limit: int) -> tuple[LiveRow, list[bytes]]:
@@ -175,7 +175,7 @@ class LiveSessions:
         with self._committed.connection() as live:
             self._committed.recover_if_crashed(live, session)
             with live.snapshot():
-                row = live.session(session) or live.present(session)
+                row = live.session(session) or live.active_session(session)
                 if row.archived_at is not None and self.backend is Backend.MEMORY:
                     raise PersistenceDisabled("This realm is in memory only: the messages of an archived session are gone.")
                 return row, live.messages(session, offset, limit)
@@ -187,7 +187,7 @@ class LiveSessions:
                 self._committed.recover_if_crashed(live, running.session)
             with live.snapshot():
                 active = {running.session for running in live.all_running() if _is_running(live, running)}
-                return [(row, row.id in active) for row in live.listed(labels, offset, limit)]
+                return [(row, row.id in active) for row in live.list_sessions(labels, offset, limit)]
 
     def changes(self) -> int:
         """The change counter, which every commit increases; 0 if there never was one."""
@@ -212,7 +212,7 @@ class LiveSessions:
     def find_by_prefix(self, prefix: str, limit: int) -> list[bytes]:
         """Sessions whose ids begin with these hexadecimal digits, also archived ones."""
         with self._committed.connection() as live:
-            return live.like(prefix, limit)
+            return live.ids_with_prefix(prefix, limit)
 
 
 def _is_running(live: Live, running: RunningRow | None) -> bool:

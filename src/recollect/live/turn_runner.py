@@ -81,8 +81,8 @@ class TurnRun:
         with committed.connection() as live, committed.session_transaction(live, session) as row:
             self._row = row
             self._running = RunningRow(session, uuid7().bytes, lease.holder, row.turns + 1, now_ms(), prompt)
-            live.begin(self._running)
-            live.beat(lease.renewed())  # in the same transaction: no process may see the turn with a stale heartbeat
+            live.begin_turn(self._running)
+            live.put_lease(lease.renewed())  # in the same transaction: no process may see the turn with a stale heartbeat
 
     def run(self) -> TurnResult:
         """Run the agent and commit its messages. Raises what the turn failed by, after committing it."""
@@ -138,7 +138,7 @@ class TurnRun:
         finally:
             try:
                 with self._committed.connection() as live:
-                    live.end(self._running)
+                    live.end_turn(self._running)
             except StoreFault:
                 self._lease.end_turn_later(self._running)
             self._lease.remove_turn(self._running.token)
@@ -156,7 +156,7 @@ class TurnRun:
             folder=Path(row.folder),
             command=tuple(request.command or ()),
             options=request.options,
-            state=row.kept if row.runner == request.runner_name else {},
+            state=row.runner_state if row.runner == request.runner_name else {},
             history=self._newest_messages,
             on_process_started=self._save_child,
             mark=self._running.token.hex(),
@@ -235,13 +235,13 @@ class TurnRun:
                 if row is None or held is None or held.token != self._running.token:
                     return self._row, Cancelled(CLOSED_AS_CRASHED)
                 if row.turns >= self._running.turn:  # our first attempt got as far as the session's file
-                    live.end(self._running)
+                    live.end_turn(self._running)
                     return row, fault
                 reason = INTERRUPTED if row.archived_at is None else ARCHIVED
                 is_wanted = not held.cancelled and row.archived_at is None
                 if is_wanted or (isinstance(fault, Cancelled) and str(fault) == reason):
                     self._update_session(row, transcript)
-                    live.end(self._running)
+                    live.end_turn(self._running)
                     self._committed.commit(live, row, bodies)
                     return row, fault
             fault = Cancelled(reason)
@@ -264,10 +264,10 @@ class TurnRun:
         row.updated_at = max(now_ms(), row.updated_at)  # never goes back, even if the clock does
         row.instance, row.generation = self._lease.instance, request.generation
         if request.runner_name != row.runner:
-            row.kept = {}
+            row.runner_state = {}
         row.runner, row.command = request.runner_name, request.stored_command
-        row.kept = row.kept if transcript.runner_state is None else transcript.runner_state
-        native_id = row.kept.get(ACP_SESSION)
+        row.runner_state = row.runner_state if transcript.runner_state is None else transcript.runner_state
+        native_id = row.runner_state.get(ACP_SESSION)
         if native_id is not None and native_id not in row.native_ids:
             row.native_ids = [*row.native_ids, native_id]
         row.turns += 1

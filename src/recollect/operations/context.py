@@ -56,5 +56,5 @@ def open_reader(realm: Realm, context: RequestContext, usual_ms: int) -> Iterato
     late = context.past_deadline(realm.deadline_ms(usual_ms))
     deadline_check(late)()
     with realm.open_archive() as reader:
-        reader.stop_when(late)
+        reader.interrupt_when(late)
         yield reader

@@ -13,10 +13,10 @@ from recollect.realms.leases import has_live_process, process_exists
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
-from recollect.store import OutOfDate, archive_of
-from recollect.store.live import LeaseRow, Live, live_of
+from recollect.store import OutOfDate, archive_path
+from recollect.store.live import LeaseRow, Live, live_path
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
-from recollect.store.memory import memory_of
+from recollect.store.memory import memory_path
 
 DELETED = ".{}.deleted"  # not a valid name of a realm
 
@@ -49,7 +49,7 @@ class StoredRealm(Struct, frozen=True):
 
     def instances(self) -> list[LeaseRow]:
         """The leases of all processes that use it."""
-        if not live_of(self.folder).exists():
+        if not live_path(self.folder).exists():
             return []
         with _open_live(self.folder) as live:
             return [lease for lease in live.leases() if process_exists(live, lease)]
@@ -92,7 +92,7 @@ def _is_realm(folder: Path) -> bool:
     except BadSettings:
         return False
     try:
-        files = (folder / FILE, archive_of(folder), memory_of(folder), live_of(folder))
+        files = (folder / FILE, archive_path(folder), memory_path(folder), live_path(folder))
         return folder.is_dir() and any(path.exists() for path in files)
     except PermissionError:  # reading its manifest reports that
         return True

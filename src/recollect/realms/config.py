@@ -12,7 +12,7 @@ from recollect.disk import folder_fault
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
 from recollect.realms import runner_config as configured
 from recollect.settings import LONGEST_MS
-from recollect.store.lock import CONFIGURING, in_turn
+from recollect.store.lock import CONFIGURING, wait_for_lock
 
 FILE = "config.json"
 MAX_GENERATION = 1 << 53  # integers up to here are exact in every JSON parser
@@ -63,13 +63,13 @@ def _read_file(folder: Path) -> Config:
 
 def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
     """Replace the config, if its generation is the expected one."""
-    with in_turn(folder, CONFIGURING):
+    with wait_for_lock(folder, CONFIGURING):
         return _replace(folder, config, _current(folder, expected), allowed)
 
 
 def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
     """Merge changes into the config by RFC 7396: null removes a key, objects are merged, other values replaced."""
-    with in_turn(folder, CONFIGURING):
+    with wait_for_lock(folder, CONFIGURING):
         current = _current(folder, expected)
         return _replace(folder, merge_patch(current.config, changes), current, allowed)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from recollect.errors import ReadOnlyFolder, StoreBusy, StoreFault
 from recollect.realms.manifest import Backend
-from recollect.store import OutOfDate, Reader, Writer, archive_of, file_at, is_database
-from recollect.store.live import Live, live_of
+from recollect.store import OutOfDate, Reader, Writer, archive_path, file_identity, is_database
+from recollect.store.live import Live, live_path
 from recollect.store.lock import exclusive
-from recollect.store.memory import Memory, memory_of
+from recollect.store.memory import Memory, memory_path
 
 CREATION_S = 5.0  # seconds that another process may take to create or migrate the archive
 POLL_S = 0.02
@@ -40,9 +40,9 @@ class Connections:
         """This thread's reader of the archive, created or migrated first if needed."""
         local = self._local
         reader: Reader | None = getattr(local, "reader", None)
-        if reader is None or local.archive_file != file_at(archive_of(self._folder)) or reader.is_outdated():
+        if reader is None or local.archive_file != file_identity(archive_path(self._folder)) or reader.is_outdated():
             reader = local.reader = self._open_archive()
-            local.archive_file = file_at(archive_of(self._folder))
+            local.archive_file = file_identity(archive_path(self._folder))
             self._on_new_archive()
         try:
             yield reader
@@ -51,11 +51,11 @@ class Connections:
             local.reader = None
             raise
         finally:
-            reader.stop_when(None)
+            reader.interrupt_when(None)
 
     def _open_archive(self) -> Reader:
         """Creates or migrates the archive unless another process is writing: that one does it."""
-        path = archive_of(self._folder)
+        path = archive_path(self._folder)
         deadline = time.monotonic() + CREATION_S
         while True:
             try:
@@ -84,7 +84,7 @@ class Connections:
         local, name = self._local, "writable_memory" if writable else "memory"
         self._check_memory()
         memory: Memory | None = getattr(local, name, None)
-        if memory is None or memory.file != file_at(memory.path) or memory.is_outdated():
+        if memory is None or memory.file != file_identity(memory.path) or memory.is_outdated():
             memory = self._open_memory(writable=writable)
             setattr(local, name, memory)
         try:
@@ -94,14 +94,14 @@ class Connections:
             setattr(local, name, None)
             raise
         finally:
-            memory.stop_when(None)
+            memory.interrupt_when(None)
 
     def _check_memory(self) -> None:
         """Refuse a memory that was deleted or overwritten: SQLite might go on writing into a deleted file.
 
         In a JSONL realm the database may be deleted; it is rebuilt from the files.
         """
-        path = memory_of(self._folder)
+        path = memory_path(self._folder)
         if not self._had_memory:
             return
         if not path.exists():
@@ -130,7 +130,7 @@ class Connections:
 
         Raises `OutOfDate` if the database has an older schema or is just being created.
         """
-        file, local = file_at(live_of(self._folder)), self._local
+        file, local = file_identity(live_path(self._folder)), self._local
         if file is None:
             return 0
         live: Live | None = getattr(local, "live", None)
@@ -139,7 +139,7 @@ class Connections:
             live = Live(self._folder, writable=False)
             local.live = live
         try:
-            changes = live.changes()
+            changes = live.change_count()
             live.check_unchanged()
         except StoreFault:
             local.live = None

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from recollect.errors import StoreFault
-from recollect.store.live import LeaseRow, Live, live_of
+from recollect.store.live import LeaseRow, Live, live_path
 from recollect.store.lock import is_held
 
 STALE_S = 30.0  # without a heartbeat, a process counts as dead
@@ -44,5 +44,5 @@ def lock_name(holder: str) -> str:
 
 def has_live_process(realm: Path) -> bool:
     """Whether some process has a lease in this realm."""
-    locks = live_of(realm).parent.glob(lock_name("*"))
+    locks = live_path(realm).parent.glob(lock_name("*"))
     return any(is_held(path.parent, path.name) for path in locks)

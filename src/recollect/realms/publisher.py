@@ -13,7 +13,7 @@ from pathlib import Path
 from recollect.distil import distil
 from recollect.errors import ReadOnlyFolder, StoreBusy
 from recollect.settings import Settings
-from recollect.store import archive_of, file_at, is_database
+from recollect.store import archive_path, file_identity, is_database
 from recollect.store.lock import is_held
 
 WAIT_S = 1.0  # seconds that a reader waits for another process to publish; that one may be busy for long
@@ -87,23 +87,23 @@ class Publisher:
 
     def _is_published(self, target: int) -> bool:
         file, published = self._published
-        return published >= target and file == file_at(archive_of(self._folder))
+        return published >= target and file == file_identity(archive_path(self._folder))
 
     def _publish_unless_locked(self, target: int) -> None:
         """Publish, unless another process holds the lock; and note how far the archive is."""
         from recollect.ingest import publish  # 150 ms to import; not needed without live sessions
-        from recollect.ingest.live import level_of
+        from recollect.ingest.live import published_change
 
-        published = level_of(self._folder)
+        published = published_change(self._folder)
         if not target <= published <= self._changes() and not is_held(self._folder):
             try:
                 published = publish(self._folder, self._settings)
             except StoreBusy:
-                published = level_of(self._folder)
-        archive = archive_of(self._folder)
+                published = published_change(self._folder)
+        archive = archive_path(self._folder)
         is_ours = published <= self._changes()  # a higher number was counted by another live database
         is_ours = is_ours and is_database(archive)  # also keeps the file open, so that its inode is not reused
-        self._published = file_at(archive), published if is_ours else -1
+        self._published = file_identity(archive), published if is_ours else -1
 
     def close(self) -> None:
         """Publish what is left, and stop."""

@@ -27,8 +27,8 @@ from recollect.search.substring import NgramCoverage
 from recollect.settings import Settings
 from recollect.store import ArchiveState, Reader
 from recollect.store.lock import DISTILLING, WRITING, is_held
-from recollect.store.memory import FAULT, LEVEL, Memory, memory_of
-from recollect.store.memory_journal import begin as begin_lines
+from recollect.store.memory import DISTILLED, FAULT, Memory, memory_path
+from recollect.store.memory_journal import create_journal as begin_lines
 from recollect.store.watcher_lock import why_stopped
 
 Part = TypeVar("Part")
@@ -224,7 +224,7 @@ class Realm:
     def semantic_warnings(self) -> list[str]:
         """Why questions are answered by words only, if they should not be."""
         reason: object = self.semantic.fault
-        if reason is None and self.settings.search.mode != "text" and memory_of(self.folder).exists():
+        if reason is None and self.settings.search.mode != "text" and memory_path(self.folder).exists():
             with self.open_memory() as memory:
                 reason = memory.meta(FAULT)
         return [f"Searching by words only: {reason}"] if reason else []
@@ -237,9 +237,9 @@ class Realm:
 
     def _memory_warnings(self, reader: Reader, state: ArchiveState) -> list[str]:
         with self.open_memory() as memory:
-            fault, distilled = memory.meta(FAULT), memory.meta(LEVEL) or ""
+            fault, distilled = memory.meta(FAULT), memory.meta(DISTILLED) or ""
         warnings = [f"Not everything can be found by meaning: {fault}"] if fault else self.semantic_warnings()
-        if fault or state.last_key == 0 or distilled.startswith(reader.state()):
+        if fault or state.last_key == 0 or distilled.startswith(reader.fingerprint()):
             return warnings
         self._distil()
         if not self.is_writable():

@@ -77,7 +77,7 @@ def _full_text(row: ObservationRow) -> str:
 def _rank(where: ObservationSearch, query: ParsedQuery) -> list[ObservationHit]:
     parts: dict[int, dict[str, float]] = {}
     if where.mode != "vector" and not query.is_empty():
-        for key, score in where.memory.matching(full_text_query(query, where.text), where.filters, CANDIDATES):
+        for key, score in where.memory.match_words(full_text_query(query, where.text), where.filters, CANDIDATES):
             parts[key] = {"words": PRESENT + score}
     if where.mode != "text" and where.semantic is not None:
         _add_by_meaning(where, where.semantic, query, parts)
@@ -103,7 +103,7 @@ def full_text_query(query: ParsedQuery, text: TextSnapshot | None) -> str:
 def _occurs(where: ObservationSearch, phrase: Sequence[str]) -> bool:
     """Whether an observation outside the excluded sessions has these words in order."""
     filters = ObservationFilters(excluded_sessions=where.filters.excluded_sessions)
-    return bool(phrase) and bool(where.memory.matching(_quote(phrase), filters, 1))
+    return bool(phrase) and bool(where.memory.match_words(_quote(phrase), filters, 1))
 
 
 def _quote(group: Sequence[str]) -> str:
@@ -140,7 +140,11 @@ def _add_by_meaning(
 def _passing_keys(where: ObservationSearch) -> tuple[list[int] | None, list[int]]:
     """The keys of the only observations that pass, or None for all; and the keys of the excluded ones."""
     filters = where.filters
-    excluded = [row.key for row in where.memory.of_types(filters.excluded_sessions, ())] if filters.excluded_sessions else []
+    excluded = (
+        [row.key for row in where.memory.observations_of_types(filters.excluded_sessions, ())]
+        if filters.excluded_sessions
+        else []
+    )
     others = replace(filters, excluded_sessions=())
     return None if others.is_empty() else where.memory.keys(others), excluded
 

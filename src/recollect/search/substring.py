@@ -73,15 +73,15 @@ def _scan_unindexed(
         if session.key in filters.excluded_sessions:
             continue
         for event in reader.events_of_session(session.key, last_key):
-            passes = event.body and (not kinds or event.code() in kinds)
-            if passes and needle in fold_case(event.whole()):
+            passes = event.body and (not kinds or event.index_kind() in kinds)
+            if passes and needle in fold_case(event.full_text()):
                 yield SubstringMatch((session.started_at, session.key, event.seq), event)
 
 
 def _sessions_to_scan(reader: Reader, last_key: int, filters: Filters, latest_start: int | None) -> Iterable[SessionRow]:
     """The sessions that may have unindexed events, the latest first."""
     if filters.session is None and reader.last_key() - last_key > FEW_UNINDEXED:
-        return reader.newest_first(filters.source, latest_start)
+        return reader.sessions_newest_first(filters.source, latest_start)
     keys = [filters.session] if filters.session is not None else reader.sessions_above(last_key)
     sessions = [
         session
@@ -103,7 +103,7 @@ def _confirm_in_batches(
 
 
 def _confirm(reader: Reader, candidates: Sequence[NgramCandidate], needle: str) -> Iterator[SubstringMatch]:
-    texts = reader.wholes(candidate.key for candidate in candidates)
+    texts = reader.full_texts(candidate.key for candidate in candidates)
     events = reader.events([key for key, text in texts if needle in fold_case(text)])
     for candidate in candidates:
         if candidate.key in events:  # else the text differs, or the archive has deleted the event

@@ -1,9 +1,9 @@
-"""Step 3, KEEP: the archive of a realm. SQLite; the only SQL about what is ours.
+"""Step 3, KEEP: the archive of a realm, in SQLite. All SQL about our own data is here.
 
-One `Writer` at a time, any number of `Reader`s beside it.
+One `Writer` at a time; any number of `Reader`s beside it.
 """
 
-from recollect.store.sqlite.database import NewerSchema, OutOfDate, file_at, is_database
+from recollect.store.sqlite.database import NewerSchema, OutOfDate, file_identity, is_database
 from recollect.store.sqlite.event_cells import EventCells
 from recollect.store.sqlite.reader import Reader
 from recollect.store.sqlite.rows import ArchiveState, EventRow, SessionRow, TurnRow
@@ -20,13 +20,13 @@ __all__ = [
     "SessionRow",
     "TurnRow",
     "Writer",
-    "archive_of",
-    "file_at",
+    "archive_path",
+    "file_identity",
     "is_database",
 ]
 
 from pathlib import Path
 
 
-def archive_of(realm: Path) -> Path:
+def archive_path(realm: Path) -> Path:
     return realm / "archive.db"

@@ -1,6 +1,6 @@
-"""The one question that a hook asks the memory at the start of a session.
+"""The query of the memory that a hook runs at the start of a session.
 
-It stands alone, with nothing but the standard library: the rest of the store takes 60 ms to import, and an agent waits.
+It imports the standard library only: the rest of the store takes 60 ms to import, and an agent waits.
 """
 
 import os
@@ -8,19 +8,19 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-WAIT_S = 0.2  # for a lock; readers meet one only while a database is being repaired
+WAIT_S = 0.2  # for a lock: readers see one only while a database is repaired
 
 Row = tuple[bytes, str, str, int, str, str, int]
-"""id, who made it, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
+"""id, author, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
 
 
 def newest(
     realm: Path, project: str, limit: int, asking: tuple[str, str], open_without_lock: Callable[[Path], sqlite3.Connection]
 ) -> list[Row]:
-    """The latest observations of a project. None where nothing is remembered yet.
+    """The latest observations of a project.
 
-    `asking`: the id and the log of the session that starts. Its own words are left out, and those of its sub-agents: their
-    logs lie in a folder that is named by the id. `open_without_lock` opens a database in a folder that cannot be written.
+    `asking`: the id and the log of the session that starts. Its own observations are left out, and those of its sub-agents,
+    whose logs are in a folder named by the id. `open_without_lock` opens a database in a read-only folder.
     """
     session, log = asking
     path = realm / "memory.db"
@@ -51,6 +51,6 @@ def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> l
 
 
 def _estimated(db: sqlite3.Connection) -> str:
-    """The column that says so. A memory that an earlier version wrote does not have it until the next sync."""
+    """The column, or 0: a memory that an earlier version wrote does not have it until the next sync."""
     found = db.execute("SELECT 1 FROM pragma_table_info('observation') WHERE name = 'estimated'").fetchone()
     return "estimated" if found else "0"

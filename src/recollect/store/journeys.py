@@ -17,12 +17,12 @@ from recollect.store.sqlite.database import attach, fetch, roll_back
 from recollect.store.sqlite.rows import SessionRow
 
 MARK = "session.event_count || ' ' || session.updated_at || ' ' || session.title"
-EVER = 1 << 62  # milliseconds
+END_OF_TIME = 1 << 62  # milliseconds
 
 Row = TypeVar("Row", bound=Struct)
 
 
-def mark_of(session: SessionRow) -> str:
+def session_mark(session: SessionRow) -> str:
     """The state of a session that a summary is made of, as `MARK` has it in SQL."""
     return f"{session.event_count} {session.updated_at} {session.title}"
 
@@ -41,7 +41,7 @@ class SessionSummaryRow(Struct, frozen=True, kw_only=True):
     mark: str
     summary: str
     words: str
-    own: bool = False
+    is_supplied: bool = False
     diagnosed: bool | None = None
     diagnosis: str | None = None
     estimated: bool = False  # its times are the date of its log file
@@ -55,7 +55,7 @@ class Member(Struct, frozen=True):
     summary: str
     diagnosed: bool | None
     estimated: bool = False
-    worth: float | None = None
+    score: float | None = None
 
 
 class DocumentHead(Struct, frozen=True, kw_only=True):
@@ -75,11 +75,11 @@ class JourneyDocument(DocumentHead, frozen=True, kw_only=True):
     metadata: str | None
 
 
-class Window(Struct, frozen=True):
+class TimeWindow(Struct, frozen=True):
     """A stretch of time in milliseconds, both ends included."""
 
-    first: int = -EVER
-    last: int = EVER
+    first: int = -END_OF_TIME
+    last: int = END_OF_TIME
 
 
 MEMBER = "session, started_at, summary, diagnosed, estimated"
@@ -111,38 +111,38 @@ class Journeys:
     def journey(self, journey: bytes) -> JourneyRow | None:
         return self._journey("id", journey)
 
-    def of_user(self, user: bytes) -> JourneyRow | None:
+    def journey_of_user(self, user: bytes) -> JourneyRow | None:
         return self._journey("user", user)
 
     def _journey(self, column: str, value: bytes) -> JourneyRow | None:
         found = self._rows(f"SELECT id, user, created_at FROM journey WHERE {column} = ?", (value,))
         return JourneyRow(*found[0]) if found else None
 
-    def create(self, new: JourneyRow) -> JourneyRow:
+    def create_journey(self, new: JourneyRow) -> JourneyRow:
         """Keep a journey, unless its user has one: then that one. Of any number of callers at once, one creates it."""
         with self.memory.transaction():
-            known = self.of_user(new.user) if new.user is not None else None
+            known = self.journey_of_user(new.user) if new.user is not None else None
             if known is not None:
                 return known
             self._rows("INSERT INTO journey VALUES (?, ?, ?)", (new.id, new.user, new.created_at))
-            self.memory.keep("journey", new.id)
+            self.memory.journal("journey", new.id)
             return new
 
-    def delete(self, journey: bytes) -> tuple[int, int] | None:
+    def delete_journey(self, journey: bytes) -> tuple[int, int] | None:
         """Remove a journey: its documents go, its sessions are in none. How many sessions and documents that were."""
         with self.memory.transaction():
             if not self._rows("DELETE FROM journey WHERE id = ? RETURNING id", (journey,)):
                 return None
-            self._rows("DELETE FROM recounted WHERE rowid IN (SELECT key FROM member WHERE journey = ?)", (journey,))
+            self._rows("DELETE FROM summary_text WHERE rowid IN (SELECT key FROM member WHERE journey = ?)", (journey,))
             members = self._rows("DELETE FROM member WHERE journey = ? RETURNING started_at", (journey,))
             documents = self._rows("DELETE FROM document WHERE journey = ? RETURNING key", (journey,))
-            self.memory.let_go()
+            self.memory.rewrite_journal()
             return sum(started_at is not None for (started_at,) in members), len(documents)
 
     # ---- members, and the archive that they are of
 
     @contextmanager
-    def _beside(self, archive: Path) -> Iterator[None]:
+    def _with_archive(self, archive: Path) -> Iterator[None]:
         """Both databases in one question. For no longer than that: another file may take the archive's place."""
         attach(self.memory.db, archive, "archive")
         try:
@@ -152,7 +152,7 @@ class Journeys:
 
     def session_count(self, journey: bytes, archive: Path) -> int:
         """How many sessions of a journey there are now."""
-        with self._beside(archive):
+        with self._with_archive(archive):
             found = self._rows(
                 """
                 SELECT count(*)
@@ -162,9 +162,9 @@ class Journeys:
             )
         return int(found[0][0])
 
-    def outdated(self, journey: bytes, archive: Path) -> tuple[list[bytes], list[bytes]]:
+    def outdated_members(self, journey: bytes, archive: Path) -> tuple[list[bytes], list[bytes]]:
         """The sessions that are no longer as their summary says, newest first; and those that are gone."""
-        with self._beside(archive):
+        with self._with_archive(archive):
             found = self._rows(
                 f"""
                 SELECT member.session, session.id
@@ -175,12 +175,12 @@ class Journeys:
             )
         return [session for session, here in found if here], [session for session, here in found if not here]
 
-    def link(self, journey: bytes, told: SessionSummaryRow) -> None:
+    def add_member(self, journey: bytes, told: SessionSummaryRow) -> None:
         """Put a session into a journey, out of any other one. What was given before, and is not given now, stays.
 
         To be called inside a transaction, like `retell` and `hide`.
         """
-        values = (told.session, journey, told.own, told.diagnosed, told.diagnosis)
+        values = (told.session, journey, told.is_supplied, told.diagnosed, told.diagnosis)
         self._rows(
             """
             INSERT INTO member (session, journey, summary, own, diagnosed, diagnosis) VALUES (?, ?, '', ?, ?, ?)
@@ -191,28 +191,28 @@ class Journeys:
                 diagnosed = coalesce(excluded.diagnosed, diagnosed)""",
             values,
         )
-        self.retell(told)
-        self.memory.keep("member", told.session)
+        self.update_summary(told)
+        self.memory.journal("member", told.session)
 
-    def retell(self, told: SessionSummaryRow) -> None:
+    def update_summary(self, told: SessionSummaryRow) -> None:
         """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
         values = (told.started_at, told.estimated, told.mark, told.session)
         self._rows("UPDATE member SET started_at = ?, estimated = ?, mark = ? WHERE session = ?", values)
         taken = self._rows(
             "UPDATE member SET summary = ? WHERE session = ? AND own <= ? RETURNING key",
-            (told.summary, told.session, told.own),
+            (told.summary, told.session, told.is_supplied),
         )
         for (key,) in taken:
-            self._rows("DELETE FROM recounted WHERE rowid = ?", (key,))
-            self._rows("INSERT INTO recounted (rowid, summary) VALUES (?, ?)", (key, told.words))
+            self._rows("DELETE FROM summary_text WHERE rowid = ?", (key,))
+            self._rows("INSERT INTO summary_text (rowid, summary) VALUES (?, ?)", (key, told.words))
 
-    def hide(self, session: bytes) -> None:
+    def hide_session(self, session: bytes) -> None:
         """Show nothing of a session that the archive does not have. It stays a member: it may come back."""
         self._rows("UPDATE member SET started_at = NULL, mark = NULL WHERE session = ?", (session,))
 
     # ---- history
 
-    def by_time(self, journey: bytes, window: Window, limit: int, *, newest_first: bool = True) -> list[Member]:
+    def members_by_time(self, journey: bytes, window: TimeWindow, limit: int, *, newest_first: bool = True) -> list[Member]:
         order = "DESC" if newest_first else "ASC"
         found = self._rows(
             f"""
@@ -224,11 +224,11 @@ class Journeys:
         )
         return [_member(*row) for row in found]
 
-    def count(self, journey: bytes, window: Window) -> int:
+    def count_members(self, journey: bytes, window: TimeWindow) -> int:
         found = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
         return int(found[0][0])
 
-    def by_words(self, journey: bytes, match: str, window: Window, limit: int) -> tuple[list[Member], int]:
+    def search_members(self, journey: bytes, match: str, window: TimeWindow, limit: int) -> tuple[list[Member], int]:
         """The sessions whose summary matches, best first and then by date; and how many there are.
 
         `match` is in the engine's language. The words come first, whatever the planner thinks; and only what is shown is
@@ -237,9 +237,9 @@ class Journeys:
         found = self._rows(
             f"""
             WITH match AS MATERIALIZED (
-                SELECT member.key AS place, -bm25(recounted) AS worth, started_at AS began, session AS id
-                  FROM recounted CROSS JOIN member ON member.key = recounted.rowid
-                 WHERE recounted MATCH :match AND {IN_WINDOW})
+                SELECT member.key AS place, -bm25(summary_text) AS worth, started_at AS began, session AS id
+                  FROM summary_text CROSS JOIN member ON member.key = summary_text.rowid
+                 WHERE summary_text MATCH :match AND {IN_WINDOW})
             SELECT {MEMBER}, worth, (SELECT count(*) FROM match)
               FROM (SELECT place, worth FROM match ORDER BY worth DESC, began DESC, id LIMIT :limit)
                    CROSS JOIN member ON member.key = place
@@ -257,10 +257,12 @@ class Journeys:
                 return False
             values = astuple(document)
             self._rows(f"INSERT INTO document ({DOCUMENT}) VALUES ({', '.join('?' * len(values))})", values)
-            self.memory.keep("document", document.id)
+            self.memory.journal("document", document.id)
             return True
 
-    def documents(self, journey: bytes, window: Window, limit: int = -1, *, newest_first: bool = True) -> list[DocumentHead]:
+    def documents(
+        self, journey: bytes, window: TimeWindow, limit: int = -1, *, newest_first: bool = True
+    ) -> list[DocumentHead]:
         """The documents of a journey. A limit below 0 is none."""
         order = "DESC" if newest_first else "ASC"
         found = self._rows(
@@ -282,7 +284,7 @@ class Journeys:
             delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
             removed = self._document(delete, journey, document)
             if removed is not None:
-                self.memory.let_go()
+                self.memory.rewrite_journal()
             return removed
 
     def _document(self, sql: str, journey: bytes, document: bytes) -> JourneyDocument | None:
@@ -290,7 +292,7 @@ class Journeys:
         return _struct(JourneyDocument, found[0]) if found else None
 
 
-def _within(journey: bytes, window: Window) -> dict[str, Any]:
+def _within(journey: bytes, window: TimeWindow) -> dict[str, Any]:
     return {"journey": journey, "first": window.first, "last": window.last}
 
 

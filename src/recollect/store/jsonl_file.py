@@ -1,4 +1,4 @@
-"""Files of lines that are the truth of something: written on from a known place, read up to their last whole line."""
+"""Append-only JSONL files: append at a known offset, read up to the last complete line."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,8 @@ from recollect.disk import folder_fault
 from recollect.errors import StoreFault
 
 
-def size_of(path: Path) -> int | None:
-    """None where there is no such file."""
+def file_size(path: Path) -> int | None:
+    """The size of a file, or None if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -21,8 +21,8 @@ def size_of(path: Path) -> int | None:
         raise StoreFault(f"The file {path} cannot be read: {reason.strerror}.") from reason
 
 
-def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(where it ends, what it says) of every whole line that is an object."""
+def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(end offset, value) of every complete line that is a JSON object."""
     end = 0
     try:
         with path.open("rb") as file:
@@ -40,8 +40,8 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise StoreFault(f"The file {path} cannot be read: {reason.strerror}.") from reason
 
 
-def write_on(path: Path, end: int, lines: Iterable[bytes], *, durable: bool = False) -> int:
-    """Make these lines all that comes after `end`; how long the file is then."""
+def append_lines(path: Path, end: int, lines: Iterable[bytes], *, durable: bool = False) -> int:
+    """Write these lines at offset `end`, and cut the file after them. Returns its new size."""
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as file:
             file.truncate(end)
@@ -55,10 +55,10 @@ def write_on(path: Path, end: int, lines: Iterable[bytes], *, durable: bool = Fa
         raise folder_fault("file", path, reason) from reason
 
 
-def write_anew(path: Path, lines: Iterable[bytes]) -> int:
-    """Make these lines all of a file, in one step; how long it is then."""
-    draft = path.with_name(f".{path.name}.new")  # one that was broken off is written over
-    size = write_on(draft, 0, lines, durable=True)
+def replace_lines(path: Path, lines: Iterable[bytes]) -> int:
+    """Replace a file by these lines, atomically. Returns its new size."""
+    draft = path.with_name(f".{path.name}.new")  # an unfinished one is overwritten
+    size = append_lines(draft, 0, lines, durable=True)
     try:
         draft.replace(path)
     except OSError as reason:

@@ -16,18 +16,18 @@ from msgspec import Struct
 
 from recollect.errors import ReadOnlyFolder, SessionBusy, SessionNotFound
 from recollect.model import now_ms, timestamp
-from recollect.store.sqlite.database import Database, file_at, roll_back, transaction
+from recollect.store.sqlite.database import Database, OutOfDate, file_identity, roll_back, transaction
 
 Message = dict[str, Any]
 
 
-def live_of(realm: Path) -> Path:
+def live_path(realm: Path) -> Path:
     """A folder of its own, so that whoever watches it hears of nothing else."""
     return realm / "live" / "live.db"
 
 
-class LiveRow(Struct, kw_only=True):
-    """A session as it was last committed."""
+class LiveRow(Struct, kw_only=True, rename={"runner_state": "kept"}):
+    """A session as it was last committed. Transcript files call `runner_state` `kept`: older versions read them too."""
 
     id: bytes
     created_at: int
@@ -36,7 +36,7 @@ class LiveRow(Struct, kw_only=True):
     runner: str
     command: list[str] | None
     folder: str
-    kept: dict[str, Any]
+    runner_state: dict[str, Any]
     instance: str
     generation: int
     turns: int = 0
@@ -75,9 +75,9 @@ class LeaseRow(Struct, frozen=True):
 
 
 CACHE_KB = 1_024  # of pages kept in memory: every turn that runs has a connection of its own
-_IN_TURN = threading.Lock()  # of this process: SQLite has those who wait sleep, ever longer, and the last may starve
+_WRITE_LOCK = threading.Lock()  # of this process: SQLite has those who wait sleep, ever longer, and the last may starve
 FIELDS = LiveRow.__struct_fields__
-JSON = ("labels", "command", "kept", "usage", "native_ids")
+JSON = ("labels", "command", "runner_state", "usage", "native_ids")
 COLUMNS = ", ".join(FIELDS)
 RUNNING = ", ".join(RunningRow.__struct_fields__)
 LEASE = ", ".join(LeaseRow.__struct_fields__)
@@ -88,19 +88,27 @@ class Live(Database):
 
     def __init__(self, realm: Path, *, writable: bool = True) -> None:
         """Opens for writing and migrates the schema. In a read-only folder, or if not `writable`, opens for reading."""
-        path = live_of(realm)
+        path = live_path(realm)
         self.is_read_only = not writable
         try:
-            super().__init__(path, writable=writable, schema="live_schema", cache_kb=CACHE_KB)
+            self._open(path, writable=writable)
+        except OutOfDate:
+            if file_identity(path) is None:
+                raise
+            self._open(path, writable=True)  # an older version wrote it: opening it for writing migrates it
+            self.is_read_only = False
         except ReadOnlyFolder:
             self.is_read_only = True
-            super().__init__(path, schema="live_schema", cache_kb=CACHE_KB, is_absent=file_at(path) is None)
-        self.file = file_at(self.path)
+            self._open(path, is_absent=file_identity(path) is None)
+        self.file = file_identity(self.path)
+
+    def _open(self, path: Path, *, writable: bool = False, is_absent: bool = False) -> None:
+        super().__init__(path, writable=writable, schema="live_schema", cache_kb=CACHE_KB, is_absent=is_absent)
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
         """All or nothing. A durable one also outlives a machine that loses its power right after it."""
-        with _IN_TURN:
+        with _WRITE_LOCK:
             self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with transaction(self.db, self.path):
                 yield
@@ -120,7 +128,7 @@ class Live(Database):
         row = self._one(f"SELECT {COLUMNS} FROM session WHERE id = ?", (session,))
         return _row(row) if row else None
 
-    def present(self, session: bytes) -> LiveRow:
+    def active_session(self, session: bytes) -> LiveRow:
         """A session that is here and not archived."""
         row = self.session(session)
         if row is None:
@@ -150,7 +158,7 @@ class Live(Database):
         rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now_ms(),))
         return int(rows[0][0])
 
-    def changes(self) -> int:
+    def change_count(self) -> int:
         """Grows with whatever is committed here, from 0: what tells whether the archive is level."""
         return int(self.meta("changes") or 0)
 
@@ -158,7 +166,7 @@ class Live(Database):
         rows = self._rows(f"SELECT {COLUMNS} FROM session WHERE changed > ? ORDER BY changed", (change,))
         return [_row(row) for row in rows]
 
-    def listed(self, labels: dict[str, str], offset: int, limit: int) -> list[LiveRow]:
+    def list_sessions(self, labels: dict[str, str], offset: int, limit: int) -> list[LiveRow]:
         """Sessions that are not archived and have all of these labels, the last one at work first."""
         tests = " AND EXISTS (SELECT 1 FROM json_each(labels) WHERE key = ? AND value = ?)" * len(labels)
         rows = self._rows(
@@ -172,7 +180,7 @@ class Live(Database):
         )
         return [_row(row) for row in rows]
 
-    def like(self, beginning: str, limit: int) -> list[bytes]:
+    def ids_with_prefix(self, beginning: str, limit: int) -> list[bytes]:
         """Ids that begin with these hexadecimal digits."""
         rows = self._rows(
             "SELECT id FROM session WHERE lower(hex(id)) LIKE ? ORDER BY id LIMIT ?",
@@ -220,7 +228,7 @@ class Live(Database):
     def all_running(self) -> list[RunningRow]:
         return [RunningRow(*row) for row in self._rows(f"SELECT {RUNNING} FROM running")]
 
-    def begin(self, turn: RunningRow) -> None:
+    def begin_turn(self, turn: RunningRow) -> None:
         """Take the one place that a session has for a turn. To be called inside a transaction."""
         if self.running(turn.session) is not None:
             name = str(uuid.UUID(bytes=turn.session))
@@ -228,12 +236,12 @@ class Live(Database):
         marks = ", ".join("?" * len(RunningRow.__struct_fields__))
         self._rows(f"INSERT INTO running ({RUNNING}) VALUES ({marks})", msgspec.structs.astuple(turn))
 
-    def holds(self, turn: RunningRow) -> bool:
+    def is_current(self, turn: RunningRow) -> bool:
         """Whether a turn is still the one that runs: nobody took it for crashed."""
         now = self.running(turn.session)
         return now is not None and now.token == turn.token
 
-    def end(self, turn: RunningRow) -> None:
+    def end_turn(self, turn: RunningRow) -> None:
         self._rows("DELETE FROM running WHERE session = ? AND token = ?", (turn.session, turn.token))
 
     def put_child(self, turn: RunningRow, child: str) -> None:
@@ -243,14 +251,14 @@ class Live(Database):
         """Ask for the end of a running turn, whoever runs it; False where none does."""
         return bool(self._rows("UPDATE running SET cancelled = 1 WHERE session = ? RETURNING 1", (session,)))
 
-    def wanted(self, holder: str) -> set[bytes]:
+    def uncancelled_turns(self, holder: str) -> set[bytes]:
         """The turns of a process that nobody has ended or wants to end, by their tokens."""
         rows = self._rows("SELECT token FROM running WHERE holder = ? AND NOT cancelled", (holder,))
         return {token for (token,) in rows}
 
     # ---- who is at work here
 
-    def beat(self, lease: LeaseRow) -> None:
+    def put_lease(self, lease: LeaseRow) -> None:
         marks = ", ".join("?" * len(LeaseRow.__struct_fields__))
         self._rows(f"INSERT OR REPLACE INTO lease ({LEASE}) VALUES ({marks})", msgspec.structs.astuple(lease))
 

@@ -1,4 +1,4 @@
-"""One writer per realm, whichever process it lives in. The lock is the kernel's, so it dies with its holder."""
+"""One writer per realm, over all processes. The kernel releases a lock when its holder ends."""
 
 import fcntl
 import os
@@ -10,27 +10,27 @@ from pathlib import Path
 from recollect.disk import folder_fault
 from recollect.errors import StoreBusy, StoreFault
 
-WAIT_S = 0.05  # seconds between two attempts to take a lock that somebody holds for long
-ASKERS = 25  # attempts, 10 ms apart, before a lock counts as held by a writer
+WAIT_S = 0.05  # seconds between two attempts to take a lock that is held for long
+ATTEMPTS = 25  # 10 ms apart, before a lock counts as held: `is_held` takes it for a moment
 
 
-WRITING = "write.lock"  # whoever reads logs into the archive
-CONFIGURING = "config.lock"  # whoever writes the config
-DISTILLING = "distil.lock"  # whoever makes observations and vectors of what is there
-NEXT = "next.lock"  # whoever waits to write: a watcher, which writes for as long as it runs, lets go in between
-WATCHING = "watch.lock"  # whoever reads new log lines as they are written: one watcher a realm
+WRITING = "write.lock"  # reads logs into the archive
+CONFIGURING = "config.lock"  # writes the config
+DISTILLING = "distil.lock"  # makes observations and vectors
+NEXT = "next.lock"  # waits to write: a watcher, which holds the write lock as long as it runs, releases it for this one
+WATCHING = "watch.lock"  # watches the logs: one process per realm
 
 
 @contextmanager
 def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
-    """Hold the realm for one kind of work, or say who does."""
-    handle = opened(realm, work)
+    """Hold a lock of the realm, or raise `StoreBusy` with the process that holds it."""
+    handle = open_lock_file(realm, work)
     try:
         try:
-            _take(handle)
+            _lock_or_fail(handle)
         except OSError as reason:
-            raise StoreBusy(_at_it(work).format(holder=holder_of(realm, work))) from reason
-        with suppress(OSError):  # on a full disk nobody learns who we are, but that we are here
+            raise StoreBusy(_busy_message(work).format(holder=holder_of(realm, work))) from reason
+        with suppress(OSError):  # on a full disk the lock holds, without our process id
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
@@ -40,19 +40,19 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
 
 @contextmanager
 def next_in_line(realm: Path, until: float) -> Iterator[None]:
-    """Be the next to write the realm, or raise `Busy` where others wait for longer than that (by the steady clock)."""
-    handle = opened(realm, NEXT)
+    """Be the next to write the realm. Raises `StoreBusy` if that takes until `until` (by the monotonic clock)."""
+    handle = open_lock_file(realm, NEXT)
     try:
-        while not _is_taken(handle):
+        while not _try_lock(handle):
             if time.monotonic() > until:
-                raise StoreBusy(_at_it(WRITING).format(holder=holder_of(realm)))
+                raise StoreBusy(_busy_message(WRITING).format(holder=holder_of(realm)))
             time.sleep(WAIT_S)
         yield
     finally:
         os.close(handle)
 
 
-def _is_taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -61,7 +61,7 @@ def _is_taken(handle: int) -> bool:
 
 
 def holder_of(realm: Path, work: str = WRITING) -> str:
-    """The process that holds, or held last, the realm for this work."""
+    """The process that holds this lock, or held it last."""
     try:
         return (realm / work).read_text("ascii", "replace").strip() or "unknown"
     except OSError:
@@ -69,9 +69,9 @@ def holder_of(realm: Path, work: str = WRITING) -> str:
 
 
 @contextmanager
-def in_turn(realm: Path, work: str) -> Iterator[None]:
-    """Hold the realm for work of a moment, after whoever is at it."""
-    handle = opened(realm, work)
+def wait_for_lock(realm: Path, work: str) -> Iterator[None]:
+    """Wait for a lock of the realm and hold it, for a short task."""
+    handle = open_lock_file(realm, work)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -79,14 +79,14 @@ def in_turn(realm: Path, work: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _at_it(work: str) -> str:
+def _busy_message(work: str) -> str:
     if work == WRITING:
         return "Recollect is already syncing (process {holder}). New log lines appear by themselves."
-    return "Another Recollect (process {holder}) is at this work already."
+    return "Another Recollect (process {holder}) is already doing this."
 
 
-def opened(realm: Path, work: str) -> int:
-    """A descriptor of the lock file, which is made where there is none."""
+def open_lock_file(realm: Path, work: str) -> int:
+    """A descriptor of the lock file, which is created if it does not exist."""
     try:
         realm.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
@@ -94,9 +94,9 @@ def opened(realm: Path, work: str) -> int:
         raise folder_fault("state folder", realm, reason) from reason
 
 
-def _take(handle: int) -> None:
-    """Take the lock, or fail. Somebody who only asks whether it is held (`is_held`) has it for a moment."""
-    for _ in range(ASKERS):
+def _lock_or_fail(handle: int) -> None:
+    """Take the lock, or raise OSError. `is_held` of another process may hold it for a moment."""
+    for _ in range(ATTEMPTS):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
@@ -106,13 +106,13 @@ def _take(handle: int) -> None:
 
 
 def is_held(realm: Path, work: str = WRITING) -> bool:
-    """Whether some process is at this work in the realm right now. Who cannot find out must not take it for free."""
+    """Whether some process holds this lock now. Raises `StoreFault` if that cannot be found out."""
     try:
         handle = os.open(realm / work, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as reason:
-        raise StoreFault(f"Whether somebody is at work in {realm} cannot be told: {reason.strerror}.") from reason
+        raise StoreFault(f"Cannot find out whether {realm} is in use: {reason.strerror}.") from reason
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

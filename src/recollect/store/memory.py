@@ -13,16 +13,16 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import Observation, derived_id
-from recollect.store.memory_journal import MemoryJournal, lines_of
-from recollect.store.sqlite.database import Database, file_at
+from recollect.store.memory_journal import MemoryJournal, journal_path
+from recollect.store.sqlite.database import Database, file_identity
 from recollect.store.sqlite.event_cells import as_json
 
 RULES = "rules"  # who made an observation: these, "agent", or a model by its name
 AGENT = "agent"
-LEVEL, FAULT = "level", "embedding_fault"  # in meta: for which state all is done; why not everything has a vector
+DISTILLED, FAULT = "distilled", "embedding_fault"  # in meta: for which state all is done; why not everything has a vector
 ID_BYTES = 8
 EVENT_BYTES = 16
-SOME = 500  # keys per question, below SQLite's limit of parameters
+MOST_PARAMETERS = 500  # keys per question, below SQLite's limit of parameters
 WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in title, facts, narrative, and the turn around
 
 
@@ -38,7 +38,7 @@ class ObservedPlace(Struct, frozen=True, kw_only=True):
     estimated: bool = False  # its times are the date of its log file
 
 
-class Words(Struct, frozen=True):
+class ObservationWords(Struct, frozen=True):
     """The words of an observation as the index knows them, separated by spaces."""
 
     title: str
@@ -90,7 +90,7 @@ COLUMNS = "observation." + ", observation.".join(FIELDS)
 LISTS = ("facts", "concepts", "files_read", "files_modified")
 
 
-def memory_of(realm: Path) -> Path:
+def memory_path(realm: Path) -> Path:
     return realm / "memory.db"
 
 
@@ -105,11 +105,11 @@ class Memory(Database):
     """What is remembered, for one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = False, is_absent: bool = False) -> None:
-        super().__init__(memory_of(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
-        self.file = file_at(self.path)
-        has_lines = not is_absent and lines_of(realm).exists()
-        self._authored = MemoryJournal(self, lines_of(realm), RULES) if has_lines else None
-        if self._authored is not None and not self._authored.is_met(writable):
+        super().__init__(memory_path(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
+        self.file = file_identity(self.path)
+        has_lines = not is_absent and journal_path(realm).exists()
+        self._journal = MemoryJournal(self, journal_path(realm), RULES) if has_lines else None
+        if self._journal is not None and not self._journal.is_up_to_date(writable):
             with self.transaction():
                 pass
 
@@ -117,49 +117,51 @@ class Memory(Database):
     def transaction(self) -> Iterator[None]:
         """All or nothing; what was authored is in its file too, where there is one."""
         with super().transaction():
-            if self._authored is None:
+            if self._journal is None:
                 yield
                 return
-            for row in self.by_keys(self._authored.learn()).values():
+            for row in self.by_keys(self._journal.load()).values():
                 self._tag(row.key, row)
             yield
-            self._authored.write()
+            self._journal.write()
 
-    def keep(self, table: str, *identity: Any) -> None:
+    def journal(self, table: str, *identity: Any) -> None:
         """A row was written that nothing else tells of. To be called inside its transaction."""
-        if self._authored is not None:
-            self._authored.keep(table, identity)
+        if self._journal is not None:
+            self._journal.add(table, identity)
 
-    def let_go(self) -> None:
+    def rewrite_journal(self) -> None:
         """Such rows were removed. To be called inside their transaction."""
-        if self._authored is not None:
-            self._authored.let_go()
+        if self._journal is not None:
+            self._journal.rewrite()
 
     # ---- what was distilled
 
-    def observed(self, session: bytes) -> dict[int, int]:
+    def observed_turns(self, session: bytes) -> dict[int, int]:
         """The turns of a session that were looked at, with their marks."""
-        return dict(self._rows("SELECT turn, mark FROM observed WHERE session = ?", (session,)))
+        return dict(self._rows("SELECT turn, mark FROM observed_turn WHERE session = ?", (session,)))
 
-    def sessions(self) -> set[bytes]:
+    def remembered_sessions(self) -> set[bytes]:
         """Every session that something is remembered of."""
         told = "SELECT session FROM member WHERE summary <> ''"
-        known = self._rows(f"SELECT session FROM looked UNION SELECT session FROM observation UNION {told}")
+        known = self._rows(f"SELECT session FROM observed_session UNION SELECT session FROM observation UNION {told}")
         return {session for (session,) in known}
 
-    def looked(self) -> dict[bytes, int]:
+    def observed_sessions(self) -> dict[bytes, int]:
         """The sessions that were looked at, with their marks."""
-        return dict(self._rows("SELECT session, mark FROM looked"))
+        return dict(self._rows("SELECT session, mark FROM observed_session"))
 
-    def put_looked(self, session: bytes, mark: int) -> None:
-        self.db.execute("INSERT OR REPLACE INTO looked VALUES (?, ?)", (session, mark))
+    def put_observed_session(self, session: bytes, mark: int) -> None:
+        self.db.execute("INSERT OR REPLACE INTO observed_session VALUES (?, ?)", (session, mark))
 
-    def put_turn(self, place: ObservedPlace, mark: int, observations: Sequence[tuple[Observation, Words]]) -> None:
+    def put_turn_observations(
+        self, place: ObservedPlace, mark: int, observations: Sequence[tuple[Observation, ObservationWords]]
+    ) -> None:
         """Make these all that the rules say of a turn. What stays the same keeps its key."""
-        wanted: dict[bytes, tuple[Observation, Words]] = {}
+        wanted: dict[bytes, tuple[Observation, ObservationWords]] = {}
         for observation, words in observations:
             wanted.setdefault(observation_id(place, observation, RULES), (observation, words))
-        stored = {row.id: row for row in self.of_turn(place) if row.made_by == RULES}
+        stored = {row.id: row for row in self.observations_of_turn(place) if row.made_by == RULES}
         for identity, row in stored.items():
             if identity not in wanted or not _is_same(row, wanted[identity][0], place):
                 self._remove([row.key])
@@ -167,22 +169,24 @@ class Memory(Database):
                 del wanted[identity]
         for identity, (observation, words) in wanted.items():
             self._insert(identity, place, RULES, observation, words)
-        self.db.execute("INSERT OR REPLACE INTO observed VALUES (?, ?, ?)", (place.session, place.turn, mark))
+        self.db.execute("INSERT OR REPLACE INTO observed_turn VALUES (?, ?, ?)", (place.session, place.turn, mark))
 
-    def record(self, place: ObservedPlace, made_by: str, observation: Observation, words: Words) -> bytes:
+    def record(self, place: ObservedPlace, made_by: str, observation: Observation, words: ObservationWords) -> bytes:
         """Keep what an agent or a model observed; its id. The same said twice is one observation."""
         identity = observation_id(place, observation, made_by)
         self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
         self._insert(identity, place, made_by, observation, words)
-        self.keep("observation", identity)
+        self.journal("observation", identity)
         return identity
 
-    def of_turn(self, place: ObservedPlace) -> list[ObservationRow]:
+    def observations_of_turn(self, place: ObservedPlace) -> list[ObservationRow]:
         """All that is remembered of a turn, whoever made it."""
         rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE session = ? AND turn = ?", (place.session, place.turn))
         return [_row(row) for row in rows]
 
-    def _insert(self, identity: bytes, place: ObservedPlace, made_by: str, observation: Observation, words: Words) -> None:
+    def _insert(
+        self, identity: bytes, place: ObservedPlace, made_by: str, observation: Observation, words: ObservationWords
+    ) -> None:
         values = {
             "id": identity,
             **msgspec.structs.asdict(place),
@@ -197,7 +201,7 @@ class Memory(Database):
             values,
         ).fetchone()
         self.db.execute(
-            "INSERT INTO told (rowid, title, facts, narrative, around) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO observation_text (rowid, title, facts, narrative, around) VALUES (?, ?, ?, ?, ?)",
             (key, *msgspec.structs.astuple(words)),
         )
         self._tag(key, observation)
@@ -208,34 +212,34 @@ class Memory(Database):
     def _remove(self, keys: Iterable[int]) -> None:
         for key in keys:
             self.db.execute("DELETE FROM observation WHERE key = ?", (key,))
-            self.db.execute("DELETE FROM told WHERE rowid = ?", (key,))
+            self.db.execute("DELETE FROM observation_text WHERE rowid = ?", (key,))
             self.db.execute("DELETE FROM tag WHERE observation = ?", (key,))
 
     def forget_turns(self, session: bytes, turns: Iterable[int]) -> None:
         """Remove what was said of turns that are no longer there: nothing is remembered without its evidence."""
         for turn in turns:
             self._forget("session = ? AND turn = ?", (session, turn))
-            self.db.execute("DELETE FROM observed WHERE session = ? AND turn = ?", (session, turn))
+            self.db.execute("DELETE FROM observed_turn WHERE session = ? AND turn = ?", (session, turn))
 
     def forget_session(self, session: bytes, *, for_good: bool) -> None:
         """Remove what can be made again of a session that is gone; for good, all that is remembered of it."""
         self._forget("session = ?" if for_good else f"session = ? AND made_by = '{RULES}'", (session,))
-        for table in ("observed", "looked"):
+        for table in ("observed_turn", "observed_session"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
         if for_good:
             self.db.execute("DELETE FROM extracted WHERE session = ?", (session,))
             self._forget_summary(session)
-            self.let_go()
+            self.rewrite_journal()
 
     def _forget(self, where: str, values: Sequence[Any]) -> None:
         rows = self._rows(f"SELECT key, made_by FROM observation WHERE {where}", values)
         self._remove(key for key, _ in rows)
         if any(made_by != RULES for _, made_by in rows):
-            self.let_go()
+            self.rewrite_journal()
 
     def _forget_summary(self, session: bytes) -> None:
         """A session stays in its journey, where it is seen again if it comes back; what was said of it does not."""
-        self.db.execute("DELETE FROM recounted WHERE rowid IN (SELECT key FROM member WHERE session = ?)", (session,))
+        self.db.execute("DELETE FROM summary_text WHERE rowid IN (SELECT key FROM member WHERE session = ?)", (session,))
         self.db.execute(
             """
             UPDATE member
@@ -244,31 +248,35 @@ class Memory(Database):
             (session,),
         )
 
-    def look_again(self) -> None:
+    def mark_all_stale(self) -> None:
         """The rules have changed: every turn is to be looked at again. What they said stays until then."""
         with self.transaction():
-            self.db.execute("UPDATE observed SET mark = -1")
-            self.db.execute("DELETE FROM looked")
+            self.db.execute("UPDATE observed_turn SET mark = -1")
+            self.db.execute("DELETE FROM observed_session")
 
     # ---- what a model has read
 
-    def extracted(self, model: str) -> dict[tuple[bytes, int], int]:
+    def extracted_turns(self, model: str) -> dict[tuple[bytes, int], int]:
         """The turns that a model has read, with their marks."""
         rows = self._rows("SELECT session, turn, mark FROM extracted WHERE model = ?", (model,))
         return {(session, turn): mark for session, turn, mark in rows}
 
-    def forget_made(self, place: ObservedPlace, made_by: str) -> None:
+    def forget_model_observations(self, place: ObservedPlace, made_by: str) -> None:
         """Remove what a model said of a turn, under whatever name its client gave it: it has read the turn again."""
-        rows = [row for row in self.of_turn(place) if row.made_by == made_by or row.made_by.startswith(f"{made_by} (")]
+        rows = [
+            row
+            for row in self.observations_of_turn(place)
+            if row.made_by == made_by or row.made_by.startswith(f"{made_by} (")
+        ]
         self._remove(row.key for row in rows)
         if rows:
-            self.let_go()
+            self.rewrite_journal()
 
-    def put_extracted(self, place: ObservedPlace, mark: int, model: str, tokens: int) -> None:
+    def put_extracted_turn(self, place: ObservedPlace, mark: int, model: str, tokens: int) -> None:
         self.db.execute(
             "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?)", (place.session, place.turn, mark, model, tokens)
         )
-        self.keep("extracted", place.session, place.turn, model)
+        self.journal("extracted", place.session, place.turn, model)
 
     # ---- questions
 
@@ -288,13 +296,13 @@ class Memory(Database):
     def _in(self, column: str, values: Sequence[Any], types: Sequence[str] = ()) -> list[ObservationRow]:
         rows: list[Any] = []
         of_types = f"AND type IN ({','.join('?' * len(types))})" if types else ""
-        for start in range(0, len(values), SOME):
-            part = values[start : start + SOME]
+        for start in range(0, len(values), MOST_PARAMETERS):
+            part = values[start : start + MOST_PARAMETERS]
             where = f"{column} IN ({','.join('?' * len(part))}) {of_types}"
             rows += self._rows(f"SELECT {COLUMNS} FROM observation WHERE {where}", [*part, *types])
         return [_row(row) for row in rows]
 
-    def above(self, key: int, limit: int) -> list[ObservationRow]:
+    def observations_above(self, key: int, limit: int) -> list[ObservationRow]:
         """What an index has not seen, in order."""
         rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE key > ? ORDER BY key LIMIT ?", (key, limit))
         return [_row(row) for row in rows]
@@ -319,25 +327,25 @@ class Memory(Database):
         rows = self._rows("SELECT title FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit))
         return [title for (title,) in rows]
 
-    def changes(self, session: bytes, limit: int) -> list[tuple[str, list[str]]]:
+    def changed_files(self, session: bytes, limit: int) -> list[tuple[str, list[str]]]:
         """(title, files that were changed) of a session's observations, in the order of its turns."""
         rows = self._rows(
             "SELECT title, files_modified FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit)
         )
         return [(title, msgspec.json.decode(files)) for title, files in rows]
 
-    def of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
+    def observations_of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
         """The observations of these types, of any of these sessions; no types means any."""
         return self._in("session", sessions, types)
 
-    def matching(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
+    def match_words(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
         """(key, score) of observations by their words, best first. `match` is in the engine's language."""
         where, values = _where(filters)
         rows = self._rows(
             f"""
-            SELECT observation.key, -bm25(told, {", ".join(map(str, WEIGHTS))}) AS score
-              FROM told JOIN observation ON observation.key = told.rowid
-             WHERE told MATCH ? AND {where}
+            SELECT observation.key, -bm25(observation_text, {", ".join(map(str, WEIGHTS))}) AS score
+              FROM observation_text JOIN observation ON observation.key = observation_text.rowid
+             WHERE observation_text MATCH ? AND {where}
              ORDER BY score DESC, observation.at DESC, observation.key
              LIMIT ?""",
             [match, *values, limit],
@@ -378,11 +386,11 @@ def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
         values += filters.excluded_sessions
     if filters.concepts:
         marks = ",".join("?" * len(filters.concepts))
-        parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'concept' AND name IN ({marks}))")
+        parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'concept' AND name IN ({marks}))")
         values += [concept.casefold() for concept in filters.concepts]
     if filters.files:
         tests = " OR ".join(["(name = ? AND (value = ? OR value LIKE ? ESCAPE '\\'))"] * len(filters.files))
-        parts.append(f"key IN (SELECT observation FROM tag WHERE noun = 'file' AND ({tests}))")
+        parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'file' AND ({tests}))")
         for path in filters.files:
             name, whole = _folded(path)
             tail = whole.removeprefix("./").lstrip("/")

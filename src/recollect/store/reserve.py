@@ -1,17 +1,17 @@
-"""Disk space that a sync sets aside, and gives back when the disk is full.
+"""Disk space that a sync reserves, and releases when the disk is full.
 
-To read a database, SQLite makes a small file beside it. On a disk without a free block nothing that is stored could be read.
+To read a database, SQLite creates a small file beside it. On a full disk, stored data could not be read without it.
 """
 
 from contextlib import suppress
 from pathlib import Path
 
 RESERVE = "reserve"
-SIZE = 128 << 10  # bytes: SQLite wants 32 KB each for the archive, the memory and the live sessions
+SIZE = 128 << 10  # bytes: SQLite needs 32 KB each for the archive, the memory and the live sessions
 
 
-def set_aside(realm: Path) -> None:
-    """Make the reserve where there is none. A disk that is too full for it has to do without."""
+def create_reserve(realm: Path) -> None:
+    """Create the reserve file if it does not exist and the disk has room for it."""
     path = realm / RESERVE
     try:
         with path.open("xb") as file:
@@ -19,9 +19,9 @@ def set_aside(realm: Path) -> None:
     except FileExistsError:
         return
     except OSError:
-        give_back(realm)
+        release_reserve(realm)
 
 
-def give_back(realm: Path) -> None:
+def release_reserve(realm: Path) -> None:
     with suppress(OSError):
         (realm / RESERVE).unlink()

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import StoreFault
-from recollect.store.jsonl_file import objects, size_of, write_on
+from recollect.store.jsonl_file import append_lines, file_size, read_objects
 from recollect.store.live import Live, LiveRow
 
 BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"
@@ -32,7 +32,7 @@ class TranscriptState(Struct):
     messages: list[bytes]
 
 
-def file_of(realm: Path, session: bytes) -> Path:
+def transcript_path(realm: Path, session: bytes) -> Path:
     return realm / f"{uuid.UUID(bytes=session)}.jsonl"
 
 
@@ -42,7 +42,7 @@ class Transcripts:
     def __init__(self, realm: Path) -> None:
         self.realm = realm
 
-    def are_there(self) -> bool:
+    def exist(self) -> bool:
         return any(_session_of(path) is not None for path in self.realm.glob("*.jsonl"))
 
     def append(self, row: LiveRow, messages: Sequence[bytes], *, durable: bool = False) -> None:
@@ -52,9 +52,9 @@ class Transcripts:
 
     def _write(self, row: LiveRow, lines: Sequence[bytes], *, durable: bool = False) -> int:
         """How long the file is with these lines behind what is committed."""
-        return write_on(file_of(self.realm, row.id), row.bytes, lines, durable=durable)
+        return append_lines(transcript_path(self.realm, row.id), row.bytes, lines, durable=durable)
 
-    def level(self, live: Live) -> None:
+    def sync_all(self, live: Live) -> None:
         """Make the database say what the files do, as far as it does not. To be called inside a transaction."""
         known = live.sizes()
         for path in self.realm.glob("*.jsonl"):
@@ -62,25 +62,25 @@ class Transcripts:
             if session is None:
                 continue
             try:
-                if known.pop(session, -1) != size_of(path):
-                    self._learn(live, session, path)
+                if known.pop(session, -1) != file_size(path):
+                    self._load(live, session, path)
             except StoreFault as fault:  # it costs this session, and only for as long as it cannot be read
                 log.warning("%s", fault)
         for session in known:
             live.remove(session)
 
-    def level_one(self, live: Live, session: bytes) -> None:
+    def sync_session(self, live: Live, session: bytes) -> None:
         """The same for one session."""
-        path = file_of(self.realm, session)
+        path = transcript_path(self.realm, session)
         known = live.session(session)
-        size = size_of(path)
+        size = file_size(path)
         if size is not None and (known is None or known.bytes != size):
-            self._learn(live, session, path)
+            self._load(live, session, path)
         elif size is None and known is not None:
             live.remove(session)
 
-    def _learn(self, live: Live, session: bytes, path: Path) -> None:
-        told, known = read(path, session), live.session(session)
+    def _load(self, live: Live, session: bytes, path: Path) -> None:
+        told, known = read_transcript(path, session), live.session(session)
         if told is None and known is not None:
             self._restore(live, known)
         elif told is not None and (known is None or told.row.bytes != known.bytes):
@@ -94,19 +94,19 @@ class Transcripts:
         live.put(row)
 
 
-def _state(noun: str, row: LiveRow) -> bytes:
+def _state(line_type: str, row: LiveRow) -> bytes:
     """The line of what a session is, or has come to."""
-    told = {name: value for name, value in msgspec.structs.asdict(row).items() if name not in OWN}
-    return msgspec.json.encode({"type": noun, "session_id": str(uuid.UUID(bytes=row.id)), **told})
+    fields = {name: value for name, value in msgspec.to_builtins(row).items() if name not in OWN}
+    return msgspec.json.encode({"type": line_type, "session_id": str(uuid.UUID(bytes=row.id)), **fields})
 
 
-def read(path: Path, session: bytes) -> TranscriptState | None:
+def read_transcript(path: Path, session: bytes) -> TranscriptState | None:
     """What is committed of a session, by its file; None of a file that is none of ours."""
     told: TranscriptState | None = None
     waiting: list[bytes] = []
-    for end, line in objects(path):
+    for end, line in read_objects(path):
         match line.pop("type", None):
-            case str(noun) if noun in (BEGUN, COMMITTED):
+            case str(line_type) if line_type in (BEGUN, COMMITTED):
                 row = _row(line, session)
                 if row is None:
                     continue

@@ -1,7 +1,7 @@
-"""The watcher's place: of all processes that could read new log lines, the one that holds this lock starts the watcher.
+"""The watcher's lock: of all processes that could read new log lines, its holder starts the watcher.
 
-Waiting for the place costs nothing: the kernel wakes one of those who wait when its holder ends. The lock file says whether
-reading has stopped, so that every process that answers questions can warn of it.
+Waiting for it costs nothing: the kernel wakes one waiting process when the holder ends. The lock file says whether reading
+has stopped, so that every process can warn about it.
 """
 
 import fcntl
@@ -13,35 +13,35 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from recollect.store.lock import WATCHING, is_held, opened
+from recollect.store.lock import WATCHING, is_held, open_lock_file
 
-LONGEST = 4_096  # bytes of the lock file that are read
+MOST_BYTES = 4_096  # bytes of the lock file that are read
 
 
 class WatchState(Struct):
-    """What the holder of the place says in the lock file."""
+    """What the holder writes into the lock file."""
 
     pid: int
     stopped: str = ""  # why new log lines are not being read; empty while they are
 
 
 class WatcherLock:
-    """The place, from the moment it is ours until it is closed or this process ends."""
+    """The lock, held until it is closed or this process ends."""
 
     def __init__(self, realm: Path) -> None:
-        """Wait until the place is free, for as long as that takes."""
-        self._handle = opened(realm, WATCHING)
+        """Wait until the lock is free, for as long as that takes."""
+        self._handle = open_lock_file(realm, WATCHING)
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX)
-            self.say("")
+            self.set_stopped("")
         except BaseException:
             self.close()
             raise
 
-    def say(self, stopped: str) -> None:
-        """Tell others why reading has stopped; an empty text says that it goes on."""
+    def set_stopped(self, stopped: str) -> None:
+        """Tell other processes why reading has stopped; an empty text means that it has not."""
         state = msgspec.json.encode(WatchState(os.getpid(), stopped))
-        with suppress(OSError):  # on a full disk nobody learns of it, but the place is ours
+        with suppress(OSError):  # on a full disk the lock holds, without the text
             os.pwrite(self._handle, state, 0)
             os.ftruncate(self._handle, len(state))
 
@@ -56,10 +56,10 @@ class WatcherLock:
 
 
 def why_stopped(realm: Path) -> str:
-    """Why the watcher of a realm does not read new log lines; empty where it does, or where there is none."""
+    """Why the watcher of a realm does not read new log lines; empty if it does, or if there is none."""
     try:
         with (realm / WATCHING).open("rb") as file:
-            state = msgspec.json.decode(file.read(LONGEST), type=WatchState)
-    except (OSError, msgspec.DecodeError):  # nobody watches, or the holder is writing right now
+            state = msgspec.json.decode(file.read(MOST_BYTES), type=WatchState)
+    except (OSError, msgspec.DecodeError):  # there is no watcher, or it is writing the file now
         return ""
     return state.stopped if state.stopped and is_held(realm, WATCHING) else ""

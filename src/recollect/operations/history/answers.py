@@ -43,7 +43,7 @@ def hit(rank: int, found: SearchHit, asked: ParsedQuery) -> dict[str, Any]:
             "type": event.kind,
             "timestamp": timestamp(event.at),
             **estimate_field(event.estimated),
-            "ordinal": turn.place(event.seq),
+            "ordinal": turn.position_of(event.seq),
             "terminal": event.seq == turn.terminal,
         },
         "turn": {
@@ -114,7 +114,7 @@ def preview(event: EventRow | None) -> dict[str, Any] | None:
 def short(event: EventRow) -> tuple[str, bool]:
     """The beginning of an event, and whether that is not all."""
     if event.kind is not Kind.TOOL_CALL:
-        return event.head(PREVIEW)
+        return event.preview(PREVIEW)
     arguments = event.arguments()
     telling = telling_of(arguments)
     text = telling or call_text(event.tool, arguments)
@@ -156,7 +156,7 @@ def event_summary(event: EventRow, turn: TurnRow) -> dict[str, Any]:
     text, truncated = short(event)
     return {
         "id": event_ref(event.id),
-        "ordinal": turn.place(event.seq),
+        "ordinal": turn.position_of(event.seq),
         "type": event.kind,
         "timestamp": timestamp(event.at),
         **estimate_field(event.estimated),
@@ -173,7 +173,7 @@ def event_full(event: EventRow, turn: TurnRow, session: bytes) -> dict[str, Any]
         "id": event_ref(event.id),
         "session_id": session_ref(session),
         "turn_id": turn_ref(session, turn.ordinal),
-        "ordinal": turn.place(event.seq),
+        "ordinal": turn.position_of(event.seq),
         "type": event.kind,
         "timestamp": timestamp(event.at),
         **estimate_field(event.estimated),

@@ -25,10 +25,10 @@ def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) 
     filters = {"start": start, "end": end, "mode": request.mode, "sort": request.sort}
     after = _position(request.cursor, filters)
     with open_reader(realm, context, DEADLINE_MS) as reader:
-        is_broad = reader.breadth(start, end, BROAD + 1) > BROAD
+        is_broad = reader.count_overlapping(start, end, BROAD + 1) > BROAD
         if is_broad:
-            reader.stop_when(context.past_deadline(realm.deadline_ms(BROAD_DEADLINE_MS)))
-        found = reader.window(
+            reader.interrupt_when(context.past_deadline(realm.deadline_ms(BROAD_DEADLINE_MS)))
+        found = reader.sessions_overlapping(
             start, end, request.mode, newest_first=request.sort == "desc", after=after, limit=request.limit + 1
         )
     shown, has_more = found[: request.limit], len(found) > request.limit

@@ -45,7 +45,7 @@ def _open_session(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
     turns = reader.turns(session.key)
     named = [(turn.ordinal, seq) for turn in turns for seq in (turn.prompt, turn.terminal) if seq is not None]
     events = reader.events_at(session.key, named)
-    before, after = reader.neighbours(session)
+    before, after = reader.adjacent_sessions(session)
     parent = reader.parent(session.id)
     return {
         "kind": "session",
@@ -93,7 +93,7 @@ def _open_event(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
     turn = reader.turn(event.session, event.turn) if event else None
     if event is None or session is None or turn is None:
         raise NotFound("event not found", id=text)
-    before, after = reader.beside(event)
+    before, after = reader.adjacent_events(event)
     reference = turn_ref(session.id, turn.ordinal)
     return {
         "kind": "event",

@@ -38,7 +38,7 @@ def search_sessions(
     check = deadline_check(late)
     check()
     with realm.open_archive() as reader:
-        reader.stop_when(late)
+        reader.interrupt_when(late)
         filters = _add_filters(filters, reader, within, request)
         if within is None:
             calling = tuple(session.key for session in calling_sessions(reader, context.caller))

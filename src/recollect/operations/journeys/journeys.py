@@ -24,7 +24,7 @@ from recollect.operations.times import first_millisecond
 from recollect.realms import Realm
 from recollect.search import ParsedQuery, deadline_check, parse
 from recollect.search.observations import full_text_query
-from recollect.store.journeys import JourneyRow, Journeys, Member, SessionSummaryRow, Window
+from recollect.store.journeys import JourneyRow, Journeys, Member, SessionSummaryRow, TimeWindow
 
 DEADLINE_MS = 5_000
 
@@ -63,24 +63,24 @@ def _journey_of(realm: Realm, user: bytes | None) -> JourneyRow | None:
     if user is None:
         return None
     with realm.open_memory() as memory:
-        return Journeys(memory).of_user(user)
+        return Journeys(memory).journey_of_user(user)
 
 
 def _create(realm: Realm, new: JourneyRow) -> JourneyRow:
     with realm.open_memory(writable=True) as memory:
-        return Journeys(memory).create(new)
+        return Journeys(memory).create_journey(new)
 
 
 def _session_count(realm: Realm, journey: bytes, late: Callable[[], bool]) -> int:
     with realm.open_archive() as reader, realm.open_memory() as memory:
-        memory.stop_when(late)
+        memory.interrupt_when(late)
         return Journeys(memory).session_count(journey, reader.path)
 
 
 def delete_journey(realm: Realm, request: DeleteJourney, context: RequestContext) -> Answer:
     check_time(realm, context)
     with realm.open_memory(writable=True) as memory:
-        removed = Journeys(memory).delete(request.journey_id)
+        removed = Journeys(memory).delete_journey(request.journey_id)
     if removed is None:
         raise not_found("Journey", request.journey_id)
     sessions, documents = removed
@@ -91,7 +91,7 @@ def delete_journey(realm: Realm, request: DeleteJourney, context: RequestContext
 def open_journeys(realm: Realm, late: Callable[[], bool], journey: UuidKey) -> Iterator[Journeys]:
     """The journeys in one snapshot, in which this one exists."""
     with realm.open_memory() as memory:
-        memory.stop_when(late)
+        memory.interrupt_when(late)
         journeys = Journeys(memory)
         with journeys.snapshot():
             check_journey(journeys, journey)
@@ -116,13 +116,13 @@ def link_session_to_journey(realm: Realm, request: LinkSessionToJourney, context
     diagnosed, diagnosis = _diagnosis(realm, request.diagnosis)
     late = check_time(realm, context)
     with realm.open_archive() as reader, realm.open_memory(writable=True) as memory, memory.transaction():
-        reader.stop_when(late)
+        reader.interrupt_when(late)
         check_journey(Journeys(memory), journey)
         row = reader.session(session)
         if row is None:
             raise not_found("Session", session)
         summarised = told_of(reader, memory, row, summary)
-        Journeys(memory).link(journey, replace(summarised, diagnosed=diagnosed, diagnosis=diagnosis))
+        Journeys(memory).add_member(journey, replace(summarised, diagnosed=diagnosed, diagnosis=diagnosis))
     return {"journey_id": uuid_text(journey), "session_id": uuid_text(session)}
 
 
@@ -149,7 +149,7 @@ def join(realm: Realm, journey: bytes, session: bytes, started_at: int) -> None:
     """Put a session that has just begun into a journey. Its summary is made when a query needs it."""
     row = SessionSummaryRow(session=session, started_at=started_at, mark="", summary="", words="")
     with realm.open_memory(writable=True) as memory, memory.transaction():
-        Journeys(memory).link(journey, row)
+        Journeys(memory).add_member(journey, row)
 
 
 def query_journey_history(realm: Realm, request: QueryJourneyHistory, context: RequestContext) -> Answer:
@@ -168,29 +168,29 @@ def query_journey_history(realm: Realm, request: QueryJourneyHistory, context: R
     }
 
 
-def _window(request: QueryJourneyHistory) -> Window:
+def _window(request: QueryJourneyHistory) -> TimeWindow:
     """From the first to the last whole millisecond between two dates, both included."""
-    window = Window()
+    window = TimeWindow()
     if request.from_date is not None:
         window = replace(window, first=first_millisecond(request.from_date))
     return window if request.to_date is None else replace(window, last=request.to_date // 1000)
 
 
 def _find(
-    journeys: Journeys, journey: bytes, query: ParsedQuery | None, window: Window, limit: int
+    journeys: Journeys, journey: bytes, query: ParsedQuery | None, window: TimeWindow, limit: int
 ) -> tuple[list[Member], int]:
     """The sessions to show, and how many there are. A query without any word finds none."""
     if query is None:
-        return journeys.by_time(journey, window, limit), journeys.count(journey, window)
+        return journeys.members_by_time(journey, window, limit), journeys.count_members(journey, window)
     if query.is_empty():
         return [], 0
-    return journeys.by_words(journey, full_text_query(query, None), window, limit)
+    return journeys.search_members(journey, full_text_query(query, None), window, limit)
 
 
 def journey_timeline(realm: Realm, request: JourneyTimeline, context: RequestContext) -> Answer:
     journey, limit = request.journey_id, request.limit
     with _open_refreshed(realm, context, journey) as journeys:
-        sessions = journeys.by_time(journey, Window(), limit, newest_first=False)
-        documents = journeys.documents(journey, Window(), limit, newest_first=False)
+        sessions = journeys.members_by_time(journey, TimeWindow(), limit, newest_first=False)
+        documents = journeys.documents(journey, TimeWindow(), limit, newest_first=False)
         diagnosed = diagnosed_among(journeys.memory, sessions)
     return {"journey_id": uuid_text(journey), "entries": views.entries(sessions, diagnosed, documents, limit)}

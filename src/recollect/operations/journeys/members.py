@@ -9,7 +9,7 @@ from recollect.observe import states_cause
 from recollect.operations.journeys.session_summary import summary_of
 from recollect.realms import Realm
 from recollect.store import Reader, SessionRow
-from recollect.store.journeys import Journeys, Member, SessionSummaryRow, mark_of
+from recollect.store.journeys import Journeys, Member, SessionSummaryRow, session_mark
 from recollect.store.memory import Memory, ObservationRow
 
 AT_ONCE = 32  # sessions per transaction: some tens of milliseconds
@@ -25,10 +25,10 @@ def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = ""
     return SessionSummaryRow(
         session=session.id,
         started_at=session.started_at,
-        mark=mark_of(session),
+        mark=session_mark(session),
         summary=summary,
         words=index_words(summary),
-        own=bool(given),
+        is_supplied=bool(given),
         estimated=bool(session.estimated),
     )
 
@@ -39,10 +39,10 @@ def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callabl
     What is gone comes before all else: nothing of it may be shown.
     """
     with realm.open_archive() as reader:
-        reader.stop_when(late)
+        reader.interrupt_when(late)
         with realm.open_memory() as memory:
-            memory.stop_when(late)
-            outdated, gone = Journeys(memory).outdated(journey, reader.path)
+            memory.interrupt_when(late)
+            outdated, gone = Journeys(memory).outdated_members(journey, reader.path)
         if gone:
             _hide(realm, gone)
         for start in range(0, len(outdated), AT_ONCE):
@@ -55,21 +55,21 @@ def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callabl
 def _hide(realm: Realm, sessions: Sequence[bytes]) -> None:
     with realm.open_memory(writable=True) as memory, memory.transaction():
         for session in sessions:
-            Journeys(memory).hide(session)
+            Journeys(memory).hide_session(session)
 
 
 def _retell(realm: Realm, reader: Reader, sessions: Sequence[bytes]) -> None:
     with realm.open_memory(writable=True) as memory, memory.transaction():
         for identity in sessions:
             if (session := reader.session(identity)) is not None:
-                Journeys(memory).retell(told_of(reader, memory, session))
+                Journeys(memory).update_summary(told_of(reader, memory, session))
 
 
 def diagnosed_among(memory: Memory, members: Sequence[Member]) -> set[bytes]:
     """Those that hold a diagnosis: because somebody said so, else because one was observed."""
     said = {one.session for one in members if one.diagnosed}
     unsaid = [one.session for one in members if one.diagnosed is None]
-    observed = {row.session for row in memory.of_types(unsaid, (DIAGNOSIS, MENDED)) if _is_diagnosis(row)}
+    observed = {row.session for row in memory.observations_of_types(unsaid, (DIAGNOSIS, MENDED)) if _is_diagnosis(row)}
     return said | observed
 
 

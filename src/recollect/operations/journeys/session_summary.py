@@ -22,7 +22,7 @@ WORD = re.compile(r"\w+")
 
 def summary_of(reader: Reader, memory: Memory, session: SessionRow) -> str:
     asked, ended = _asked_and_ended(reader, session)
-    changes = memory.changes(session.id, OBSERVATIONS)
+    changes = memory.changed_files(session.id, OBSERVATIONS)
     files = dict.fromkeys(PurePath(file).name for _, changed in changes for file in changed)
     titles = [title for title, changed in changes if changed] or [title for title, _ in changes]
     return in_one_line(session.title, asked, list(files), titles, ended)
@@ -36,7 +36,7 @@ def _asked_and_ended(reader: Reader, session: SessionRow) -> tuple[str, str]:
         return "", UNFINISHED
     first, last = next((turn for turn in turns if turn.prompt is not None), turns[0]), turns[-1]
     named = [(turn.ordinal, seq) for turn, seq in ((first, first.prompt), (last, last.answer)) if seq is not None]
-    texts = {seq: event.head(HEAD)[0] for seq, event in reader.events_at(session.key, named).items()}
+    texts = {seq: event.preview(HEAD)[0] for seq, event in reader.events_at(session.key, named).items()}
     asked = texts.get(first.prompt, "") if first.prompt is not None else ""
     answer = texts.get(last.answer, "") if last.answer is not None else ""
     return asked, ENDINGS.get(last.stop or "") or _first_sentence(answer) or UNFINISHED

@@ -29,7 +29,7 @@ def session(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
         **estimate_field(member.estimated),
         "summary": member.summary,
         "has_diagnosis": member.session in diagnosed,
-        "relevance_score": _relevance(member.worth),
+        "relevance_score": _relevance(member.score),
     }
 
 

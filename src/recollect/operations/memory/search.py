@@ -87,7 +87,7 @@ def _turn_text(reader: Reader, row: ObservationRow) -> str:
     """Everything that was said and called in the turn of an observation."""
     session = reader.session(row.session)
     events = reader.events_of_turn(session.key, row.turn) if session is not None else ()
-    return "\n".join(event.whole() for event in events)
+    return "\n".join(event.full_text() for event in events)
 
 
 def _possible(mode: Mode, meaning: SemanticIndex | None) -> Mode:

@@ -85,7 +85,7 @@ def _search(
     check = deadline_check(late)
     check()
     with realm.open_archive() as reader:
-        reader.stop_when(late)
+        reader.interrupt_when(late)
         provider = _provider(reader, request.provider)
         within = session_named(reader, request.session_id) if request.session_id is not None else None
         filters = {

@@ -11,7 +11,7 @@ UUID_DASHES = (8, 13, 18, 23)
 def session_named(reader: Reader, prefix: str) -> SessionRow:
     """The one session whose UUID is this, or begins with it."""
     bounds = _bounds(prefix.lower())
-    found, count = reader.sessions_named(*bounds, SHOWN_MATCHES) if bounds else ([], 0)
+    found, count = reader.sessions_between_ids(*bounds, SHOWN_MATCHES) if bounds else ([], 0)
     if count > 1:
         message = f"Session ID prefix '{prefix}' matches {count} sessions. Provide more characters."
         raise AmbiguousId(message, prefix=prefix, matches=[uuid_text(one) for one in found])

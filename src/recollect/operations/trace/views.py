@@ -34,7 +34,7 @@ TYPE_OF = {code: name for name, codes in EVENT_TYPES.items() for code in codes}
 
 
 def event_type(event: EventRow) -> str:
-    return TYPE_OF[event.code()]
+    return TYPE_OF[event.index_kind()]
 
 
 def head(event: EventRow, session: SessionRow) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
 
 def preview(event: EventRow, wanted: str) -> str:
     """At most 300 characters around the first match, as they are; marked where there is more."""
-    text = event.whole()
+    text = event.full_text()
     place = _place_of(text, fold_case(wanted))
     lead, most = LEAD, PREVIEW
     while True:

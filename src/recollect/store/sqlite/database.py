@@ -1,4 +1,4 @@
-"""The SQLite file under an archive: opening it, bringing its schema up to date, naming what is wrong with it."""
+"""Opens SQLite files, migrates their schema, and turns SQLite's errors into messages."""
 
 import os
 import sqlite3
@@ -17,46 +17,46 @@ from recollect.store.sqlite.lockless import FileState, attach_without_lock, need
 BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
 RETRY_S = 0.01
 PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
-CHECKPOINT_PAGES = 4_096  # of the write-ahead log, 64 MB: each checkpoint waits for the disk
-CACHE_KB = 32_768  # pages kept in memory by a writer: the hot part of the id index
-DEADLINE_STEPS = 2_000  # virtual machine steps between two looks at the clock: well under a millisecond
-MENDED = {
+CHECKPOINT_PAGES = 4_096  # pages of the write-ahead log, 64 MB: each checkpoint waits for the disk
+CACHE_KB = 32_768  # of pages in memory: a writer needs the hot part of the id index
+DEADLINE_STEPS = 2_000  # virtual machine steps between two checks of the deadline: well under a millisecond
+REPAIR_HINTS = {
     "archive": "`recollect doctor --repair` rebuilds it from the logs.",
-    "memory": "Put a copy of it in its place, or move it away to begin a new one.",
-    "live": "Put a copy of it in its place, or move it away to begin a new one.",
+    "memory": "Restore it from a backup, or move it away to start with a new one.",
+    "live": "Restore it from a backup, or move it away to start with a new one.",
 }
-HEADER = b"SQLite format 3\0"  # how every database begins that has something in it
+HEADER = b"SQLite format 3\0"  # the first bytes of every database that is not empty
 
 
 class OutOfDate(StoreFault):
-    """There is no archive yet, or it waits for its schema to be brought up to date."""
+    """The database does not exist yet, or has an older schema."""
 
 
 class UnknownSchema(StoreFault):
-    """A database whose tables are not those of its version: one of a very early version, or a damaged one."""
+    """The tables do not match the schema version: a very early version, or a damaged database."""
 
 
 class NewerSchema(StoreFault):
-    """A database that a newer version wrote. Nothing of it may be touched."""
+    """A newer version wrote the database. It must not be changed."""
 
 
 @cache
 def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
-    """The numbered scripts that make a database of this version, in order."""
+    """The numbered migration steps, in order."""
     folder = files("recollect.store") / schema
     scripts = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
 class Connected(NamedTuple):
-    """A connection; and the state of the files, where it takes no lock and so has to be opened again when they change."""
+    """A connection. `without_lock` is the state of the files if it has no lock: it must be reopened when they change."""
 
     db: sqlite3.Connection
     without_lock: FileState | None = None
 
 
 def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int = CACHE_KB) -> sqlite3.Connection:
-    """A connection to a database that is up to date; a writable one makes it so first."""
+    """A connection to a database with the newest schema. A writable one migrates it first."""
     return _connected(path, writable=writable, schema=schema, cache_kb=cache_kb).db
 
 
@@ -74,14 +74,14 @@ def _connected(path: Path, *, writable: bool, schema: str, cache_kb: int) -> Con
         if not writable:
             db.execute("PRAGMA query_only = ON")
     except sqlite3.Error as reason:
-        raise fault(reason, path) from reason
+        raise store_fault(reason, path) from reason
     except OSError as reason:
         raise folder_fault(path.stem, path, reason) from reason
     return connected
 
 
 def connect_empty(schema: str) -> Connected:
-    """An empty database that cannot be written: what a folder says that has none, and in which none can be made."""
+    """An empty read-only database, for a read-only folder that has none."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     migrate(db, schema_steps(schema))
     db.execute("PRAGMA query_only = ON")
@@ -90,12 +90,12 @@ def connect_empty(schema: str) -> Connected:
 
 def _create_or_open(path: Path) -> Connected:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _private(path)
+    _create_private(path)
     if not os.access(path, os.W_OK):
         raise ReadOnlyFolder(path.parent)
     db = _connect(path, "rwc")
     db.execute(f"PRAGMA page_size = {PAGE}")
-    _write_ahead(db)
+    _use_write_ahead_log(db)
     db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     return Connected(db)
 
@@ -124,7 +124,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
-    """Let a connection read another database as well, under a name of its own."""
+    """Attach another database to a connection, for reading, under a name."""
     try:
         try:
             db.execute(f"ATTACH ? AS {name}", (f"{path.absolute().as_uri()}?mode=rw",))
@@ -133,17 +133,17 @@ def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
                 raise
             attach_without_lock(db, path, name)
     except sqlite3.Error as reason:
-        raise fault(reason, path) from reason
+        raise store_fault(reason, path) from reason
 
 
-def _private(path: Path) -> None:
-    """Make a new file nobody else's to read. One that is there is not touched: closing it would drop locks on it."""
+def _create_private(path: Path) -> None:
+    """Create a file that only its owner can read. An existing one is not opened: closing it would drop SQLite's locks."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log. Where several open a new file at once, SQLite refuses instead of waiting."""
+def _use_write_ahead_log(db: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. If several processes open a new file at once, SQLite fails instead of waiting."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -155,8 +155,8 @@ def _write_ahead(db: sqlite3.Connection) -> None:
             time.sleep(RETRY_S)
 
 
-def file_at(path: Path) -> tuple[int, int] | None:
-    """Which file this is, by what its name cannot tell; None where there is none."""
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """(device, inode) of a file, or None: a replaced file has another one."""
     try:
         found = path.stat()
     except OSError:
@@ -165,22 +165,22 @@ def file_at(path: Path) -> tuple[int, int] | None:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file still begins as SQLite's do. A connection to it may go on for long without noticing."""
-    file = file_at(path)
+    """Whether a file still has SQLite's header. An open connection may not notice for long that it has not."""
+    file = file_identity(path)
     try:
-        return file is not None and os.pread(_kept_open(path, file), len(HEADER), 0) == HEADER
+        return file is not None and os.pread(_shared_descriptor(path, file), len(HEADER), 0) == HEADER
     except OSError:
         return False
 
 
 @cache
-def _kept_open(path: Path, file: tuple[int, int]) -> int:
-    """A descriptor for as long as the process lives: closing one would drop the locks that SQLite has on the file."""
+def _shared_descriptor(path: Path, file: tuple[int, int]) -> int:
+    """A descriptor that is never closed: closing one would drop SQLite's locks on the file."""
     return os.open(path, os.O_RDONLY)
 
 
 def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
-    """Run the steps that this archive has not seen. Each is atomic: it is wholly there or not at all."""
+    """Run the steps that this database lacks. Each is atomic."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     for number, script in steps:
         if number <= version:
@@ -191,13 +191,13 @@ def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version < number:  # else another process took this step while we waited for its turn
+            if version < number:  # else another process took this step meanwhile
                 raise
 
 
 def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
-    """Refuse a database that a newer version wrote, and one whose tables are not those of its version."""
-    db.execute("BEGIN")  # version and tables of one moment: another process may be migrating
+    """Raise `NewerSchema` or `UnknownSchema` if this version cannot use the database."""
+    db.execute("BEGIN")  # read version and tables at one moment: another process may be migrating
     (version,) = db.execute("PRAGMA user_version").fetchone()
     found = _columns(db)
     db.execute("COMMIT")
@@ -209,17 +209,17 @@ def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
         )
     expected = _expected_columns(schema, version)
     odd = sorted(table for table in expected if found.get(table) != expected[table])
-    if not version:  # every version has numbered its schema, so there may be nothing of that name yet
+    if not version:  # without a version, no table may exist yet
         odd = sorted(found.keys() & _expected_columns(schema, newest).keys())
     if odd:
         raise UnknownSchema(
             f"The {path.stem} {path} has a damaged or unknown schema (schema {version}, table {odd[0]!r}): see"
-            f" `recollect doctor`. {MENDED.get(path.stem, '')}".rstrip()
+            f" `recollect doctor`. {REPAIR_HINTS.get(path.stem, '')}".rstrip()
         )
 
 
 def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
-    """The names of all columns, by table. What SQLite makes for itself is left out: its versions differ."""
+    """The names of all columns, by table. SQLite's internal tables are left out: its versions differ."""
     tables: dict[str, set[str]] = {}
     for table, column in db.execute("""
         SELECT list.name, info.name
@@ -232,7 +232,7 @@ def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
 
 @cache
 def _expected_columns(schema: str, version: int) -> dict[str, set[str]]:
-    """What a sound database of this version has."""
+    """The columns of an intact database of this version, by table."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         migrate(db, [step for step in schema_steps(schema) if step[0] <= version])
@@ -244,21 +244,19 @@ def _expected_columns(schema: str, version: int) -> dict[str, set[str]]:
 def _check_version(db: sqlite3.Connection, path: Path, newest: int) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version < newest:
-        raise OutOfDate(
-            f"The {path.stem} {path} is of an older schema ({version}); run `recollect sync` to bring it up to date."
-        )
+        raise OutOfDate(f"The {path.stem} {path} has an older schema ({version}). Run `recollect sync` to update it.")
 
 
 @contextmanager
 def transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """All or nothing, also when the process is killed inside."""
+    """A transaction: everything is committed or nothing, even if the process is killed."""
     try:
         db.execute("BEGIN IMMEDIATE")
         yield
         db.execute("COMMIT")
     except sqlite3.Error as reason:
         roll_back(db)
-        raise fault(reason, path) from reason
+        raise store_fault(reason, path) from reason
     except BaseException:
         roll_back(db)
         raise
@@ -270,11 +268,11 @@ def roll_back(db: sqlite3.Connection) -> None:
 
 
 def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> list[Any]:
-    """All that a question finds."""
+    """All rows of a query."""
     try:
         return db.execute(sql, values).fetchall()
     except sqlite3.DatabaseError as reason:
-        raise fault(reason, path) from reason
+        raise store_fault(reason, path) from reason
 
 
 class Database:
@@ -289,7 +287,7 @@ class Database:
         cache_kb: int = CACHE_KB,
         is_absent: bool = False,
     ) -> None:
-        """`is_absent`: there is no such file and none can be made; it reads as an empty one."""
+        """`is_absent`: the file does not exist and cannot be created; it reads as an empty database."""
         self.path = path
         if is_absent:
             self.db, self._without_lock = connect_empty(schema)
@@ -297,13 +295,13 @@ class Database:
             self.db, self._without_lock = _connected(path, writable=writable, schema=schema, cache_kb=cache_kb)
 
     def is_outdated(self) -> bool:
-        """Whether somebody has written to a database that is read without a lock: it has to be opened again."""
+        """Whether a database that is read without a lock was written since, and must be reopened."""
         return self._without_lock is not None and self._without_lock != state_of(self.path)
 
     def check_unchanged(self) -> None:
-        """Refuse what was read of such a database while its pages were being replaced."""
+        """Raise `StoreFault` if a database that is read without a lock was written meanwhile."""
         if self._without_lock is not None and self._without_lock[0] != state_of(self.path)[0]:
-            raise StoreFault(f"The {self.path.stem} {self.path} was written while it was read. Ask again.")
+            raise StoreFault(f"The {self.path.stem} {self.path} was written while it was read. Try again.")
 
     def close(self) -> None:
         self.db.close()
@@ -314,9 +312,9 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def stop_when(self, late: Callable[[], bool] | None) -> None:
-        """Ask now and then whether it is late, and stop the question when it is."""
-        self.db.set_progress_handler(late, DEADLINE_STEPS if late else 0)
+    def interrupt_when(self, is_late: Callable[[], bool] | None) -> None:
+        """Stop a query as soon as `is_late()` is true; None means never."""
+        self.db.set_progress_handler(is_late, DEADLINE_STEPS if is_late else 0)
 
     def _rows(self, sql: str, values: Any = ()) -> list[Any]:
         return fetch(self.db, self.path, sql, values)
@@ -336,17 +334,19 @@ class Database:
         self._rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
-def fault(reason: sqlite3.Error, path: Path) -> RecollectError:
-    """What a person can do about an error of SQLite's."""
+def store_fault(reason: sqlite3.Error, path: Path) -> RecollectError:
+    """Turn an error of SQLite into one that says what a person can do."""
     text = str(reason)
     if "interrupted" in text:
         return DeadlineExceeded("the request took longer than its deadline")
     if "full" in text or ("I/O error" in text and is_disk_full(path.parent)):
         return StoreFault(f"The disk is full: {path} could not grow. What was stored before is intact.")
     if "malformed" in text or "not a database" in text:
-        return StoreFault(f"The {path.stem} {path} is damaged ({text}). {MENDED.get(path.stem, '')}".rstrip())
+        return StoreFault(f"The {path.stem} {path} is damaged ({text}). {REPAIR_HINTS.get(path.stem, '')}".rstrip())
     if "no such table" in text or "no such column" in text:
-        return UnknownSchema(f"The {path.stem} {path} has a damaged schema ({text}). {MENDED.get(path.stem, '')}".rstrip())
+        return UnknownSchema(
+            f"The {path.stem} {path} has a damaged schema ({text}). {REPAIR_HINTS.get(path.stem, '')}".rstrip()
+        )
     if "readonly" in text or ("unable to open" in text and path.exists() and not os.access(path.parent, os.W_OK)):
         return ReadOnlyFolder(path.parent)
     if "unable to open" in text:

@@ -1,4 +1,4 @@
-"""Logs of agents that ran turns of our live sessions: which of their turns the live session has already.
+"""Finds turns in agents' own logs that a live session has too, because the agent ran them for it.
 
 The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 """
@@ -6,8 +6,8 @@ The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 from collections.abc import Iterable, Sequence
 
 from recollect.model import AGENT_START_S, KIND_CODE, LIVE_SOURCE, Kind, Stop
-from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.event_cells import OWN, EventCells
+from recollect.store.sqlite.savepoint import Savepoints
 
 CLOCK_MS = 1_000  # some agents write whole seconds
 READY_MS = round(AGENT_START_S * 1_000)
@@ -15,16 +15,16 @@ CELLS = ", ".join(EventCells._fields)
 SPOKEN = f"({KIND_CODE[Kind.USER_INPUT]}, {KIND_CODE[Kind.ASSISTANT_RESPONSE]})"
 
 
-class DuplicateTurns(Database):
-    """The part of the writer that ties the logs of agents to live sessions."""
+class DuplicateTurns(Savepoints):
+    """The part of the writer that connects agents' logs with live sessions."""
 
     def put_acp_sessions(self, session: bytes, native_ids: Sequence[str]) -> None:
-        """Keep what agents call a live session."""
+        """Store the ids that agents have for a live session."""
         rows = [(native_id, session) for native_id in native_ids]
         self.db.executemany("INSERT OR REPLACE INTO acp_session VALUES (?, ?)", rows)
 
     def live_turn_starts(self, native_id: str) -> list[int]:
-        """When the turns began that an agent ran for us in this session of its own, as far as we have them whole."""
+        """When the turns began that an agent ran for a live session under this native id, without crashed ones."""
         rows = self.db.execute(
             """
             SELECT turn.started_at
@@ -37,20 +37,20 @@ class DuplicateTurns(Database):
         return [started for (started,) in rows]
 
     def mark_duplicate_turns(self, native_ids: Iterable[str]) -> bool:
-        """Mark the turns of logs that a live session has since got; whether there were any. They get new keys."""
+        """Mark turns of logs that a live session has too. Returns whether there were any. Their events get new keys."""
         changed = False
         for native_id in native_ids:
             for key, session in self._logs_of(native_id):
                 duplicates = self._unmarked_duplicates(key, self.live_turn_starts(native_id))
                 for ordinal in duplicates:
                     self._mark_turn(key, ordinal)
-                self.note_duplicate(session)
+                self.update_duplicate_of(session)
                 changed = changed or bool(duplicates)
         return changed
 
     def _logs_of(self, native_id: str) -> list[tuple[int, bytes]]:
-        question = "SELECT key, id FROM session WHERE native_id = ? AND source <> ?"
-        return self.db.execute(question, (native_id, LIVE_SOURCE)).fetchall()
+        select = "SELECT key, id FROM session WHERE native_id = ? AND source <> ?"
+        return self.db.execute(select, (native_id, LIVE_SOURCE)).fetchall()
 
     def _unmarked_duplicates(self, key: int, starts: Sequence[int]) -> list[int]:
         rows = self.db.execute(
@@ -63,19 +63,18 @@ class DuplicateTurns(Database):
         return [ordinal for ordinal, started in rows if is_duplicate(started, starts)]
 
     def _mark_turn(self, key: int, ordinal: int) -> None:
-        """An event is never changed: it is removed and comes back under a new key, so that every index follows."""
+        """Mark the events of a turn. They are removed and added under new keys, so that the indexes see the change."""
         where = "session = ? AND turn = ?"
         rows = self.db.execute(f"SELECT {CELLS} FROM event WHERE {where} ORDER BY seq", (key, ordinal)).fetchall()
-        self.db.execute(f"INSERT OR IGNORE INTO gone SELECT key FROM event WHERE {where}", (key, ordinal))
-        self.db.execute(f"DELETE FROM event WHERE {where}", (key, ordinal))
+        self.delete_events(where, (key, ordinal))
         cells = (EventCells._make(row) for row in rows)
         marks = ", ".join("?" * len(EventCells._fields))
         self.db.executemany(
             f"INSERT INTO event ({CELLS}) VALUES ({marks})", [row._replace(flags=row.flags | OWN) for row in cells]
         )
 
-    def note_duplicate(self, session: bytes) -> None:
-        """Say of a log whether a live session has all that was said in it."""
+    def update_duplicate_of(self, session: bytes) -> None:
+        """Set `duplicate_of` of a session if a live session has all of its prompts and answers."""
         self.db.execute(
             f"""
             UPDATE session
@@ -93,5 +92,5 @@ class DuplicateTurns(Database):
 
 
 def is_duplicate(started_at: int, live_starts: Iterable[int]) -> bool:
-    """Whether a turn of a log began when an agent was given one of these turns of ours."""
+    """Whether a turn of a log began when an agent got one of these live turns."""
     return any(start - CLOCK_MS <= started_at <= start + READY_MS for start in live_starts)

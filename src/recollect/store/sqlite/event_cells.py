@@ -1,4 +1,4 @@
-"""Rows as they lie in the archive."""
+"""Rows of the archive as they are written."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The folders that agents worked in."""
+"""The working folders of sessions."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from recollect.store.sqlite.database import Database
 
 
 class WorkingFolders(Database):
-    """The part of readers and writers that tells where to look for logs that lie in projects."""
+    """The part of readers and writers that knows which folders may hold logs of projects."""
 
     def folders(self) -> list[Path]:
-        """Every folder that an agent has worked in. A log may also name what cannot be a folder."""
+        """Every working folder of a session. A log may name a path that cannot be a folder."""
         rows = self._rows("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (LONGEST_PATH,))
         return [Path(cwd) for (cwd,) in rows]

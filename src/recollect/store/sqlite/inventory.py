@@ -1,4 +1,4 @@
-"""What an archive holds, how much of the logs has been read, and whether its file is sound."""
+"""What an archive contains, how much of the logs was read, and whether its file is intact."""
 
 import sqlite3
 from typing import Any
@@ -10,10 +10,10 @@ from recollect.store.sqlite.folders import WorkingFolders
 
 
 class Inventory(WorkingFolders):
-    """The part of a reader that `status`, `sources` and `doctor` ask."""
+    """The queries of `status`, `sources` and `doctor`."""
 
     def counts(self) -> dict[str, Any]:
-        """What there is, per source."""
+        """The number of sessions, turns and events, and their first and last times, by source."""
         rows = self._rows(
             """
             SELECT source, count(*), sum(turn_count), sum(event_count), min(started_at), max(updated_at),
@@ -28,13 +28,13 @@ class Inventory(WorkingFolders):
         }
 
     def coverage(self) -> dict[str, dict[str, Any]]:
-        """How much of each source's logs has been read, and what became of the lines."""
+        """How much of each source's logs was read, and how its entries were classified."""
         found: dict[str, dict[str, Any]] = {}
         for source, size, offset, lines, tally in self._rows("SELECT source, size, offset, line, tally FROM cursor"):
             sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
             sums["files"] += 1
             sums["bytes"] += size
-            sums["read"] += min(offset, size)  # of a compressed log, what was read is more than the file
+            sums["read"] += min(offset, size)  # of a compressed log, more bytes are read than the file has
             sums["lines"] += lines
             for kind, count in msgspec.json.decode(tally).items():
                 sums["tally"][kind] = sums["tally"].get(kind, 0) + count
@@ -46,7 +46,7 @@ class Inventory(WorkingFolders):
         return row[0] if row else None
 
     def problems(self) -> list[tuple[str, str, int, str, int, str]]:
-        """(source, reason, how many, a path, its line, an excerpt) per kind of problem."""
+        """(source, reason, count, a path, its line, an excerpt) for each kind of problem."""
         return self._rows(
             """
             SELECT source, reason, count(*), min(path), line, excerpt
@@ -62,8 +62,8 @@ class Inventory(WorkingFolders):
                 sums[rule] = sums.get(rule, 0) + count
         return sums
 
-    def is_sound(self) -> str | None:
-        """None, or what SQLite finds wrong with the file."""
+    def integrity_fault(self) -> str | None:
+        """What SQLite finds wrong with the file; None if nothing."""
         try:
             (answer,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
         except sqlite3.DatabaseError as reason:

@@ -1,8 +1,8 @@
-"""Databases in a folder that cannot be written: an agent's sandbox, a snapshot, a read-only mount of a folder in use.
+"""Opens databases in a read-only folder: an agent's sandbox, a snapshot, a read-only mount.
 
 The processes that have a database open share a `-shm` file. Where one exists, SQLite maps it read-only and sees every
-commit. Where none exists, SQLite cannot create it. Then the database is read as it is on disk, without a lock, together
-with its write-ahead log. Whoever writes later makes what was opened before outdated: `FileState` tells.
+commit. Where none exists, SQLite cannot create it. Then the database and its write-ahead log are read as they are on
+disk, without a lock. A later write makes the connection outdated; `FileState` tells.
 """
 
 import sqlite3
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from recollect.disk import is_disk_full
 
-WAL_HEADER = 32  # bytes: a write-ahead log that is no longer has no content
-CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # how SQLite refuses where it cannot create the `-shm`
+WAL_HEADER = 32  # bytes: a write-ahead log of this size is empty
+CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # SQLite's errors if it cannot create the `-shm` file
 
 
 Stamp = tuple[int, int, int]
 """Size, date and inode of a file."""
 FileState = tuple[Stamp | None, Stamp | None, bool]
-"""The stamps of a database and of its write-ahead log, None where there is none; whether some process has it open."""
+"""The stamps of a database and its write-ahead log (or None), and whether some process has it open."""
 
 
 def state_of(path: Path) -> FileState:
@@ -25,20 +25,20 @@ def state_of(path: Path) -> FileState:
 
 
 def needs_no_lock(reason: sqlite3.Error, path: Path) -> bool:
-    """Whether SQLite refused to open a database only because it may not, or has no room to, write beside it."""
+    """Whether SQLite failed only because it cannot create a file beside the database."""
     code = reason.sqlite_errorcode & 0xFF
     return (code in CANNOT_SHARE and path.exists()) or (code == sqlite3.SQLITE_IOERR and is_disk_full(path.parent))
 
 
 def open_without_lock(path: Path) -> sqlite3.Connection:
-    """A connection that takes no lock and writes nothing. What it reads is of the moment when it was opened."""
+    """A connection that takes no lock and writes nothing. It reads the state of the moment when it was opened."""
     db = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA main.locking_mode = EXCLUSIVE")  # SQLite indexes the write-ahead log in memory, not in a `-shm`
     return db
 
 
 def attach_without_lock(db: sqlite3.Connection, path: Path, name: str) -> None:
-    """Attach a database in the same way. The mode of new databases is that of the whole connection."""
+    """Attach a database in the same way. The locking mode is set for the whole connection."""
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     try:
         db.execute(f"ATTACH ? AS {name}", (_uri(path),))

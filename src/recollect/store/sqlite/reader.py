@@ -1,4 +1,4 @@
-"""Questions to an archive. Readers never wait for the writer and never see half of what it writes."""
+"""Queries of an archive. Readers never wait for the writer, and see only what it committed."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,20 +17,26 @@ from recollect.store.sqlite.rows import (
     SessionRow,
     TurnRow,
     event_of,
+    full_text,
     session_of,
     turn_of,
-    whole,
 )
 
-BY_LINES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs whose lines are lines; in others they count per session
-ANCHOR = "#"  # between the path of a log that holds several sessions and the native id of one
-NEVER = 1 << 62  # a time after every other
-LISTED = "event_count > 0 AND duplicate_of IS NULL"  # sessions with something in them, each once
-SOME = 500  # keys per question, below SQLite's limit of parameters
+LINE_SUFFIXES = (
+    ".jsonl",
+    ".md",
+    ".txt",
+    ".zst",
+    ".log",
+)  # logs with real lines; in other logs, line numbers count per session
+ANCHOR = "#"  # between the path of a log with several sessions and the native id of one
+END_OF_TIME = 1 << 62  # milliseconds: later than every event
+LISTED = "event_count > 0 AND duplicate_of IS NULL"  # sessions that have events, without duplicates of live sessions
+MOST_PARAMETERS = 500  # values per query: below SQLite's limit of parameters
 
 
 class Reader(Inventory):
-    """Questions of one thread. What makes it late may stop one of them."""
+    """Queries of one thread. `interrupt_when` can stop a query that takes too long."""
 
     def __init__(self, path: Path, *, is_absent: bool = False) -> None:
         super().__init__(path, is_absent=is_absent)
@@ -45,8 +51,8 @@ class Reader(Inventory):
         found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
         return {row[0]: session_of(row) for row in found}
 
-    def sessions_named(self, first: bytes, last: bytes, limit: int) -> tuple[list[bytes], int]:
-        """The ids of sessions between two ids, the first few of them, and how many there are."""
+    def sessions_between_ids(self, first: bytes, last: bytes, limit: int) -> tuple[list[bytes], int]:
+        """The first few ids of sessions between two ids, and how many there are in all."""
         where = "FROM session WHERE id BETWEEN ? AND ? AND event_count > 0"
         rows = self._rows(f"SELECT id {where} ORDER BY id LIMIT ?", (first, last, limit))
         count = len(rows) if len(rows) < limit else self._one(f"SELECT count(*) {where}", (first, last))[0]
@@ -55,15 +61,15 @@ class Reader(Inventory):
     def has_source(self, source: str) -> bool:
         return self._one("SELECT 1 FROM session WHERE source = ? LIMIT 1", (source,)) is not None
 
-    def newest_first(self, source: str | None, started: int | None) -> Iterator[SessionRow]:
-        """Sessions by when they began, at that time or before, the last one first; of the same time by their keys."""
-        last, tied = (NEVER if started is None else started), -1
+    def sessions_newest_first(self, source: str | None, started: int | None) -> Iterator[SessionRow]:
+        """Sessions that began at that time or before, newest first; those of the same time by key."""
+        last, tied = (END_OF_TIME if started is None else started), -1
         while rows := self._rows(
             f"""
             SELECT {SESSION} FROM session
              WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND {LISTED}
                AND source = coalesce(:source, source)
-             ORDER BY started_at DESC, key LIMIT {SOME}""",
+             ORDER BY started_at DESC, key LIMIT {MOST_PARAMETERS}""",
             {"last": last, "tied": tied, "source": source},
         ):
             found = [session_of(row) for row in rows]
@@ -71,7 +77,7 @@ class Reader(Inventory):
             last, tied = found[-1].started_at, found[-1].key
 
     def last_updated(self, other_than: str, limit: int) -> list[SessionRow]:
-        """The sessions that were written to last, of all sources but one."""
+        """The sessions that were updated last, of all sources except one."""
         rows = self._rows(
             f"""
             SELECT {SESSION} FROM session
@@ -83,7 +89,7 @@ class Reader(Inventory):
         return [session_of(row) for row in rows]
 
     def titles(self, keys: Iterable[int]) -> dict[int, str]:
-        """What sessions are called, and which project they are of, as one text each."""
+        """The title and the project of each session, as one text."""
         rows = self._in("SELECT key, title || ' ' || coalesce(project, '') FROM session WHERE key IN", keys)
         return dict(rows)
 
@@ -96,14 +102,14 @@ class Reader(Inventory):
         return [key for (key,) in rows]
 
     def address(self, session: SessionRow) -> str:
-        """What names the transcript of a session: its log, and which session of it where lines do not tell."""
+        """The address of a session's transcript: its log, and its native id if the log has several sessions."""
         (count,) = self._one("SELECT count(*) FROM session WHERE path = ? AND event_count > 0", (session.path,))
-        if session.path.endswith(BY_LINES) or count < 2:
+        if session.path.endswith(LINE_SUFFIXES) or count < 2:
             return session.path
         return f"{session.path}{ANCHOR}{session.native_id}"
 
     def sessions_at(self, address: str) -> list[SessionRow]:
-        """The sessions that an address names, in the order of their first events there."""
+        """The sessions at an address, in the order of their first events there."""
         anchors = [place for place, letter in enumerate(address) if letter == ANCHOR]
         named = [(address, None), *((address[:place], address[place + 1 :]) for place in anchors)]
         return next((found for path, native_id in named if (found := self._sessions_at(path, native_id))), [])
@@ -119,14 +125,14 @@ class Reader(Inventory):
         return [session_of(row) for row in rows]
 
     def last_line(self, path: str, sessions: Iterable[int]) -> int:
-        """The number of the last line of a log that was read, or of the last event in it where it has no lines."""
+        """The last line of a log that was read, or the line of its last event if that is higher."""
         (read,) = self._one("SELECT max(line) FROM cursor WHERE path = ?", (path,))
-        told = [line for (line,) in self._in("SELECT max(line) FROM event WHERE session IN", sessions) if line]
-        last: int = max([read or 0, *told])
+        lines = [line for (line,) in self._in("SELECT max(line) FROM event WHERE session IN", sessions) if line]
+        last: int = max([read or 0, *lines])
         return last
 
     def sessions_between(self, since: int | None, until: int | None, projects: tuple[str, ...]) -> list[int]:
-        """The keys of the sessions that began in a stretch of time, of some projects; none named means any."""
+        """The keys of the sessions that began in a period, in some projects; no projects means all."""
         where, values = [LISTED], list[Any]()
         for test, value in (("started_at >= ?", since), ("started_at < ?", until)):
             if value is not None:
@@ -138,15 +144,15 @@ class Reader(Inventory):
         return [key for (key,) in self._rows(f"SELECT key FROM session WHERE {' AND '.join(where)}", values)]
 
     def all_sessions(self) -> list[SessionRow]:
-        """Every session there is or was, the one that was written to last first."""
+        """All sessions, even empty ones, the last updated first."""
         return [session_of(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
 
     def duplicates(self) -> set[int]:
-        """The keys of the logs that a live session has all turns of."""
+        """The keys of sessions whose turns a live session has too."""
         return {key for (key,) in self._rows("SELECT key FROM session WHERE duplicate_of IS NOT NULL")}
 
-    def neighbours(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
-        """The sessions before and after this one, by when they began."""
+    def adjacent_sessions(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
+        """The ids of the sessions that began before and after this one."""
         place = (session.started_at, session.id)
         before = self._one(
             f"""
@@ -177,7 +183,7 @@ class Reader(Inventory):
         return self._one("SELECT 1 FROM link WHERE child = ? AND call IS NOT NULL", (session,)) is not None
 
     def children(self, session: bytes) -> list[bytes]:
-        """Its sub-agents; of a live session also the logs of the agents that ran it, which have sub-agents in turn."""
+        """The ids of its sub-agents; for a live session, also of the duplicates in its agents' own logs."""
         rows = self._rows(
             """
             SELECT id
@@ -190,10 +196,10 @@ class Reader(Inventory):
         )
         return [row[0] for row in rows]
 
-    def window(
+    def sessions_overlapping(
         self, start: int, end: int, mode: str | None, *, newest_first: bool, after: tuple[int, bytes] | None, limit: int
     ) -> list[SessionRow]:
-        """Sessions that overlap a stretch of time, in order of their last update, from a place on."""
+        """Sessions that overlap a period, in the order of their last update, after a position."""
         order, past = ("DESC", "<") if newest_first else ("ASC", ">")
         where = ["updated_at >= :start", "started_at < :end", LISTED]
         if mode is not None:
@@ -211,8 +217,8 @@ class Reader(Inventory):
         )
         return [session_of(row) for row in rows]
 
-    def breadth(self, start: int, end: int, most: int) -> int:
-        """How many sessions overlap a stretch of time, counted no further than `most`."""
+    def count_overlapping(self, start: int, end: int, most: int) -> int:
+        """How many sessions overlap a period; counting stops at `most`."""
         (count,) = self._one(
             f"""
             SELECT count(*) FROM (SELECT 1 FROM session
@@ -258,7 +264,7 @@ class Reader(Inventory):
         return [event_of(row) for row in rows]
 
     def outline(self, session: int) -> list[EventRow]:
-        """All events of a session in order, without what they say."""
+        """All events of a session in order, without their content."""
         outline = EVENT.replace("event.body", "''")
         rows = self._rows(
             f"SELECT {outline} FROM {EVENT_FROM} WHERE event.session = ? ORDER BY event.turn, event.seq", (session,)
@@ -266,7 +272,7 @@ class Reader(Inventory):
         return [event_of(row) for row in rows]
 
     def event_places(self, session: int) -> list[EventPlace]:
-        """Where the events of a session stand, in order: cheaper than `outline`, for counting and paging."""
+        """The positions of a session's events, in order: cheaper than `outline`, for counting and paging."""
         rows = self._rows(
             """
             SELECT event.key, event.id, event.turn, event.seq, event.kind, turn.terminal IS event.seq
@@ -278,12 +284,12 @@ class Reader(Inventory):
         return [EventPlace(*row) for row in rows]
 
     def event_at(self, session: int, seq: int) -> EventRow | None:
-        """The event at a place in its session. The turn that holds it is the first that ends there or later."""
+        """The event at a position of its session. Its turn is the first one that ends there or later."""
         row = self._one("SELECT ordinal FROM turn WHERE session = ? AND last >= ? ORDER BY ordinal LIMIT 1", (session, seq))
         return self.events_at(session, [(row[0], seq)]).get(seq) if row else None
 
     def events_of_session(self, session: int, above: int) -> list[EventRow]:
-        """The events of a session that came after one, in the session's order."""
+        """The events of a session with a higher key, in the session's order."""
         rows = self._rows(
             f"""
             SELECT {EVENT} FROM {EVENT_FROM}
@@ -294,11 +300,11 @@ class Reader(Inventory):
         return [event_of(row) for row in rows]
 
     def events_at(self, session: int, places: Iterable[tuple[int, int]]) -> dict[int, EventRow]:
-        """Events of a session by (turn, seq), as turns name them."""
+        """Events of a session at these (turn, seq), by seq."""
         rows: list[Any] = []
         wanted = list(places)
-        for start in range(0, len(wanted), SOME // 2):
-            part = wanted[start : start + SOME // 2]
+        for start in range(0, len(wanted), MOST_PARAMETERS // 2):
+            part = wanted[start : start + MOST_PARAMETERS // 2]
             values = [number for place in part for number in place]
             rows += self._rows(
                 f"""
@@ -313,27 +319,27 @@ class Reader(Inventory):
     def events(self, keys: Iterable[int]) -> dict[int, EventRow]:
         return {row[0]: event_of(row) for row in self._in(f"SELECT {EVENT} FROM {EVENT_FROM} WHERE event.key IN", keys)}
 
-    def wholes(self, keys: Iterable[int]) -> Iterator[tuple[int, str]]:
-        """(key, all that was said or passed) of events, in the order in which they lie."""
+    def full_texts(self, keys: Iterable[int]) -> Iterator[tuple[int, str]]:
+        """(key, full text) of events, by key."""
         rows = self._in(
             "SELECT event.key, event.kind, word.text, event.body FROM event LEFT JOIN word ON word.key = event.tool "
             "WHERE event.key IN",
             sorted(keys),
         )
-        return ((key, whole(KINDS[kind], tool, body)) for key, kind, tool, body in rows)
+        return ((key, full_text(KINDS[kind], tool, body)) for key, kind, tool, body in rows)
 
-    def beside(self, event: EventRow) -> tuple[bytes | None, bytes | None]:
-        """The events before and after one, inside its turn."""
+    def adjacent_events(self, event: EventRow) -> tuple[bytes | None, bytes | None]:
+        """The ids of the events before and after one, in the same turn."""
         place = (event.session, event.turn, event.seq)
         where = "session = ? AND turn = ? AND seq"
         before = self._one(f"SELECT id FROM event WHERE {where} < ? ORDER BY seq DESC LIMIT 1", place)
         after = self._one(f"SELECT id FROM event WHERE {where} > ? ORDER BY seq LIMIT 1", place)
         return before and before[0], after and after[0]
 
-    def entries_above(
+    def events_to_index(
         self, key: int, kinds: int, chunk: int = 2_000
     ) -> Iterator[list[tuple[EventRow, str, str | None, int]]]:
-        """All that an index has not seen, in order, kinds below `kinds` only: (event, source, project, session's start)."""
+        """Events above a key, of kinds below `kinds`, in chunks by key: (event, source, project, start of its session)."""
         while True:
             rows = self._rows(
                 f"""
@@ -349,7 +355,7 @@ class Reader(Inventory):
             key = rows[-1][0]
 
     def events_above(self, key: int, kinds: tuple[int, ...], chunk: int) -> Iterator[list[EventRow]]:
-        """Events of these kinds that came after one, in order."""
+        """Events of these kinds above a key, in chunks by key."""
         while rows := self._rows(
             f"""
             SELECT {EVENT} FROM {EVENT_FROM}
@@ -360,18 +366,18 @@ class Reader(Inventory):
             yield [event_of(row) for row in rows]
             key = rows[-1][0]
 
-    def keys_of(self, session: int) -> list[int]:
+    def event_keys(self, session: int) -> list[int]:
         """The keys of a session's events."""
         return [key for (key,) in self._rows("SELECT key FROM event WHERE session = ?", (session,))]
 
     def sessions_above(self, key: int) -> list[int]:
-        """The sessions that have events which came after one."""
-        # without an index: to list sessions once each, SQLite would rather walk through the index of all events
+        """The keys of the sessions that have events above a key."""
+        # NOT INDEXED: for DISTINCT, SQLite would scan the index of all events
         rows = self._rows("SELECT DISTINCT session FROM event NOT INDEXED WHERE key > ?", (key,))
         return [session for (session,) in rows]
 
     def last_keys(self, session: int) -> dict[int, int]:
-        """The highest key in every turn of a session."""
+        """The highest event key of every turn of a session."""
         return dict(self._rows("SELECT turn, max(key) FROM event WHERE session = ? GROUP BY turn", (session,)))
 
     # ---- the archive itself
@@ -383,13 +389,13 @@ class Reader(Inventory):
             SELECT (SELECT value FROM meta WHERE name = 'identity'),
                    (SELECT seq FROM sqlite_sequence WHERE name = 'event'),
                    (SELECT value FROM meta WHERE name = 'indexed'),
-                   (SELECT value FROM meta WHERE name = 'live')"""
+                   (SELECT value FROM meta WHERE name = 'published')"""
         )
         identity, *numbers = row
         return ArchiveState(identity or "", *(int(number or 0) for number in numbers))
 
-    def state(self) -> str:
-        """A line that changes whenever events come or go."""
+    def fingerprint(self) -> str:
+        """A text that changes whenever events are added or removed."""
         count, events, updated = self._one("SELECT count(*), sum(event_count), max(updated_at) FROM session")
         return f"{self.meta('identity')} {self.last_key()} {count} {events} {updated}"
 
@@ -400,7 +406,7 @@ class Reader(Inventory):
     def _in(self, sql: str, keys: Iterable[int]) -> list[Any]:
         rows: list[Any] = []
         wanted = list(keys)
-        for start in range(0, len(wanted), SOME):
-            part = wanted[start : start + SOME]
+        for start in range(0, len(wanted), MOST_PARAMETERS):
+            part = wanted[start : start + MOST_PARAMETERS]
             rows += self._rows(f"{sql} ({','.join('?' * len(part))})", part)
         return rows

@@ -1,22 +1,22 @@
-"""Sessions whose log was rewritten, cut or emptied: what the archive has of them, and what it lets go."""
+"""What the archive has of sessions whose log was rewritten, cut or emptied."""
 
 from collections.abc import Sequence
 
 from recollect.store.sqlite.event_cells import EventCells
-from recollect.store.sqlite.savepoint import Undoable
+from recollect.store.sqlite.savepoint import Savepoints
 
-ASK = 500  # ids per question, below SQLite's limit of parameters
+MOST_PARAMETERS = 500  # ids per query: below SQLite's limit of parameters
 CELLS = ", ".join(EventCells._fields)
 
 
-class RewrittenSessions(Undoable):
-    """The part of the writer that compares a session with what its log tells now."""
+class RewrittenSessions(Savepoints):
+    """The part of the writer that compares stored sessions with their logs."""
 
-    def cells(self, session: bytes, ids: Sequence[bytes]) -> dict[bytes, EventCells]:
-        """Those of these events that a session has, as they lie in the archive."""
+    def stored_events(self, session: bytes, ids: Sequence[bytes]) -> dict[bytes, EventCells]:
+        """Those of these events that a session has, by id."""
         found: dict[bytes, EventCells] = {}
-        for start in range(0, len(ids), ASK):
-            part = ids[start : start + ASK]
+        for start in range(0, len(ids), MOST_PARAMETERS):
+            part = ids[start : start + MOST_PARAMETERS]
             rows = self.db.execute(
                 f"""
                 SELECT {CELLS}
@@ -28,14 +28,13 @@ class RewrittenSessions(Undoable):
             found.update({row[0]: EventCells._make(row) for row in rows})
         return found
 
-    def cut_session(self, session: bytes, seq: int) -> None:
-        """Remove the events of a session from `seq` on: its log tells something else from there."""
+    def truncate_session(self, session: bytes, seq: int) -> None:
+        """Remove the events of a session from `seq` on, because its log differs from there."""
         row = self.db.execute("SELECT key FROM session WHERE id = ?", (session,)).fetchone()
         if row is None:
             return
         (key,) = row
-        self.db.execute("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE session = ? AND seq >= ?", (key, seq))
-        self.db.execute("DELETE FROM event WHERE session = ? AND seq >= ?", (key, seq))
+        self.delete_events("session = ? AND seq >= ?", (key, seq))
         self.db.execute(
             """
             DELETE FROM turn
@@ -46,27 +45,27 @@ class RewrittenSessions(Undoable):
         self.reset_title(session)
 
     def reset_title(self, session: bytes) -> None:
-        """Let the next title of a session count, whatever its rank."""
+        """Clear a session's title, so that its next title counts, whatever its rank."""
         self.db.execute("UPDATE session SET title = '', title_rank = 0 WHERE id = ?", (session,))
 
     def event_at(self, session: bytes, seq: int) -> EventCells | None:
-        """The event at this place of a session; None where there is none."""
+        """The event at this position of a session, or None."""
         row = self.db.execute(
             f"SELECT {CELLS} FROM event WHERE session = (SELECT key FROM session WHERE id = ?) AND seq = ?", (session, seq)
         ).fetchone()
         return EventCells._make(row) if row else None
 
-    # ---- what no log holds any more
+    # ---- what is in no log any more
 
-    def earlier(self, session: bytes) -> bytes | None:
+    def session_prefix(self, session: bytes) -> bytes | None:
         """The fold of the part of a session that its log no longer holds."""
-        row = self.db.execute("SELECT state FROM earlier WHERE session = ?", (session,)).fetchone()
+        row = self.db.execute("SELECT state FROM session_prefix WHERE session = ?", (session,)).fetchone()
         return row[0] if row else None
 
-    def put_earlier(self, session: bytes, state: bytes) -> None:
-        self.db.execute("INSERT OR REPLACE INTO earlier VALUES (?, ?)", (session, state))
+    def put_session_prefix(self, session: bytes, state: bytes) -> None:
+        self.db.execute("INSERT OR REPLACE INTO session_prefix VALUES (?, ?)", (session, state))
 
     def problems_between(self, path: str, after: int, before: int) -> list[str]:
-        """What is wrong with the lines of a log between these two."""
-        question = "SELECT reason FROM problem WHERE path = ? AND line > ? AND line < ?"
-        return [reason for (reason,) in self.db.execute(question, (path, after, before))]
+        """The reasons of problems in the lines between these two."""
+        rows = self.db.execute("SELECT reason FROM problem WHERE path = ? AND line > ? AND line < ?", (path, after, before))
+        return [reason for (reason,) in rows]

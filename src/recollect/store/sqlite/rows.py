@@ -1,4 +1,4 @@
-"""Rows of the archive as readers give them out."""
+"""Rows of the archive as readers return them."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import KIND_CODE, KINDS, TOKEN_USAGE_CODE, Kind, SessionMode, Usage
-from recollect.store.sqlite.body import arguments_of, head, unpacked
+from recollect.store.sqlite.body import decode_arguments, decode_body, preview
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN
 
-ESCAPED = re.compile(r'["\\\x00-\x1f]')  # what JSON writes otherwise than it is
+ESCAPED = re.compile(r'["\\\x00-\x1f]')  # characters that JSON escapes
 
 
 class ArchiveState(Struct, frozen=True):
@@ -65,13 +65,13 @@ class TurnRow(Struct, kw_only=True):
     usage: str
     estimated: bool
 
-    def place(self, seq: int) -> int:
-        """An event's place in this turn, from 1. The events of a turn follow one another without a gap."""
+    def position_of(self, seq: int) -> int:
+        """The position of an event in this turn, from 1. The events of a turn have consecutive numbers."""
         return seq - (self.last - self.event_count)
 
 
 class EventPlace(Struct, frozen=True):
-    """Where an event stands, without what it says."""
+    """The position of an event, without its content."""
 
     key: int
     id: bytes
@@ -101,33 +101,33 @@ class EventRow(Struct, kw_only=True):
     body: str | bytes
 
     def text(self) -> str:
-        """The whole text; of a tool call, its arguments as JSON."""
-        return unpacked(self.body)
+        """The text; for a tool call, its arguments as JSON."""
+        return decode_body(self.body)
 
-    def head(self, most: int) -> tuple[str, bool]:
-        return head(self.body, most)
+    def preview(self, most: int) -> tuple[str, bool]:
+        return preview(self.body, most)
 
     def arguments(self) -> dict[str, Any]:
-        return arguments_of(self.body)
+        return decode_arguments(self.body)
 
-    def whole(self) -> str:
-        return whole(self.kind, self.tool, self.body)
+    def full_text(self) -> str:
+        return full_text(self.kind, self.tool, self.body)
 
     def has_failed(self) -> bool:
-        """Of a tool's response: whether the tool says so itself, or ended with a code that does."""
+        """Whether a tool response is a failure: the tool says so, or its exit code is not 0."""
         return self.failed or bool(self.exit_code)
 
-    def code(self) -> int:
-        """Its kind as the index of pieces knows it: a count of tokens is a kind of its own."""
+    def index_kind(self) -> int:
+        """Its kind in the n-gram index, where a token count is a kind of its own."""
         return KIND_CODE[self.kind] + TOKEN_USAGE_CODE * (self.kind is Kind.RUNTIME and self.usage is not None)
 
     def tokens(self) -> Usage | None:
         return msgspec.json.decode(self.usage, type=Usage) if self.usage else None
 
 
-def whole(kind: Kind, tool: str | None, body: str | bytes) -> str:
-    """Everything that was said or passed: of a tool call its name, its arguments, and as they were what JSON escapes."""
-    text = unpacked(body)
+def full_text(kind: Kind, tool: str | None, body: str | bytes) -> str:
+    """All text of an event. For a tool call: its name, its arguments as JSON, and the strings that JSON escapes."""
+    text = decode_body(body)
     if kind is not Kind.TOOL_CALL:
         return text
     escaped = _escaped(msgspec.json.decode(text)) if "\\" in text else ()
@@ -135,7 +135,7 @@ def whole(kind: Kind, tool: str | None, body: str | bytes) -> str:
 
 
 def _escaped(value: Any) -> Iterator[str]:
-    """The texts inside a value that its JSON does not show as they are."""
+    """The strings inside a value that JSON escapes."""
     if isinstance(value, str):
         if ESCAPED.search(value):
             yield value

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged archive, for sessions whose logs are gone."""
+"""Copies sessions out of a damaged archive, for those whose logs no longer exist."""
 
 import sqlite3
 from contextlib import suppress
@@ -17,7 +17,7 @@ COPIED = {
 
 
 def salvage(damaged: Path, archive: Writer) -> int:
-    """Copy every readable session that the archive does not have. How many that were."""
+    """Copy every readable session that the archive does not have. Returns their number."""
     db = archive.db
     try:
         db.execute("ATTACH ? AS old", (str(damaged),))
@@ -33,7 +33,7 @@ def salvage(damaged: Path, archive: Writer) -> int:
 
 
 def _sessions(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
-    """The old archive's sessions, as many as its pages still tell of."""
+    """(key, id) of the old archive's sessions, as far as its pages can be read."""
     found: list[tuple[int, bytes]] = []
     with suppress(sqlite3.DatabaseError):
         found.extend(db.execute("SELECT key, id FROM old.session WHERE event_count > 0"))
@@ -41,7 +41,7 @@ def _sessions(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
 
 
 def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> bool:
-    """One session, whole or not at all."""
+    """Copy one session, completely or not at all."""
     session, turn, event = COPIED["session"], COPIED["turn"], COPIED["event"]
     try:
         with archive.transaction():

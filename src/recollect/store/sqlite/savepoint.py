@@ -1,43 +1,50 @@
-"""Part of a transaction that can be undone by itself, so that what one log says costs no other log."""
+"""Savepoints: undo part of a transaction, so that a log that cannot be stored does not cost the others their batch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from recollect.errors import StoreFault
 from recollect.store.sqlite.database import Database
 
 
-class Undoable(Database):
-    """The part of the writer that takes back what it wrote last."""
+class Savepoints(Database):
+    """The part of the writer that deletes events and undoes a batch."""
 
-    def remember(self) -> None:
-        """Load what is kept in memory. To be done again after a rollback."""
+    def load_caches(self) -> None:
+        """Load the rows that the writer keeps in memory. Call it again after a rollback."""
         raise NotImplementedError
 
     def last_key(self) -> int:
-        """The highest key ever given to an event."""
+        """The highest key that an event ever had."""
         row = self.db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'").fetchone()
         return row[0] if row else 0
 
-    @contextmanager
-    def undone_by(self, *errors: type[Exception]) -> Iterator[None]:
-        """Undo what is written inside where one of these errors ends it. The rest of the transaction stays.
+    def delete_events(self, where: str, values: tuple[Any, ...]) -> None:
+        """Delete events and note their keys, so that the indexes delete them too."""
+        self.db.execute(f"INSERT OR IGNORE INTO removed_event SELECT key FROM event WHERE {where}", values)
+        self.db.execute(f"DELETE FROM event WHERE {where}", values)
 
-        The index may have been given events that are undone: their keys are never used again, and are removed there.
+    @contextmanager
+    def undo_on(self, *errors: type[Exception]) -> Iterator[None]:
+        """Undo what the block wrote if one of these errors ends it. The rest of the transaction stays.
+
+        The index may already have events that are undone. Their keys are never used again, and the index removes them.
         """
         before = self.last_key()
         self.db.execute("SAVEPOINT batch")
         try:
             yield
         except errors as reason:
-            if not self.db.in_transaction:  # SQLite gave up all of it
+            if not self.db.in_transaction:  # SQLite rolled back the whole transaction
                 raise StoreFault(f"There is not enough memory to write {self.path}. What was stored is intact.") from reason
             after = self.last_key()
             self.db.execute("ROLLBACK TO batch")
-            self.db.executemany("INSERT OR IGNORE INTO gone VALUES (?)", [(key,) for key in range(before + 1, after + 1)])
+            undone = [(key,) for key in range(before + 1, after + 1)]
+            self.db.executemany("INSERT OR IGNORE INTO removed_event VALUES (?)", undone)
             self.db.execute("DELETE FROM sqlite_sequence WHERE name = 'event'")
             self.db.execute("INSERT INTO sqlite_sequence VALUES ('event', ?)", (after,))
-            self.remember()
+            self.load_caches()
             raise
         finally:
             if self.db.in_transaction:

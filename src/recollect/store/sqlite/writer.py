@@ -1,4 +1,4 @@
-"""The one writer of an archive: batches of events with the cursors that vouch for them, in one transaction each."""
+"""The writer of an archive. It stores a batch of events and the cursor behind it in one transaction."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -9,19 +9,19 @@ import msgspec
 from msgspec import Struct
 
 from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata, Turn, path_text
-from recollect.store.sqlite.body import packed, unpacked
-from recollect.store.sqlite.database import fault
+from recollect.store.sqlite.body import decode_body, encode_body
+from recollect.store.sqlite.database import store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store.sqlite.folders import WorkingFolders
-from recollect.store.sqlite.rewritten import ASK, CELLS, RewrittenSessions
-from recollect.store.sqlite.shared_logs import SharedLogs
+from recollect.store.sqlite.overlapping_logs import OverlappingLogs
+from recollect.store.sqlite.rewritten import CELLS, MOST_PARAMETERS, RewrittenSessions
 
-PUBLISHED = "live"  # the meta row that tells up to which change of the live sessions the archive is level
+PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
 class Cursor(Struct, kw_only=True):
-    """How far a log has been read. `state` is the reader's memory and the folds under way."""
+    """How far a log was read. `state` is what reading on needs: the source's state and the folds in progress."""
 
     path: str
     source: str
@@ -36,35 +36,35 @@ class Cursor(Struct, kw_only=True):
     tally: dict[str, int] = {}
 
 
-class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
-    """Opened by whoever holds the realm's lock."""
+class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders):
+    """The archive opened for writing. Whoever opens it holds the realm's write lock."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, writable=True)
-        self.remember()
+        self.load_caches()
 
-    def remember(self) -> None:
-        """Load what is kept in memory: few rows, asked for with every event. To be done again after a rollback."""
+    def load_caches(self) -> None:
+        """Load the small tables that every event needs. Call it again after a rollback."""
         self._words: dict[str, int] = dict(self.db.execute("SELECT text, key FROM word"))
-        self._named: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM named")}
-        self._private: set[bytes] = {session for (session,) in self.db.execute("SELECT session FROM private")}
-        self.remember_shared()
-        self._told: dict[bytes, dict[str, SessionMetadata]] = {}
-        for session, path, about in self.db.execute("SELECT session, path, about FROM about"):
-            self._told.setdefault(session, {})[path] = msgspec.json.decode(about, type=SessionMetadata)
+        self._titled_events: set[bytes] = {event for (event,) in self.db.execute("SELECT event FROM event_title")}
+        self._private: set[bytes] = {session for (session,) in self.db.execute("SELECT session FROM private_session")}
+        self.load_overlaps()
+        self._metadata: dict[bytes, dict[str, SessionMetadata]] = {}
+        for session, path, metadata in self.db.execute("SELECT session, path, metadata FROM session_metadata"):
+            self._metadata.setdefault(session, {})[path] = msgspec.json.decode(metadata, type=SessionMetadata)
 
     # ---- cursors
 
     def cursors(self) -> dict[str, tuple[int, int, int]]:
-        """(size, mtime, inode) of every log as it was when last read: what tells an unchanged file at a glance."""
+        """(size, mtime, inode) of every log when it was last read, by path."""
         rows = self.db.execute("SELECT path, size, mtime_ns, inode FROM cursor")
         return {path: (size, mtime, inode) for path, size, mtime, inode in rows}
 
     def cursor(self, path: str) -> Cursor | None:
         return self._cursor("path = ?", path)
 
-    def cursor_of(self, session: bytes, other_than: str) -> Cursor | None:
-        """The log that a session was read from, when it is another one."""
+    def cursor_of_session(self, session: bytes, other_than: str) -> Cursor | None:
+        """The cursor of another log that has this session."""
         return self._cursor("session = ? AND path <> ? ORDER BY offset DESC", session, other_than)
 
     def _cursor(self, where: str, *values: Any) -> Cursor | None:
@@ -102,26 +102,26 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
     def drop_cursor(self, path: str) -> None:
         self.db.execute("DELETE FROM cursor WHERE path = ?", (path,))
 
-    def drop_cursors(self, kept: Sequence[Cursor] = ()) -> None:
-        """Forget how far every log was read, so that the next sync reads them all again.
+    def drop_cursors(self, keep_state_of: Sequence[Cursor] = ()) -> None:
+        """Drop all cursors, so that the next sync reads every log from its start.
 
-        Of the logs whose cursors are `kept`, what they told before is still known.
+        The logs of `keep_state_of` are read again too, but compared with what they held before.
         """
         with self.transaction():
             self.db.execute("DELETE FROM cursor")
-            for cursor in kept:
+            for cursor in keep_state_of:
                 self.put_cursor(msgspec.structs.replace(cursor, session=None, size=-1))
             self.db.execute("DELETE FROM meta WHERE name = ?", (PUBLISHED,))
-            self.db.execute("DELETE FROM private")
+            self.db.execute("DELETE FROM private_session")
             self._private.clear()
 
     # ---- events
 
-    def known(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes, int]]:
-        """Which of these events are here already: in which session, and at which place of it."""
+    def locate_events(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes, int]]:
+        """(session, seq) of those of these events that are stored, by id."""
         found: dict[bytes, tuple[bytes, int]] = {}
-        for start in range(0, len(ids), ASK):
-            part = ids[start : start + ASK]
+        for start in range(0, len(ids), MOST_PARAMETERS):
+            part = ids[start : start + MOST_PARAMETERS]
             rows = self.db.execute(
                 f"""
                 SELECT event.id, session.id, event.seq
@@ -132,13 +132,13 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
             found.update({event: (session, seq) for event, session, seq in rows})
         return found
 
-    def content(self, event: bytes) -> tuple[int, str]:
-        """(kind, body) of an event: what tells a copy of it from a namesake."""
+    def kind_and_text(self, event: bytes) -> tuple[int, str]:
+        """(kind, text) of an event: tells a copy from another event with the same id."""
         kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
-        return kind, unpacked(body)
+        return kind, decode_body(body)
 
     def put_session(self, session: Session) -> int:
-        """Store what is known of a session now. A title never gives way to one of a lower rank."""
+        """Store a session. Returns its key. A title is never replaced by one of a lower rank."""
         row = self.db.execute(
             """
             INSERT INTO session (id, source, native_id, path, title, title_rank, started_at, updated_at,
@@ -180,20 +180,20 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         return int(row[0])
 
     def path_and_size(self, session: bytes) -> tuple[str, int] | None:
-        """The log that a session was read from last, and how many events it has."""
+        """The log that a session was last read from, and its number of events."""
         row: tuple[str, int] | None = self.db.execute(
             "SELECT path, event_count FROM session WHERE id = ?", (session,)
         ).fetchone()
         return row
 
-    def told(self, session: bytes, other_than: str) -> list[SessionMetadata]:
-        """What other logs say of a session."""
-        return [about for path, about in self._told.get(session, {}).items() if path != other_than]
+    def metadata_from_other_logs(self, session: bytes, other_than: str) -> list[SessionMetadata]:
+        """What other logs say about a session."""
+        return [metadata for path, metadata in self._metadata.get(session, {}).items() if path != other_than]
 
-    def put_about(self, session: bytes, path: str, about: SessionMetadata, project: str | None) -> None:
-        """Keep what a log says of a session that is told elsewhere, now or later."""
-        self._told.setdefault(session, {})[path] = about
-        self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", (session, path, as_json(about)))
+    def put_metadata(self, session: bytes, path: str, metadata: SessionMetadata, project: str | None) -> None:
+        """Store what a log says about a session that another log holds, now or later."""
+        self._metadata.setdefault(session, {})[path] = metadata
+        self.db.execute("INSERT OR REPLACE INTO session_metadata VALUES (?, ?, ?)", (session, path, as_json(metadata)))
         self.db.execute(
             """
             UPDATE session
@@ -204,12 +204,12 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
              WHERE id = :session""",
             {
                 "session": session,
-                "title": about.title or "",
-                "rank": about.title_rank,
-                "cwd": about.cwd,
+                "title": metadata.title or "",
+                "rank": metadata.title_rank,
+                "cwd": metadata.cwd,
                 "project": project,
-                "branch": about.branch,
-                "model": about.model,
+                "branch": metadata.branch,
+                "model": metadata.model,
             },
         )
 
@@ -225,8 +225,8 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
     def _put_turns(self, rows: list[tuple[Any, ...]]) -> None:
         self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def stored(self, session: bytes) -> dict[bytes, EventCells]:
-        """Every event of a session as it lies in the archive, by its id."""
+    def all_stored_events(self, session: bytes) -> dict[bytes, EventCells]:
+        """Every event of a session as it is stored, by id."""
         rows = self.db.execute(
             f"""
             SELECT {CELLS}
@@ -236,8 +236,8 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         )
         return {row[0]: EventCells._make(row) for row in rows}
 
-    def row(self, session: int, event: Event) -> EventCells:
-        """An event as it will lie in the archive."""
+    def encode_event(self, session: int, event: Event) -> EventCells:
+        """An event as it is stored."""
         return EventCells(
             event.id,
             session,
@@ -252,12 +252,12 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
             event.answers,
             event.exit_code,
             as_json(event.usage) if event.usage else None,
-            packed(event),
+            encode_body(event),
         )
 
     def put_events(self, session: int, events: list[Event]) -> int:
-        """Add events; the key of the first. Their keys follow one another in the order given."""
-        rows = [self.row(session, event) for event in events]
+        """Add events. Returns the key of the first; the others follow without a gap."""
+        rows = [self.encode_event(session, event) for event in events]
         self.db.executemany(
             f"""
             INSERT INTO event ({CELLS})
@@ -265,16 +265,16 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
             rows,
         )
         for event in events:
-            if event.id in self._named:
-                self._name_session(event.id)
+            if event.id in self._titled_events:
+                self._apply_event_title(event.id)
         return self.last_key() - len(rows) + 1
 
-    def remove_events(self, ids: Sequence[bytes]) -> None:
-        self.db.executemany("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE id = ?", [(event,) for event in ids])
-        self.db.executemany("DELETE FROM event WHERE id = ?", [(event,) for event in ids])
+    def remove_events(self, ids: Iterable[bytes]) -> None:
+        for event in ids:
+            self.delete_events("id = ?", (event,))
 
     def empty_session(self, session: bytes, log: str) -> None:
-        """Take everything out of a session whose log was rewritten, and of the sub-agents read from that same log."""
+        """Remove all events of a session, and of the sub-agents that were read from the same log."""
         for (key,) in self.db.execute(
             """
             SELECT session.key
@@ -283,30 +283,29 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
                 OR (link.parent = :id AND session.path = :log)""",
             {"id": session, "log": log},
         ).fetchall():
-            self.db.execute("INSERT OR IGNORE INTO gone SELECT key FROM event WHERE session = ?", (key,))
-            self.db.execute("DELETE FROM event WHERE session = ?", (key,))
+            self.delete_events("session = ?", (key,))
             self.db.execute("DELETE FROM turn WHERE session = ?", (key,))
             self.db.execute(
                 "UPDATE session SET title = '', title_rank = 0, event_count = 0, turn_count = 0 WHERE key = ?", (key,)
             )
 
-    # ---- what may not be kept
+    # ---- what must not be stored
 
-    def forget(self, session: bytes, path: str) -> None:
-        """Keep nothing of a session, nor of what is said of it."""
-        self.db.execute("DELETE FROM earlier WHERE session = ?", (session,))
-        self.db.execute("DELETE FROM about WHERE session = ?", (session,))
-        self._told.pop(session, None)
+    def forget_session(self, session: bytes, path: str) -> None:
+        """Remove all events of a session, and what other logs say about it."""
+        self.db.execute("DELETE FROM session_prefix WHERE session = ?", (session,))
+        self.db.execute("DELETE FROM session_metadata WHERE session = ?", (session,))
+        self._metadata.pop(session, None)
         self.db.execute(
             """
-            DELETE FROM named
+            DELETE FROM event_title
              WHERE event IN (SELECT event.id FROM event JOIN session ON session.key = event.session WHERE session.id = ?)""",
             (session,),
         )
         self.empty_session(session, path)
 
     def make_private(self, session: bytes) -> None:
-        """Keep nothing of a session, nor of the sub-agents below it, now or later."""
+        """Remove a session and the sub-agents below it, and never store them again."""
         below = self.db.execute(
             """
             WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT link.child FROM link JOIN family ON link.parent = family.id)
@@ -315,20 +314,20 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         ).fetchall()
         for identity, path in below:
             self._private.add(identity)
-            self.db.execute("INSERT OR IGNORE INTO private VALUES (?)", (identity,))
-            self.forget(identity, path)
+            self.db.execute("INSERT OR IGNORE INTO private_session VALUES (?)", (identity,))
+            self.forget_session(identity, path)
 
     def is_private(self, session: bytes) -> bool:
         return session in self._private
 
     def make_public(self, session: bytes) -> None:
-        """A session that was read without anything in it that forbids to keep it."""
+        """Allow to store a session again: its log no longer says that it is private."""
         if session in self._private:
             self._private.discard(session)
-            self.db.execute("DELETE FROM private WHERE session = ?", (session,))
+            self.db.execute("DELETE FROM private_session WHERE session = ?", (session,))
 
-    def places(self) -> list[tuple[bytes, str | None, str, str | None]]:
-        """(id, working folder, log, project) of every session that has something in it."""
+    def session_locations(self) -> list[tuple[bytes, str | None, str, str | None]]:
+        """(id, working folder, log, project) of every session that has events."""
         return self.db.execute("SELECT id, cwd, path, project FROM session WHERE event_count > 0").fetchall()
 
     def put_link(self, child: bytes, parent: bytes, call: str | None) -> None:
@@ -339,32 +338,32 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
             (child, parent, call),
         )
 
-    def put_title(self, event: bytes, title: str, rank: int) -> None:
-        """Name the session that holds an event, now or once the event is there."""
-        self.db.execute("INSERT OR REPLACE INTO named VALUES (?, ?, ?)", (event, title, rank))
-        self._named.add(event)
-        self._name_session(event)
+    def put_event_title(self, event: bytes, title: str, rank: int) -> None:
+        """Give the session of an event a title, now or once the event is stored."""
+        self.db.execute("INSERT OR REPLACE INTO event_title VALUES (?, ?, ?)", (event, title, rank))
+        self._titled_events.add(event)
+        self._apply_event_title(event)
 
-    def name_again(self, session: bytes) -> None:
-        """Give a session whose title was reset the titles that name its events."""
-        if self._named:
+    def reapply_event_titles(self, session: bytes) -> None:
+        """Apply the titles of a session's events again, after its title was reset."""
+        if self._titled_events:
             rows = self.db.execute(
                 """
                 SELECT event.id
-                  FROM named JOIN event ON event.id = named.event
+                  FROM event_title JOIN event ON event.id = event_title.event
                  WHERE event.session = (SELECT key FROM session WHERE id = ?)""",
                 (session,),
             )
             for (event,) in rows.fetchall():
-                self._name_session(event)
+                self._apply_event_title(event)
 
-    def _name_session(self, event: bytes) -> None:
-        """Give the session of an event the title that was meant for it, unless it has a better one."""
+    def _apply_event_title(self, event: bytes) -> None:
+        """Give the session of an event its title, unless the session has one of a higher rank."""
         self.db.execute(
             """
-            UPDATE session SET title = named.title, title_rank = named.rank
-              FROM named
-             WHERE named.event = :event AND title_rank <= named.rank
+            UPDATE session SET title = event_title.title, title_rank = event_title.rank
+              FROM event_title
+             WHERE event_title.event = :event AND title_rank <= event_title.rank
                AND session.key = (SELECT session FROM event WHERE id = :event)""",
             {"event": event},
         )
@@ -376,7 +375,7 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
         )
 
     def drop_problems(self, path: str, after: int = -1) -> None:
-        """Forget what was wrong with a log, or with its lines after this one."""
+        """Drop the problems of a log, or of its lines after this one."""
         self.db.execute("DELETE FROM problem WHERE path = ? AND line > ?", (path, after))
 
     def _word(self, text: str | None) -> int | None:
@@ -388,25 +387,27 @@ class Writer(RewrittenSessions, DuplicateTurns, SharedLogs, WorkingFolders):
             self._words[text] = key
         return key
 
-    # ---- what an index has taken over
+    # ---- what the index has
 
     def identity(self) -> str:
         return self.meta("identity") or ""
 
     def watermark(self) -> int:
+        """The index has all events up to this key."""
         return int(self.meta("indexed") or 0)
 
-    def gone(self) -> list[int]:
-        return [key for (key,) in self.db.execute("SELECT key FROM gone")]
+    def removed_keys(self) -> list[int]:
+        """The keys of removed events that the index may still have."""
+        return [key for (key,) in self.db.execute("SELECT key FROM removed_event")]
 
-    def put_watermark(self, key: int, gone: list[int]) -> None:
+    def put_watermark(self, key: int, removed: list[int]) -> None:
         with self.transaction():
             self.put_meta("indexed", str(key))
-            self.db.executemany("DELETE FROM gone WHERE key = ?", [(removed,) for removed in gone])
+            self.db.executemany("DELETE FROM removed_event WHERE key = ?", [(key,) for key in removed])
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log back into the archive, as far as readers allow."""
+        """Move the write-ahead log into the archive, as far as readers allow."""
         try:
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as reason:
-            raise fault(reason, self.path) from reason
+            raise store_fault(reason, self.path) from reason

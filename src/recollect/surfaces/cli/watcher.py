@@ -87,7 +87,7 @@ class Supervisor(threading.Thread):
             delay = DELAYS_S[min(failures, len(DELAYS_S) - 1)]
             failures += 1
             log.warning("The watcher of realm %s ended (%s); the next one starts in %g s", self._realm.name, ended, delay)
-            place.say(f"the process that reads them ended ({ended}); Recollect starts it again.")
+            place.set_stopped(f"the process that reads them ended ({ended}); Recollect starts it again.")
             self._stop_all.wait(delay)
 
     def _watch(self, place: WatcherLock) -> str:
@@ -106,7 +106,7 @@ class Supervisor(threading.Thread):
             assert watcher.stdout is not None
             for line in watcher.stdout:
                 if (progress := _progress(line)) is not None:
-                    place.say(progress.stopped)
+                    place.set_stopped(progress.stopped)
         return _ending(watcher.returncode)
 
 

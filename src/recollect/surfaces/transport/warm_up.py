@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 
 from recollect.live import LiveRealm
-from recollect.store import archive_of
-from recollect.store.memory import memory_of
+from recollect.store import archive_path
+from recollect.store.memory import memory_path
 from recollect.surfaces.transport.allocator import return_free_memory
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class WarmUp(threading.Thread):
         opening = (self._text, self._memory, self._events, self._observations)
         parts: tuple[Callable[[], None], ...] = (*opening, return_free_memory)
         for part in parts:
-            if self._stop_early.is_set() or not archive_of(self._realm.folder).exists():
+            if self._stop_early.is_set() or not archive_path(self._realm.folder).exists():
                 return  # where nothing was read yet there is nothing to open, and nothing is made
             try:
                 part()
@@ -60,7 +60,7 @@ class WarmUp(threading.Thread):
             self._realm.ngrams(reader)
 
     def _memory(self) -> None:
-        if memory_of(self._realm.folder).exists():
+        if memory_path(self._realm.folder).exists():
             with self._realm.open_memory():
                 pass
 

@@ -6,7 +6,7 @@ import sys
 import click
 
 from recollect.distil import Progress, distil
-from recollect.store.memory import FAULT, LEVEL, Memory
+from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 
 NICE = 10  # how much we let others go before us
@@ -28,8 +28,8 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         os.nice(NICE)
     if again:
         memory = Memory(opened.folder, writable=True)
-        memory.look_again()
-        memory.put_meta(LEVEL, "")
+        memory.mark_all_stale()
+        memory.put_meta(DISTILLED, "")
         memory.close()
     with opened.open_archive():  # makes the archive where there is none
         pass

@@ -16,7 +16,7 @@ from recollect.ingest import Ingester
 from recollect.live import LiveRealm
 from recollect.realms import IndexCondition
 from recollect.sources import all_sources
-from recollect.store import NewerSchema, OutOfDate, archive_of
+from recollect.store import NewerSchema, OutOfDate, archive_path
 from recollect.store.lock import exclusive
 from recollect.store.sqlite.salvage import salvage
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
@@ -56,7 +56,7 @@ def command(repair: bool, as_json: bool, **realm: object) -> None:
 def examine(realm: LiveRealm) -> dict[str, Any]:
     try:
         with realm.open_archive() as reader:
-            damage = reader.is_sound()
+            damage = reader.integrity_fault()
             problems, coverage, condition = reader.problems(), reader.coverage(), realm.index_condition(reader)
             memory = realm.semantic_warnings()
     except StoreFault as fault:
@@ -91,7 +91,7 @@ def _repair(realm: LiveRealm) -> list[str]:
     done = []
     try:
         with realm.open_archive() as reader:
-            damage = reader.is_sound()
+            damage = reader.integrity_fault()
     except NewerSchema:
         raise
     except OutOfDate:  # there is none yet, or opening it for writing brings it up to date
@@ -106,7 +106,7 @@ def _repair(realm: LiveRealm) -> list[str]:
         done.append(f"The damaged archive was set aside as {aside} and all logs were read again.")
         done.append(f"{rescued} sessions whose logs are gone were rescued from it.")
     with _intake(realm) as intake:
-        intake.indexer.start_over()
+        intake.indexer.rebuild()
         intake.indexer.commit(force=True)
     done.append("The index was rebuilt from the archive.")
     realm.reopen()
@@ -114,7 +114,7 @@ def _repair(realm: LiveRealm) -> list[str]:
 
 
 def _set_aside(realm: LiveRealm) -> Path:
-    path = archive_of(realm.folder)
+    path = archive_path(realm.folder)
     aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
     with exclusive(realm.folder):
         path.rename(aside)

@@ -60,7 +60,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
 def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Plan:
     try:
         with closing(Memory(realm.folder)) as memory:
-            read = memory.extracted(name)
+            read = memory.extracted_turns(name)
     except OutOfDate:  # nothing was ever remembered
         read = {}
     with realm.open_archive() as reader, _progress(quiet) as show:

@@ -30,11 +30,11 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
     patience_s = 0.0 if behind else PATIENCE_S  # whoever writes now adds what the index lacks
     with in_write_turn(opened, patience_s, lambda: _intake(opened)) as intake:
         if not behind:
-            intake.indexer.start_over()
+            intake.indexer.rebuild()
         intake.indexer.commit(force=True)
         report = None
         if logs:
-            report = intake.read_again()
+            report = intake.reread_all()
         events = intake.archive.last_key()
     if not quiet:
         click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")

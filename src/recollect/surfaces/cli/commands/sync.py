@@ -13,10 +13,10 @@ import msgspec
 from recollect import OURS
 from recollect.distil import distil
 from recollect.errors import StoreBusy, StoreFault
-from recollect.ingest import Report, sync
+from recollect.ingest import SyncReport, sync
 from recollect.live import LiveRealm
 from recollect.sources import all_sources
-from recollect.store import archive_of
+from recollect.store import archive_path
 from recollect.store.lock import NEXT, WATCHING, is_held
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import print_json, say, size
@@ -52,7 +52,7 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
             raise
         _hand_over(opened)
         if as_json:
-            click.echo(msgspec.json.encode(Report(warnings=[str(busy)])).decode())
+            click.echo(msgspec.json.encode(SyncReport(warnings=[str(busy)])).decode())
         return
     for trouble in report.unreadable:
         say(f"! {trouble}", err=True)
@@ -72,10 +72,10 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
         sys.exit(1)
 
 
-def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bool, is_drawn: bool) -> Report:
+def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bool, is_drawn: bool) -> SyncReport:
     """Read as soon as nobody else writes; raises `Busy` where that takes too long."""
 
-    def read() -> Report:
+    def read() -> SyncReport:
         if not is_drawn:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen)
         with _Bar() as bar:
@@ -101,7 +101,7 @@ def _in_background(*command: str) -> None:
 
 def remember(realm: LiveRealm, seconds: float) -> None:
     """Make observations and vectors of what was read: here while it is quick, else in the background."""
-    if not archive_of(realm.folder).exists():
+    if not archive_path(realm.folder).exists():
         return  # nothing was ever read into it
     end = time.monotonic() + seconds
     try:
@@ -124,7 +124,7 @@ def _show_recognised(recognised: dict[str, str]) -> None:
         click.echo(f"{titles[source]}: {files:,} files")
 
 
-def sentence(report: Report) -> str:
+def sentence(report: SyncReport) -> str:
     """What a sync did, in one line."""
     if not report.files_read:
         return f"Nothing new in {report.files:,} logs ({report.seconds:.2f} s)."
@@ -160,7 +160,7 @@ class _Bar:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def update(self, report: Report) -> None:
+    def update(self, report: SyncReport) -> None:
         elapsed = self._progress.tasks[0].elapsed or 1e-9
         self._progress.update(
             self._task,

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from recollect.errors import StoreFault
-from recollect.ingest import Report
+from recollect.ingest import SyncReport
 from recollect.sources import all_sources
 from recollect.store.watcher_lock import WatcherLock
 from recollect.surfaces.cli.commands.sync import sentence
@@ -77,7 +77,7 @@ class _ToPerson(Observer):
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
-    def synced(self, report: Report) -> None:
+    def synced(self, report: SyncReport) -> None:
         if not self._quiet and (report.files_read or report.unreadable):
             click.echo(sentence(report))
 
@@ -96,7 +96,7 @@ class _ToServer(Observer):
     def reading(self) -> None:
         self._say(Progress())
 
-    def synced(self, report: Report) -> None:
+    def synced(self, report: SyncReport) -> None:
         self._say(Progress())
 
     def failed(self, fault: StoreFault) -> None:

@@ -1,26 +1,26 @@
-"""Logs that tell the same: which they are, and how to read them all again."""
+"""Which logs hold the same records: two of one session, or one that begins with a copy of another."""
 
 from recollect.store.sqlite.database import Database
 
 
-class SharedLogs(Database):
-    """The part of the writer that knows which logs have to be read together."""
+class OverlappingLogs(Database):
+    """The part of the writer that knows which logs overlap and must be read together."""
 
-    def remember_shared(self) -> None:
+    def load_overlaps(self) -> None:
         self._shared: dict[str, set[str]] = {}
-        for path, other in self.db.execute("SELECT path, other FROM shared"):
+        for path, other in self.db.execute("SELECT path, other FROM log_overlap"):
             self._shared.setdefault(path, set()).add(other)
 
-    def put_shared(self, path: str, other: str) -> None:
-        """Note that two logs tell the same."""
+    def put_overlap(self, path: str, other: str) -> None:
+        """Note that two logs overlap."""
         if path == other or other in self._shared.get(path, ()):
             return
         for one, two in ((path, other), (other, path)):
             self._shared.setdefault(one, set()).add(two)
-            self.db.execute("INSERT OR IGNORE INTO shared VALUES (?, ?)", (one, two))
+            self.db.execute("INSERT OR IGNORE INTO log_overlap VALUES (?, ?)", (one, two))
 
-    def group_of(self, path: str) -> frozenset[str]:
-        """A log and all that tell the same, directly or by way of others."""
+    def overlap_group(self, path: str) -> frozenset[str]:
+        """A log and all logs that overlap with it, directly or through others."""
         group, ahead = {path}, [path]
         while ahead:
             new = self._shared.get(ahead.pop(), set()) - group
@@ -28,12 +28,12 @@ class SharedLogs(Database):
             ahead += new
         return frozenset(group)
 
-    def path_of(self, session: bytes) -> str | None:
+    def path_of_session(self, session: bytes) -> str | None:
         row = self.db.execute("SELECT path FROM session WHERE id = ?", (session,)).fetchone()
         return row[0] if row else None
 
     def move_sessions(self, path: str, to: str) -> None:
-        """Note that another log tells all that this one told, of every session in it."""
+        """Note that another log has all sessions of this one."""
         self.db.execute("UPDATE session SET path = ? WHERE path = ?", (to, path))
 
     def sessions_at(self, path: str) -> list[bytes]:

@@ -1,0 +1,69 @@
+"""A state folder that an earlier version wrote opens, migrates, and answers as it did then.
+
+`tests/states/2026-11.tar.xz` was written in November 2026 (archive schema 7, memory 3, live 2). The JSON file beside it has
+the answers of that version. The logs it was read from do not exist any more.
+"""
+
+import json
+import sqlite3
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.store.sqlite.database import schema_steps
+from tests.conftest import Person
+
+STATES = Path(__file__).parents[1] / "states"
+DATABASES = {"archive.db": "schema", "memory.db": "memory_schema", "live/live.db": "live_schema"}
+VOLATILE = {"performance", "warnings"}  # how long it took; what is still being processed
+ANSWERS = json.loads((STATES / "2026-11.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    person = Person(tmp_path_factory.mktemp("older"))
+    person.state.mkdir()
+    with tarfile.open(STATES / "2026-11.tar.xz") as archive:
+        archive.extractall(person.state, filter="data")
+    for name, schema in DATABASES.items():
+        assert version(person.realm / name) < schema_steps(schema)[-1][0], "the folder is not of an older version"
+    yield person
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def steady(value: Any) -> Any:
+    """An answer without what differs from one call to the next."""
+    if isinstance(value, dict):
+        return {name: steady(inner) for name, inner in value.items() if name not in VOLATILE}
+    return [steady(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: " ".join(answer["command"][:2]))
+def test_it_answers_as_it_did(person: Person, answer: dict[str, Any]) -> None:
+    assert steady(person.json(*answer["command"])) == steady(answer["answer"])
+
+
+def test_a_sync_brings_every_database_up_to_date(person: Person) -> None:
+    person.run("sync")
+    person.run("distil")
+    for name, schema in DATABASES.items():
+        assert version(person.realm / name) == schema_steps(schema)[-1][0]
+    for answer in ANSWERS:
+        if "--realm" not in answer["command"]:
+            assert steady(person.json(*answer["command"])) == steady(answer["answer"])
+
+
+def test_a_live_session_of_an_older_version_continues(person: Person) -> None:
+    for realm in ("main", "lines"):
+        person.run("run", "third words", "--resume", "last", "--realm", realm)
+        messages = person.json("session", "history", "last", "--realm", realm)["messages"]
+        assert len(messages) == 6
+        assert messages[4]["content"] == "third words"
