@@ -66,7 +66,7 @@ def found(realm: LiveRealm, query: str) -> int:
 
 
 @pytest.fixture
-def told(person: Person) -> Person:
+def recorded(person: Person) -> Person:
     """A realm in which one turn was run by a process that has ended."""
     realm = LiveRealm(person.settings())
     run_turn(realm, "tapirs")
@@ -79,9 +79,9 @@ def version(folder: Path) -> int:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_a_search_only_reads_the_database_of_live_sessions(told: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_only_reads_the_database_of_live_sessions(recorded: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = Trace(monkeypatch)
-    realm = LiveRealm(told.settings())
+    realm = LiveRealm(recorded.settings())
     assert found(realm, "tapirs") == 2
     statements = trace.of("live")
     assert "PRAGMA query_only = ON" in statements
@@ -89,9 +89,9 @@ def test_a_search_only_reads_the_database_of_live_sessions(told: Person, monkeyp
     assert "live" not in realm.__dict__, "the machinery that runs sessions is not opened"
 
 
-def test_a_search_asks_for_the_state_of_the_archive_once(told: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_asks_for_the_state_of_the_archive_once(recorded: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = Trace(monkeypatch)
-    realm = LiveRealm(told.settings())
+    realm = LiveRealm(recorded.settings())
     found(realm, "tapirs")
     trace.statements.clear()
     assert found(realm, "tapirs") == 2
@@ -103,9 +103,9 @@ def test_a_search_asks_for_the_state_of_the_archive_once(told: Person, monkeypat
     assert len(trace.statements) == 7, "one for live sessions, one for the state, four for the hits, one for the memory"
 
 
-def test_a_memory_search_asks_for_the_state_of_the_archive_once(told: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_search_asks_for_the_state_of_the_archive_once(recorded: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = Trace(monkeypatch)
-    realm = LiveRealm(told.settings())
+    realm = LiveRealm(recorded.settings())
     OPERATIONS["search"].run(realm, {"query": "tapirs"}, RequestContext.now())
     realm.background_jobs.wait(DISTILLING)
     trace.statements.clear()
@@ -113,8 +113,8 @@ def test_a_memory_search_asks_for_the_state_of_the_archive_once(told: Person, mo
     assert sum(sql.startswith(STATE) for sql in trace.of("archive")) == 1
 
 
-def test_every_thread_reads_by_a_connection_of_its_own(told: Person) -> None:
-    realm, counts = LiveRealm(told.settings()), []
+def test_every_thread_reads_by_a_connection_of_its_own(recorded: Person) -> None:
+    realm, counts = LiveRealm(recorded.settings()), []
     threads = [threading.Thread(target=lambda: counts.append(realm.live_changes())) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -124,16 +124,16 @@ def test_every_thread_reads_by_a_connection_of_its_own(told: Person) -> None:
     assert counts[0] > 0
 
 
-def test_a_reader_sees_what_another_process_commits(told: Person) -> None:
-    reader, writer = LiveRealm(told.settings()), LiveRealm(told.settings())
+def test_a_reader_sees_what_another_process_commits(recorded: Person) -> None:
+    reader, writer = LiveRealm(recorded.settings()), LiveRealm(recorded.settings())
     assert found(reader, "okapis") == 0
     run_turn(writer, "okapis")
     assert found(reader, "okapis") == 2
     writer.close()
 
 
-def test_a_reader_does_not_create_live_sessions_that_were_deleted(told: Person) -> None:
-    realm = LiveRealm(told.settings())
+def test_a_reader_does_not_create_live_sessions_that_were_deleted(recorded: Person) -> None:
+    realm = LiveRealm(recorded.settings())
     assert realm.live_changes() > 0
     shutil.rmtree(live_path(realm.folder).parent)
     assert realm.live_changes() == 0
@@ -141,8 +141,8 @@ def test_a_reader_does_not_create_live_sessions_that_were_deleted(told: Person) 
     assert not live_path(realm.folder).exists()
 
 
-def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(told: Person) -> None:
-    reader, writer = LiveRealm(told.settings()), LiveRealm(told.settings())
+def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(recorded: Person) -> None:
+    reader, writer = LiveRealm(recorded.settings()), LiveRealm(recorded.settings())
     before = reader.live_changes()
     shutil.rmtree(live_path(reader.folder).parent)
     run_turn(writer, "okapis")
@@ -152,18 +152,18 @@ def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(told: 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_live_sessions_in_a_read_only_folder_are_searched(told: Person, way: str) -> None:
-    folder = live_path(LiveRealm(told.settings()).folder).parent
+def test_live_sessions_in_a_read_only_folder_are_searched(recorded: Person, way: str) -> None:
+    folder = live_path(LiveRealm(recorded.settings()).folder).parent
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    WAYS[way](told)
-    answer = told.json("search", "tapirs", "--json")
+    WAYS[way](recorded)
+    answer = recorded.json("search", "tapirs", "--json")
     assert answer["data"]["result_count"] == 2
     assert answer["warnings"] == []
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_only_a_realm_that_can_run_sessions_migrates_their_database(told: Person) -> None:
-    realm = LiveRealm(told.settings())
+def test_only_a_realm_that_can_run_sessions_migrates_their_database(recorded: Person) -> None:
+    realm = LiveRealm(recorded.settings())
     (first, script), *_, (newest, _) = schema_steps("live_schema")
     for path in live_path(realm.folder).parent.glob("live.db*"):
         path.unlink()
@@ -176,8 +176,8 @@ def test_only_a_realm_that_can_run_sessions_migrates_their_database(told: Person
     assert version(realm.folder) == newest
 
 
-def test_a_damaged_database_of_live_sessions_does_not_stop_a_search(told: Person) -> None:
-    realm = LiveRealm(told.settings())
+def test_a_damaged_database_of_live_sessions_does_not_stop_a_search(recorded: Person) -> None:
+    realm = LiveRealm(recorded.settings())
     assert found(realm, "tapirs") == 2
     for path in live_path(realm.folder).parent.glob("live.db*"):
         path.unlink()
