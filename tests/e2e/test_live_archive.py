@@ -41,7 +41,7 @@ def test_a_private_session_stays_private(rpc: RawRpc) -> None:
     assert rpc.result("session/history", session_id=session)["message_count"] == 8
 
 
-def test_a_message_past_understanding_costs_nothing_but_itself(person: Person) -> None:
+def test_an_invalid_message_is_the_only_one_lost(person: Person) -> None:
     with RawRpc(person, "--realm", REALM, "--realm-backend", "jsonl") as rpc:
         odd, whole = deferred(rpc), deferred(rpc)
         say(rpc, odd, "okapis here")
@@ -67,7 +67,7 @@ def test_settings_that_are_wrong_for_logs_do_not_matter_to_a_turn(person: Person
     assert (done.stdout, done.stderr.count("\n")) == ("numbats\n", 1)
 
 
-def test_an_answer_from_memory_is_no_memory(rpc: RawRpc) -> None:
+def test_an_answer_from_memory_is_not_stored_as_memory(rpc: RawRpc) -> None:
     """Else every question about something would bury it under answers."""
     session = deferred(rpc)
     answered = ["sh", "-c", "echo 'Decision: we keep quolls in NATS JetStream, because it writes to disk.'"]

@@ -69,7 +69,7 @@ def test_a_program_that_hangs_can_be_interrupted(rpc: RawRpc, session: str, tmp_
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
-def test_a_flood_is_dammed(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+def test_a_program_that_floods_is_throttled(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     """Gigabytes without an end: what it said up to the limit is kept, in bounded memory."""
     error = refused(rpc, session, sh(f"echo $$ > '{tmp_path}/pid'; exec yes 'a rather long line of a flood'"))
     assert error["code"] == AGENT_ERROR
@@ -80,7 +80,7 @@ def test_a_flood_is_dammed(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     assert roles == ["user", "assistant", "system_notice"]
 
 
-def test_a_flood_of_complaints_is_not_kept(rpc: RawRpc, session: str) -> None:
+def test_only_the_end_of_a_flood_on_stderr_is_kept(rpc: RawRpc, session: str) -> None:
     error = refused(rpc, session, sh("yes complaint | head -c 200000000 >&2; echo last words >&2; exit 3"))
     assert (error["code"], error["data"]["details"]["exit_code"]) == (AGENT_ERROR, 3)
     assert error["message"].endswith("last words")
@@ -95,11 +95,11 @@ def test_a_program_that_dies_by_a_signal_says_which(rpc: RawRpc, session: str) -
     assert [message["content"] for message in messages(rpc, session)][1] == "half\n"
 
 
-def test_bytes_that_are_no_text_are_marked(rpc: RawRpc, session: str) -> None:
+def test_invalid_utf8_is_replaced(rpc: RawRpc, session: str) -> None:
     assert ran(rpc, session, r"printf 'a\377b\342\202'")["text"] == "a\ufffdb\ufffd"
 
 
-def test_a_character_that_comes_in_pieces_is_one(rpc: RawRpc, session: str) -> None:
+def test_a_character_split_across_reads_stays_one(rpc: RawRpc, session: str) -> None:
     assert ran(rpc, session, r"printf '\360\237'; sleep 0.1; printf '\214\215'")["text"] == "\U0001f30d"
 
 
@@ -108,7 +108,7 @@ def test_a_program_need_not_read_its_prompt(rpc: RawRpc, session: str, script: s
     assert ran(rpc, session, script, "x" * 5_000_000)["text"] == "no thanks\n"
 
 
-def test_a_long_prompt_is_given_whole(rpc: RawRpc, session: str) -> None:
+def test_a_long_prompt_is_passed_completely(rpc: RawRpc, session: str) -> None:
     assert ran(rpc, session, "wc -c", "x" * 5_000_000)["text"].strip() == "5000000"
 
 
@@ -120,7 +120,9 @@ DAEMONS = {
 
 
 @pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
-def test_a_child_that_holds_the_output_open_holds_up_nobody(rpc: RawRpc, session: str, daemon: str, tmp_path: Path) -> None:
+def test_a_child_that_holds_the_output_open_does_not_block_the_turn(
+    rpc: RawRpc, session: str, daemon: str, tmp_path: Path
+) -> None:
     """The answer is there when the program is gone."""
     answer = ran(rpc, session, f"cd '{tmp_path}'\n{daemon}\necho done")["text"]
     assert answer.replace("tick\n", "") == "done\n"
@@ -142,7 +144,7 @@ def leaving(how: str, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
-def test_what_a_program_leaves_that_ended_by_itself_stays(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
+def test_processes_left_by_a_finished_program_are_not_ended(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
     ran(rpc, session, leaving(how, tmp_path))
     left = int((tmp_path / "pid").read_text())
     assert is_alive(left)
@@ -150,13 +152,13 @@ def test_what_a_program_leaves_that_ended_by_itself_stays(rpc: RawRpc, session: 
 
 
 @pytest.mark.parametrize("how", LEAVE.values(), ids=LEAVE)
-def test_an_interrupt_ends_what_a_program_let_go_of(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
+def test_an_interrupt_ends_detached_processes(rpc: RawRpc, session: str, tmp_path: Path, how: str) -> None:
     begun(rpc, session, command=sh(f"{leaving(how, tmp_path)}; echo begun; sleep 600"))
     assert rpc.result("turn/interrupt", session_id=session)["interrupted"] is True
     assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
-def test_a_script_whose_interpreter_is_not_there_is_no_missing_program(rpc: RawRpc, session: str, tmp_path: Path) -> None:
+def test_a_missing_interpreter_is_named_instead_of_the_program(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     for name, first, words in (
         ("script", "#!/no/such/python -u\n", "its interpreter '/no/such/python -u' is not there."),
         ("edited", "#!/bin/sh\r\n", "its interpreter '/bin/sh\\r' is not there."),
@@ -183,7 +185,7 @@ def test_a_program_that_cannot_be_run_is_named(rpc: RawRpc, session: str, comman
     assert words in error["message"]
 
 
-def test_a_program_is_not_given_what_opens_the_server(person: Person) -> None:
+def test_a_program_does_not_get_the_servers_token(person: Person) -> None:
     person.env["RECOLLECT_TOKEN"] = "a token of many characters"
     with RawRpc(person, "--realm", REALM) as rpc:
         given = ran(rpc, deferred(rpc), "env")["text"]

@@ -60,7 +60,7 @@ def test_a_realm_with_an_idle_mcp_server_is_in_use(person: Person) -> None:
     assert [row["realm_id"] for row in person.json("realm", "prune")["realms"]] == [name]
 
 
-def test_a_server_answers_what_can_be_read_where_nothing_can_be_written(person: Person) -> None:
+def test_a_server_answers_reads_in_a_read_only_folder(person: Person) -> None:
     said = Claude()
     write(person.claude_log(said.session), [said.prompt("where is the marlinspike"), said.says("in the locker")])
     person.run("sync")
@@ -80,13 +80,13 @@ def test_a_server_answers_what_can_be_read_where_nothing_can_be_written(person: 
         assert mcp.call("meerkat_create_session", prompt="x", command=["cat"])["text"] == "x", "as soon as it can be"
 
 
-def test_nobody_begins_to_write_in_a_realm_that_is_being_deleted(person: Person) -> None:
+def test_no_process_begins_to_write_in_a_realm_that_is_being_deleted(person: Person) -> None:
     create(person, "aside")
     assert inside(person, AT_RENAMING, "realm", "delete", "aside", "--yes").stderr.split() == ["True"]
     assert left(person) == []
 
 
-def test_a_server_that_ends_gives_back_every_lease(person: Person) -> None:
+def test_a_server_that_ends_releases_every_lease(person: Person) -> None:
     """Also where turns are begun until its very last moment."""
     server = HttpServer(person)
 
@@ -124,7 +124,7 @@ def test_a_delete_that_was_killed_is_finished_by_the_next(person: Person) -> Non
     assert left(person) == []
 
 
-def test_pruning_goes_on_after_a_realm_that_cannot_be_deleted(person: Person) -> None:
+def test_pruning_continues_after_a_realm_that_cannot_be_deleted(person: Person) -> None:
     first, stuck, last = (person.json("realm", "current", "--isolated")["realm_id"] for _ in range(3))
     (person.state / "realms" / stuck / "write.lock").mkdir()
     (person.state / "realms" / ".aside.deleted").mkdir()
@@ -144,12 +144,12 @@ def test_a_realm_whose_config_is_broken_can_be_shown_and_deleted(person: Person)
     assert person.json("realm", "delete", "aside", "--yes")["realm_id"] == "aside"
 
 
-def test_only_what_is_called_like_a_realm_is_one(person: Person) -> None:
+def test_only_folders_with_valid_names_are_realms(person: Person) -> None:
     create(person, ".aside.deleted", "dot.ted", "aside")
     assert names(person) == ["aside"]
 
 
-def test_the_size_of_a_realm_is_told_while_its_files_come_and_go(person: Person) -> None:
+def test_the_size_of_a_realm_is_measured_while_its_files_change(person: Person) -> None:
     create(person, "aside")
     realm = person.state / "realms" / "aside"
     found, over = find_realm(person.settings(), "aside"), threading.Event()

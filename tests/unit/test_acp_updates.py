@@ -29,7 +29,7 @@ def plan(**entries: str) -> dict[str, Any]:
     return {"sessionUpdate": "plan", "entries": rows}
 
 
-def test_a_plan_is_told_whole_whenever_it_changes() -> None:
+def test_a_plan_is_emitted_completely_whenever_it_changes() -> None:
     assert told(
         plan(look="pending", mend="pending"),
         chunk("hm", "thought"),
@@ -95,7 +95,7 @@ SHELLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
 
 
 @pytest.mark.parametrize(("updates", "outputs"), SHELLS.values(), ids=SHELLS)
-def test_what_a_terminal_of_the_agents_own_printed_is_told(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
+def test_the_output_of_the_agents_own_terminal_is_emitted(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
     assert told(SHELL, *updates) == [LISTED, *outputs]
 
 
@@ -127,11 +127,11 @@ CALLS: dict[str, tuple[list[dict[str, Any]], list[Output]]] = {
 
 
 @pytest.mark.parametrize(("updates", "outputs"), CALLS.values(), ids=CALLS)
-def test_what_a_call_gave_back_is_told_whenever_it_comes(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
+def test_the_result_of_a_call_is_emitted_whenever_it_comes(updates: list[dict[str, Any]], outputs: list[Output]) -> None:
     assert told(*updates) == outputs
 
 
-def test_a_call_is_told_with_all_that_it_is_given() -> None:
+def test_a_call_is_emitted_with_all_its_arguments() -> None:
     """OpenCode 1.18 names the folder first; what is to be run comes when it runs."""
     begun = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending", "rawInput": {"cwd": "/"}}
     runs = call("in_progress", rawInput={"command": "ls", "cwd": "/"})

@@ -55,7 +55,7 @@ print(len(list(Path(tempfile.gettempdir()).glob("recollect-memory-*"))) - ROUNDS
 """
 
 
-def test_threads_that_open_a_realm_at_once_share_what_it_is_made_of(person: Person) -> None:
+def test_threads_that_open_a_realm_at_once_share_its_parts(person: Person) -> None:
     passing = person.home / "tmp"
     passing.mkdir()
     environment = {**person.env, "TMPDIR": str(passing)}

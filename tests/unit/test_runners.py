@@ -20,7 +20,7 @@ def asked(person: Person, prompt: str, cancel: Cancel) -> Generator[Output, None
     return recall(LiveRealm(person.settings(), "main"), given)
 
 
-def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:
+def test_recall_ends_when_it_is_cancelled(person: Person) -> None:
     cancel = Cancel()
     outputs = asked(person, "where is the anchor", cancel)
     assert isinstance(next(outputs), ToolCall)
@@ -29,7 +29,7 @@ def test_recall_ends_when_it_is_no_longer_wanted(person: Person) -> None:
         next(outputs)
 
 
-def test_recall_answers_what_is_no_question(person: Person) -> None:
+def test_recall_answers_a_prompt_that_is_not_a_question(person: Person) -> None:
     called, returned, said = asked(person, "?", Cancel())
     assert isinstance(called, ToolCall)
     assert returned == ToolResult("recall-1", "nothing found")
@@ -44,12 +44,12 @@ def test_recall_answers_what_is_no_question(person: Person) -> None:
         (1, "at first\nno \x1b[31mluck\x07\n\n", "'agent' exited with code 1: no [31mluck"),
     ],
 )
-def test_the_end_of_a_program_is_a_sentence_for_any_terminal(code: int, complaint: str, words: str) -> None:
+def test_a_failed_program_is_described_by_a_printable_sentence(code: int, complaint: str, words: str) -> None:
     assert failure_message("agent", describe_exit(code), complaint) == words
 
 
 @pytest.mark.parametrize("turns", [0, 1, 5, 12])
-def test_a_runner_is_given_what_was_said_the_newest_first(tmp_path: Path, turns: int) -> None:
+def test_a_runner_gets_the_history_newest_first(tmp_path: Path, turns: int) -> None:
     told: list[str] = []
 
     def remember(given: Assignment) -> Generator[Output, None, None]:

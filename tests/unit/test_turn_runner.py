@@ -37,7 +37,7 @@ def said(sessions: LiveSessions, session: bytes) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in told]
 
 
-def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
+def test_ctrl_c_during_a_commit_loses_nothing(
     sessions: LiveSessions, session: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C comes when it likes: while a long answer is looked through for secrets, say."""
@@ -56,7 +56,7 @@ def test_who_has_seen_enough_while_a_turn_is_committed_loses_nothing(
     assert sessions.run(session, order("again", saying(AnswerText("yes")))).turns == 2
 
 
-def test_what_came_as_far_as_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_reached_its_file_is_not_written_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = opened(tmp_path, Backend.JSONL, "one")
     session = sessions.create(new()).id
     append, calls = Live.append, iter([KeyboardInterrupt])
@@ -78,13 +78,13 @@ def test_an_answer_may_come_before_the_last_tool(sessions: LiveSessions, session
     assert sessions.run(session, order("go", saying(*outputs))).text == "I mended it."
 
 
-def test_what_tools_are_given_counts_as_well(sessions: LiveSessions, session: bytes) -> None:
+def test_arguments_of_tools_count_as_text(sessions: LiveSessions, session: bytes) -> None:
     outputs = [ToolCall(str(number), "write", {"text": "x" * (MAX_TEXT // 4)}) for number in range(5)]
     with pytest.raises(AgentFault, match="more than"):
         sessions.run(session, order("go", saying(*outputs)))
 
 
-def test_what_an_archived_turn_said_is_kept(sessions: LiveSessions, session: bytes) -> None:
+def test_messages_of_a_turn_are_stored_when_its_session_is_archived(sessions: LiveSessions, session: bytes) -> None:
     turn = Guided(sessions, session, "go")
     turn.say("so far")
     sessions.archive(session)
@@ -109,7 +109,9 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("end", ["interrupt", "archive"])
-def test_a_turn_that_does_not_end_is_ended_for_it(sessions: LiveSessions, session: bytes, hasty: None, end: str) -> None:
+def test_a_cancelled_turn_that_does_not_end_is_closed_by_another_process(
+    sessions: LiveSessions, session: bytes, hasty: None, end: str
+) -> None:
     turn = Deaf(sessions, session, "go")
     other = opened(sessions.folder, sessions.backend, "other")
     getattr(other, end)(session)
@@ -124,7 +126,7 @@ def test_a_turn_that_does_not_end_is_ended_for_it(sessions: LiveSessions, sessio
     other.close()
 
 
-def test_who_cannot_look_takes_nobody_for_dead(sessions: LiveSessions, session: bytes) -> None:
+def test_an_unreadable_lock_does_not_make_a_process_dead(sessions: LiveSessions, session: bytes) -> None:
     """Without a file to be had, nobody can tell whether the process of a turn is alive."""
     turn = Guided(sessions, session, "go")
     other = opened(sessions.folder, sessions.backend, "other")
