@@ -15,7 +15,6 @@ from recollect.live.runners import AnswerText, Assignment, Output
 from recollect.live.sessions import NewSession
 from recollect.live.turn_runner import TurnRequest
 from recollect.operations import OPERATIONS, RequestContext
-from recollect.store import OutOfDate
 from recollect.store.live import live_path
 from recollect.store.lock import DISTILLING
 from recollect.store.sqlite.database import schema_steps
@@ -103,6 +102,7 @@ def test_a_search_asks_for_the_state_of_the_archive_once(recorded: Person, monke
     assert len(trace.statements) == 7, "one for live sessions, one for the state, four for the hits, one for the memory"
 
 
+@pytest.mark.process
 def test_a_memory_search_asks_for_the_state_of_the_archive_once(recorded: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = Trace(monkeypatch)
     realm = LiveRealm(recorded.settings())
@@ -151,6 +151,7 @@ def test_a_reader_follows_live_sessions_that_were_deleted_and_begun_again(record
     writer.close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("way", WAYS)
 def test_live_sessions_in_a_read_only_folder_are_searched(recorded: Person, way: str) -> None:
     folder = live_path(LiveRealm(recorded.settings()).folder).parent
@@ -162,18 +163,18 @@ def test_live_sessions_in_a_read_only_folder_are_searched(recorded: Person, way:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_only_a_realm_that_can_run_sessions_migrates_their_database(recorded: Person) -> None:
+def test_a_database_of_an_older_version_is_migrated_once(recorded: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     realm = LiveRealm(recorded.settings())
     (first, script), *_, (newest, _) = schema_steps("live_schema")
     for path in live_path(realm.folder).parent.glob("live.db*"):
         path.unlink()
     with sqlite3.connect(live_path(realm.folder)) as db:
         db.executescript(f"PRAGMA journal_mode = WAL; {script}; PRAGMA user_version = {first};")
-    with pytest.raises(OutOfDate):
-        realm.connections.live_changes()
-    assert version(realm.folder) == first, "a reader migrates nothing"
     assert found(realm, "tapirs") == 2
-    assert version(realm.folder) == newest
+    assert version(realm.folder) == newest > first
+    trace = Trace(monkeypatch)
+    assert found(LiveRealm(recorded.settings()), "tapirs") == 2
+    assert [sql for sql in trace.of("live") if sql.upper().startswith(WRITES)] == []
 
 
 def test_a_damaged_database_of_live_sessions_does_not_stop_a_search(recorded: Person) -> None:

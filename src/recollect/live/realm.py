@@ -6,8 +6,6 @@ from recollect.errors import StoreFault
 from recollect.live.sessions import LiveSessions
 from recollect.realms.manifest import Backend
 from recollect.realms.realm import Realm, built_once
-from recollect.store import OutOfDate
-from recollect.store.live import live_path
 
 log = logging.getLogger(__name__)
 
@@ -22,15 +20,8 @@ class LiveRealm(Realm):
         return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publish_soon)
 
     def live_changes(self) -> int:
-        """The change counter of live sessions. The database is opened for writing only if it must be rebuilt or migrated."""
-        if self.backend is Backend.JSONL:  # its files may say more than the database
-            return self.live.changes()
-        try:
-            return super().live_changes()
-        except OutOfDate:
-            if not live_path(self.folder).exists():  # deleted since: a reader must not create it again
-                return 0
-            return self.live.changes()
+        """The change counter of live sessions. In a JSONL realm the files are compared first: they may have more."""
+        return self.live.changes() if self.backend is Backend.JSONL else super().live_changes()
 
     def take_lease(self, surface: str) -> None:
         """Take a lease, so that no process deletes the realm as unused. Without one the realm can still be read."""

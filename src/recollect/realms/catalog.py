@@ -13,7 +13,7 @@ from recollect.realms.leases import has_live_process, process_exists
 from recollect.realms.manifest import FILE, Manifest, Origin, read
 from recollect.realms.names import check_name, uuid7
 from recollect.settings import Settings
-from recollect.store import OutOfDate, archive_path
+from recollect.store import archive_path
 from recollect.store.live import LeaseRow, Live, live_path
 from recollect.store.lock import DISTILLING, WRITING, exclusive, is_held
 from recollect.store.memory import memory_path
@@ -51,16 +51,8 @@ class StoredRealm(Struct, frozen=True):
         """The leases of all processes that use it."""
         if not live_path(self.folder).exists():
             return []
-        with _open_live(self.folder) as live:
+        with Live(self.folder, writable=False) as live:
             return [lease for lease in live.leases() if process_exists(live, lease)]
-
-
-def _open_live(folder: Path) -> Live:
-    """The database of live sessions, opened for reading unless its schema must be migrated."""
-    try:
-        return Live(folder, writable=False)
-    except OutOfDate:
-        return Live(folder)
 
 
 def list_realms(settings: Settings) -> list[StoredRealm]:

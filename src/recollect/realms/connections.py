@@ -126,9 +126,9 @@ class Connections:
     # ---- live sessions
 
     def live_changes(self) -> int:
-        """The change counter of live sessions, read without migrating their database; 0 if there is none.
+        """The change counter of live sessions, through a read-only connection; 0 if there is no database.
 
-        Raises `OutOfDate` if the database has an older schema or is just being created.
+        Only a database of an older version is opened for writing, once, to migrate it.
         """
         file, local = file_identity(live_path(self._folder)), self._local
         if file is None:
@@ -136,8 +136,10 @@ class Connections:
         live: Live | None = getattr(local, "live", None)
         if live is None or live.file != file or live.is_outdated():
             local.live = None
-            live = Live(self._folder, writable=False)
-            local.live = live
+            try:
+                live = local.live = Live(self._folder, writable=False)
+            except OutOfDate:  # deleted since we looked: a reader does not create it
+                return 0
         try:
             changes = live.change_count()
             live.check_unchanged()
