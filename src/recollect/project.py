@@ -1,4 +1,4 @@
-"""Which project a working folder belongs to: its repository, however many worktrees of it there are."""
+"""The project of a working folder: its repository, also for a worktree of it."""
 
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
@@ -11,9 +11,9 @@ LONGEST_NAME = 255  # characters of a file name, on every file system that peopl
 
 @lru_cache(maxsize=4096)
 def project_of(cwd: str) -> str:
-    """The name of the repository that holds `cwd`, or the folder's own name where there is none.
+    """The name of the repository that contains `cwd`, or the name of the folder if there is none.
 
-    The folder is looked at where it still exists; where it is gone, or was another machine's, its path has to do.
+    If the folder does not exist on this machine, its path decides.
     """
     root = repository_folder(cwd)
     if root is not None:
@@ -22,7 +22,7 @@ def project_of(cwd: str) -> str:
 
 
 def repository_folder(cwd: str) -> Path | None:
-    """The root of the repository that holds a folder of this machine; None where there is none."""
+    """The root of the repository that contains a folder of this machine, or None."""
     for candidate in map(Path, existing_folders(cwd)):
         mark = candidate / ".git"
         try:
@@ -30,7 +30,7 @@ def repository_folder(cwd: str) -> Path | None:
                 return candidate
             if mark.is_file():
                 return _main_worktree(mark) or candidate
-        except (OSError, ValueError):  # not ours to look into, or no possible path
+        except (OSError, ValueError):  # no permission, or an impossible path
             return None
     return None
 

@@ -1,8 +1,8 @@
-"""Keeps a realm up to date: when a log changes, what is new in it is read within a fraction of a second.
+"""Keeps a realm up to date: when a log changes, it is read within a fraction of a second.
 
-The kernel says which files changed; nothing is scanned while nothing happens. What lies among much else, as databases do, is
-not worth watching all of that for: its date is asked for every second. Because such messages can be lost, and a
-new agent may be installed at any time, everything is looked over now and then as well.
+The kernel reports which files changed, so nothing is scanned while nothing happens. Databases lie in folders with many other
+files, so their dates are polled every second instead. Kernel messages can be lost, and a new agent can be installed at any
+time, so all logs are checked now and then, too.
 """
 
 import threading
@@ -24,28 +24,28 @@ from recollect.store.live import live_path
 from recollect.store.lock import NEXT, is_held
 
 SETTLE_MS = 150  # changes within this time are read together
-STEP_MS = 100  # between two looks at what the kernel reported: ten wake-ups a second take 0.06 % of a processor
-TICK_MS = 1_000  # between two looks at the dates of what is polled
-LOOK_OVER_S = 60  # seconds between two looks at everything
-REST = 200  # times as long as such a look took: where there are very many logs, half a percent of one core at most
-NEXT_S = 0.1  # seconds between two looks whether whoever wanted to write has done so
+STEP_MS = 100  # between two checks of what the kernel reported: ten a second take 0.06 % of a processor
+TICK_MS = 1_000  # between two checks of the dates of polled logs
+FULL_SYNC_S = 60  # seconds between two syncs of all logs
+FULL_SYNC_PAUSE = 200  # times as long as the last full sync took: with many logs, 0.5 % of one core at most
+NEXT_S = 0.1  # seconds between two checks whether the process that wants to write has finished
 TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
 
 
 class Observer:
-    """Hears how watching goes."""
+    """Callbacks of the watcher. They do nothing by default."""
 
     def reading(self) -> None:
-        """Log lines are read from now on."""
+        """The watcher reads log lines from now on."""
 
     def synced(self, report: SyncReport) -> None:
-        """Something was read, or nothing was new."""
+        """A sync ended, whether anything was new or not."""
 
     def failed(self, fault: StoreFault) -> None:
-        """Nothing can be read for now; it is tried again."""
+        """Logs cannot be read for now. The watcher tries again."""
 
     def distil_failed(self, fault: StoreFault) -> None:
-        """What was read is kept, but nothing is made of it for now."""
+        """What was read is stored, but cannot be distilled for now."""
 
 
 def watch(
@@ -56,24 +56,24 @@ def watch(
     stop: threading.Event,
     observer: Observer,
 ) -> None:
-    """Sync now and after every change, until told to stop.
+    """Sync now and after every change, until `stop` is set.
 
-    While another process writes, wait to take over from it; while the disk is full, wait for room. What was read is
-    distilled by a thread beside this one, which rests while logs are being read.
+    While another process writes, or the disk is full, it waits and tries again. A second thread distils what was read. It
+    pauses while logs are read.
     """
-    with Background(realm, settings, env, stop, observer.distil_failed) as memory:
-        told = memory.waking(observer.synced)
+    with DistilThread(realm, settings, env, stop, observer.distil_failed) as distilling:
+        on_sync = distilling.waking(observer.synced)
         while not stop.is_set():
-            if is_held(realm, NEXT):  # somebody wants to write once; then it is our turn again
+            if is_held(realm, NEXT):  # another process wants to write; the watcher continues after it
                 stop.wait(NEXT_S)
                 continue
             try:
-                with Ingester(realm, settings, sources, env) as intake:
+                with Ingester(realm, settings, sources, env) as ingester:
                     observer.reading()
-                    with memory.resting():
-                        report = intake.sync()
-                    told(report)
-                    _follow(intake, stop, told, memory)
+                    with distilling.paused():
+                        report = ingester.sync()
+                    on_sync(report)
+                    _follow(ingester, stop, on_sync, distilling)
             except StoreBusy:
                 stop.wait(TAKE_OVER_S)
             except StoreFault as fault:
@@ -81,35 +81,37 @@ def watch(
                 stop.wait(TAKE_OVER_S)
 
 
-def _follow(intake: Ingester, stop: threading.Event, on_sync: Callable[[SyncReport], None], memory: "Background") -> None:
-    """Read what changes, until told to stop or until somebody else wants to write."""
+def _follow(
+    ingester: Ingester, stop: threading.Event, on_sync: Callable[[SyncReport], None], distilling: "DistilThread"
+) -> None:
+    """Read what changes, until `stop` is set or another process wants to write."""
     while not stop.is_set():
-        homes = _homes(intake)
-        look_over_at = time.monotonic()  # at once: something may have been written while we settled in
+        homes = _homes(ingester)
+        full_sync_at = time.monotonic()  # at once: logs may have changed before the kernel watched them
         for changes in _changes(homes, stop):
-            if stop.is_set() or is_held(intake.realm, NEXT):
+            if stop.is_set() or is_held(ingester.realm, NEXT):
                 return
             began = time.monotonic()
-            if began >= look_over_at:
-                with memory.resting():
-                    report = intake.sync()
+            if began >= full_sync_at:
+                with distilling.paused():
+                    report = ingester.sync()
                 on_sync(report)
                 now = time.monotonic()
-                look_over_at = now + max(LOOK_OVER_S, (now - began) * REST)
-                if _homes(intake) != homes:
+                full_sync_at = now + max(FULL_SYNC_S, (now - began) * FULL_SYNC_PAUSE)
+                if _homes(ingester) != homes:
                     break  # an agent was installed: watch its folder too
                 continue
             if changes:
-                with memory.resting():
-                    report = intake.sync_changed(Path(path) for _, path in changes)
+                with distilling.paused():
+                    report = ingester.sync_changed(Path(path) for _, path in changes)
                 on_sync(report)
-            for found in (intake.sync_live(), intake.sync_polled()):
+            for found in (ingester.sync_live(), ingester.sync_polled()):
                 if found is not None:
                     on_sync(found)
 
 
-class Background(threading.Thread):
-    """Distils when woken, in small steps, none of them while logs are being read."""
+class DistilThread(threading.Thread):
+    """Distils when woken, in small steps, and pauses while logs are read."""
 
     def __init__(
         self,
@@ -124,10 +126,10 @@ class Background(threading.Thread):
         self._stop_all = stop
         self._on_fault = on_fault
         self._work = threading.Event()
-        self._work.set()  # an earlier process may have left something undone
+        self._work.set()  # an earlier process may have left something to do
         self._reading = threading.Lock()
 
-    def __enter__(self) -> "Background":
+    def __enter__(self) -> "DistilThread":
         self.start()
         return self
 
@@ -137,21 +139,21 @@ class Background(threading.Thread):
         self.join()
 
     def waking(self, on_sync: Callable[[SyncReport], None]) -> Callable[[SyncReport], None]:
-        """Tell of a sync, and distil what it read."""
+        """A callback that passes a report on, and wakes this thread if the sync read anything."""
 
-        def told(report: SyncReport) -> None:
+        def wake(report: SyncReport) -> None:
             on_sync(report)
             if report.files_read:
                 self._work.set()
 
-        return told
+        return wake
 
-    def resting(self) -> threading.Lock:
-        """Held while logs are read."""
+    def paused(self) -> threading.Lock:
+        """The lock to hold while logs are read."""
         return self._reading
 
     def _should_stop(self) -> bool:
-        """Asked between two steps: waits here while somebody reads logs."""
+        """Called between two steps. It blocks while logs are read."""
         with self._reading:
             return self._stop_all.is_set()
 
@@ -161,17 +163,17 @@ class Background(threading.Thread):
             self._work.clear()
             try:
                 done = self._distil()
-            except OutOfDate:  # the first sync has not made the archive yet
+            except OutOfDate:  # the first sync has not created the archive yet
                 done = False
             except StoreFault as fault:
                 self._on_fault(fault)
                 done = False
-            if not done and not self._stop_all.wait(TAKE_OVER_S):  # another process is at it, or the disk is full
+            if not done and not self._stop_all.wait(TAKE_OVER_S):  # another process distils, or the disk is full
                 self._work.set()
 
 
 def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[watchfiles.Change, str]]]:
-    """What changed, when it changed; nothing once a second where nothing does."""
+    """Sets of changes as they happen; an empty set every second if nothing happens."""
     while not homes and not stop.wait(TICK_MS / 1000):
         yield set()
     yield from watchfiles.watch(
@@ -187,12 +189,12 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[wat
     )
 
 
-def _homes(intake: Ingester) -> list[Path]:
-    """The folders that the kernel is to watch, with all that is in them."""
-    formats = [format for source in intake.sources for format in source.formats if not format.is_polled]
-    homes = {home for format in formats for home in format.homes(intake.env) if home.is_dir()}
-    live = live_path(intake.realm).parent
-    with suppress(OSError):  # a full disk, say
-        live.mkdir(exist_ok=True, mode=0o700)  # so that the first session that is run here is noticed as any other is
+def _homes(ingester: Ingester) -> list[Path]:
+    """The folders that the kernel watches, with everything in them."""
+    formats = [format for source in ingester.sources for format in source.formats if not format.is_polled]
+    homes = {home for format in formats for home in format.homes(ingester.env) if home.is_dir()}
+    live = live_path(ingester.realm).parent
+    with suppress(OSError):  # such as a full disk
+        live.mkdir(exist_ok=True, mode=0o700)  # so that the first live session is noticed
         homes.add(live)
     return sorted(home for home in homes if not homes & set(home.parents))

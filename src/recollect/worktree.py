@@ -1,6 +1,6 @@
-"""Which repository a worktree belongs to, by its path alone: the folder may be gone, or another machine's.
+"""The repository of a worktree, by its path alone: the folder may not exist on this machine.
 
-Agents and their managers keep worktrees either inside the repository (`<repo>/.claude/worktrees/<name>`), beside it
+Agents and their managers put worktrees either inside the repository (`<repo>/.claude/worktrees/<name>`), beside it
 (`<repo>.worktrees/<name>`), or in a folder of their own, where the repository's name comes first or second.
 """
 
@@ -17,7 +17,7 @@ ID = re.compile(r"[0-9a-f]{4,}(?:-[0-9a-f]{4,})*", re.IGNORECASE)
 
 
 def repository_of_worktree(cwd: str) -> str | None:
-    """The name of the repository whose worktree `cwd` is, or lies in; None where the path is not a worktree's."""
+    """The name of the repository if `cwd` is a worktree or inside one; else None."""
     parts = cwd.replace("\\", "/").rstrip("/").split("/")
     for place, part in enumerate(parts[:-1]):
         if beside := BESIDE.fullmatch(part):
@@ -25,26 +25,30 @@ def repository_of_worktree(cwd: str) -> str | None:
         if COMBINED.fullmatch(part) or part == ".conductor":
             return _repository(parts[:place], [part], parts[place + 1 :])
         if part in WORKTREES or (part == "workspaces" and parts[place - 1] == "conductor"):
-            owner, keepers = _without_keepers(parts[:place])
-            return _repository(owner, keepers, parts[place + 1 :]) if keepers or part[0] == "." or _is_home(owner) else None
+            owner, agent_folders = _split_agent_folders(parts[:place])
+            return (
+                _repository(owner, agent_folders, parts[place + 1 :])
+                if agent_folders or part[0] == "." or _is_home(owner)
+                else None
+            )
     return None
 
 
-def _without_keepers(parts: list[str]) -> tuple[list[str], list[str]]:
-    """The folder that worktrees lie in, without those that only say whose they are: `.codex`, `.gemini/antigravity`."""
+def _split_agent_folders(parts: list[str]) -> tuple[list[str], list[str]]:
+    """Split off the last folders that only name an agent: `.codex`, `.gemini/antigravity`."""
     end = len(parts)
     while end and (parts[end - 1].startswith(".") or parts[end - 1] in OWN_FOLDERS):
         end -= 1
     return parts[:end], parts[end:]
 
 
-def _repository(owner: list[str], keepers: list[str], inside: list[str]) -> str | None:
-    """Of a folder inside a repository, that repository; of one elsewhere, the part of the path that names it."""
-    apart = _is_home(owner) or not OWN_FOLDERS.isdisjoint(keepers) or keepers == [".vibe-kanban-workspaces"]
-    second_is_it = len(inside) > 1 and ID.fullmatch(inside[0]) is not None
-    if not apart and not (second_is_it and ".codex" in keepers):
+def _repository(owner: list[str], agent_folders: list[str], inside: list[str]) -> str | None:
+    """The repository that contains the worktrees folder, or the part of the path that names the repository."""
+    is_outside = _is_home(owner) or not OWN_FOLDERS.isdisjoint(agent_folders) or agent_folders == [".vibe-kanban-workspaces"]
+    has_id_first = len(inside) > 1 and ID.fullmatch(inside[0]) is not None
+    if not is_outside and not (has_id_first and ".codex" in agent_folders):
         return owner[-1] or None if owner else None
-    if len(inside) > 1 and (second_is_it or not REPOSITORY_SECOND.isdisjoint(keepers)):
+    if len(inside) > 1 and (has_id_first or not REPOSITORY_SECOND.isdisjoint(agent_folders)):
         return inside[1]
     return inside[0] or None
 

@@ -1,7 +1,7 @@
-"""Journeys: which sessions and documents belong to one person's work. They lie in the memory's database.
+"""Journeys: which sessions and documents belong to one person's work. They are in the memory's database.
 
-What a member shows is kept with it, so that a journey of ten thousand sessions is searched without reading any of them;
-one question to the archive tells which of them are no longer as they were (`outdated`).
+Each member has a copy of what it shows. So a journey of ten thousand sessions is searched without reading any of them. One
+query of the archive finds the members whose copy is outdated.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Row = TypeVar("Row", bound=Struct)
 
 
 def session_mark(session: SessionRow) -> str:
-    """The state of a session that a summary is made of, as `MARK` has it in SQL."""
+    """The state of a session that its summary was made from; the same as `MARK` in SQL."""
     return f"{session.event_count} {session.updated_at} {session.title}"
 
 
@@ -34,7 +34,7 @@ class JourneyRow(Struct, frozen=True):
 
 
 class SessionSummaryRow(Struct, frozen=True, kw_only=True):
-    """What is told of a session: made of it, or given (`own`). `words` are the summary's, as the index knows them."""
+    """A session's summary in a journey: generated, or supplied by the caller. `words` are its words for the index."""
 
     session: bytes
     started_at: int
@@ -44,11 +44,11 @@ class SessionSummaryRow(Struct, frozen=True, kw_only=True):
     is_supplied: bool = False
     diagnosed: bool | None = None
     diagnosis: str | None = None
-    estimated: bool = False  # its times are the date of its log file
+    estimated: bool = False  # its times are the date of the log file
 
 
 class Member(Struct, frozen=True):
-    """A session of a journey as it is shown. `worth` is what its words are worth to a question."""
+    """A session of a journey as it is shown. `score` tells how well it matches a query."""
 
     session: bytes
     started_at: int
@@ -68,7 +68,7 @@ class DocumentHead(Struct, frozen=True, kw_only=True):
 
 
 class JourneyDocument(DocumentHead, frozen=True, kw_only=True):
-    """A document whole. `metadata` is JSON."""
+    """A complete document. `metadata` is JSON."""
 
     journey: bytes
     content: str | None
@@ -76,7 +76,7 @@ class JourneyDocument(DocumentHead, frozen=True, kw_only=True):
 
 
 class TimeWindow(Struct, frozen=True):
-    """A stretch of time in milliseconds, both ends included."""
+    """A period in milliseconds, both ends included."""
 
     first: int = -END_OF_TIME
     last: int = END_OF_TIME
@@ -85,7 +85,7 @@ class TimeWindow(Struct, frozen=True):
 MEMBER = "session, started_at, summary, diagnosed, estimated"
 HEAD = ", ".join(DocumentHead.__struct_fields__)
 DOCUMENT = ", ".join(JourneyDocument.__struct_fields__)
-IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a session that is not here began at NULL
+IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a hidden session started at NULL
 
 
 class Journeys:
@@ -99,7 +99,7 @@ class Journeys:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All questions inside see the same state, whoever writes meanwhile."""
+        """All queries in the block see the same state, whoever writes meanwhile."""
         self._rows("BEGIN")
         try:
             yield
@@ -119,7 +119,7 @@ class Journeys:
         return JourneyRow(*found[0]) if found else None
 
     def create_journey(self, new: JourneyRow) -> JourneyRow:
-        """Keep a journey, unless its user has one: then that one. Of any number of callers at once, one creates it."""
+        """Create a journey, or return the one that its user has. Of many callers at once, one creates it."""
         with self.memory.transaction():
             known = self.journey_of_user(new.user) if new.user is not None else None
             if known is not None:
@@ -129,7 +129,7 @@ class Journeys:
             return new
 
     def delete_journey(self, journey: bytes) -> tuple[int, int] | None:
-        """Remove a journey: its documents go, its sessions are in none. How many sessions and documents that were."""
+        """Remove a journey and its documents; its sessions stay. Returns the numbers of both."""
         with self.memory.transaction():
             if not self._rows("DELETE FROM journey WHERE id = ? RETURNING id", (journey,)):
                 return None
@@ -139,11 +139,11 @@ class Journeys:
             self.memory.rewrite_journal()
             return sum(started_at is not None for (started_at,) in members), len(documents)
 
-    # ---- members, and the archive that they are of
+    # ---- members, and their sessions in the archive
 
     @contextmanager
     def _with_archive(self, archive: Path) -> Iterator[None]:
-        """Both databases in one question. For no longer than that: another file may take the archive's place."""
+        """Attach the archive for a query. It is detached at once, because the file may be replaced."""
         attach(self.memory.db, archive, "archive")
         try:
             yield
@@ -151,7 +151,7 @@ class Journeys:
             self._rows("DETACH archive")
 
     def session_count(self, journey: bytes, archive: Path) -> int:
-        """How many sessions of a journey there are now."""
+        """How many sessions of a journey the archive has."""
         with self._with_archive(archive):
             found = self._rows(
                 """
@@ -163,7 +163,7 @@ class Journeys:
         return int(found[0][0])
 
     def outdated_members(self, journey: bytes, archive: Path) -> tuple[list[bytes], list[bytes]]:
-        """The sessions that are no longer as their summary says, newest first; and those that are gone."""
+        """The sessions whose summary is outdated, newest first; and those that no longer exist."""
         with self._with_archive(archive):
             found = self._rows(
                 f"""
@@ -175,12 +175,12 @@ class Journeys:
             )
         return [session for session, here in found if here], [session for session, here in found if not here]
 
-    def add_member(self, journey: bytes, told: SessionSummaryRow) -> None:
-        """Put a session into a journey, out of any other one. What was given before, and is not given now, stays.
+    def add_member(self, journey: bytes, summary: SessionSummaryRow) -> None:
+        """Put a session into a journey; it leaves any other one. What was supplied earlier stays unless supplied again.
 
-        To be called inside a transaction, like `retell` and `hide`.
+        Call it inside a transaction, like `update_summary` and `hide_session`.
         """
-        values = (told.session, journey, told.is_supplied, told.diagnosed, told.diagnosis)
+        values = (summary.session, journey, summary.is_supplied, summary.diagnosed, summary.diagnosis)
         self._rows(
             """
             INSERT INTO member (session, journey, summary, own, diagnosed, diagnosis) VALUES (?, ?, '', ?, ?, ?)
@@ -191,23 +191,23 @@ class Journeys:
                 diagnosed = coalesce(excluded.diagnosed, diagnosed)""",
             values,
         )
-        self.update_summary(told)
-        self.memory.journal("member", told.session)
+        self.update_summary(summary)
+        self.memory.journal("member", summary.session)
 
-    def update_summary(self, told: SessionSummaryRow) -> None:
-        """Bring what is told of a session up to date. A summary that was given gives way to another given one only."""
-        values = (told.started_at, told.estimated, told.mark, told.session)
+    def update_summary(self, summary: SessionSummaryRow) -> None:
+        """Update the copy of a session. Only a supplied summary replaces a supplied one."""
+        values = (summary.started_at, summary.estimated, summary.mark, summary.session)
         self._rows("UPDATE member SET started_at = ?, estimated = ?, mark = ? WHERE session = ?", values)
         taken = self._rows(
             "UPDATE member SET summary = ? WHERE session = ? AND own <= ? RETURNING key",
-            (told.summary, told.session, told.is_supplied),
+            (summary.summary, summary.session, summary.is_supplied),
         )
         for (key,) in taken:
             self._rows("DELETE FROM summary_text WHERE rowid = ?", (key,))
-            self._rows("INSERT INTO summary_text (rowid, summary) VALUES (?, ?)", (key, told.words))
+            self._rows("INSERT INTO summary_text (rowid, summary) VALUES (?, ?)", (key, summary.words))
 
     def hide_session(self, session: bytes) -> None:
-        """Show nothing of a session that the archive does not have. It stays a member: it may come back."""
+        """Hide a session that the archive does not have. It stays a member, because it may come back."""
         self._rows("UPDATE member SET started_at = NULL, mark = NULL WHERE session = ?", (session,))
 
     # ---- history
@@ -229,21 +229,20 @@ class Journeys:
         return int(found[0][0])
 
     def search_members(self, journey: bytes, match: str, window: TimeWindow, limit: int) -> tuple[list[Member], int]:
-        """The sessions whose summary matches, best first and then by date; and how many there are.
+        """The sessions whose summary matches an FTS5 query, best first, then by date; and their number.
 
-        `match` is in the engine's language. The words come first, whatever the planner thinks; and only what is shown is
-        fetched whole.
+        CROSS JOIN makes SQLite search the words first. Only the rows that are shown are fetched completely.
         """
         found = self._rows(
             f"""
             WITH match AS MATERIALIZED (
-                SELECT member.key AS place, -bm25(summary_text) AS worth, started_at AS began, session AS id
+                SELECT member.key AS place, -bm25(summary_text) AS score, started_at AS began, session AS id
                   FROM summary_text CROSS JOIN member ON member.key = summary_text.rowid
                  WHERE summary_text MATCH :match AND {IN_WINDOW})
-            SELECT {MEMBER}, worth, (SELECT count(*) FROM match)
-              FROM (SELECT place, worth FROM match ORDER BY worth DESC, began DESC, id LIMIT :limit)
+            SELECT {MEMBER}, score, (SELECT count(*) FROM match)
+              FROM (SELECT place, score FROM match ORDER BY score DESC, began DESC, id LIMIT :limit)
                    CROSS JOIN member ON member.key = place
-             ORDER BY worth DESC, started_at DESC, session""",
+             ORDER BY score DESC, started_at DESC, session""",
             {"match": match, "limit": limit, **_within(journey, window)},
         )
         return [_member(*row[:-1]) for row in found], found[0][-1] if found else 0
@@ -251,7 +250,7 @@ class Journeys:
     # ---- documents
 
     def add_document(self, document: JourneyDocument) -> bool:
-        """False where there is no such journey."""
+        """Add a document. False if the journey does not exist."""
         with self.memory.transaction():
             if self.journey(document.journey) is None:
                 return False
@@ -263,7 +262,7 @@ class Journeys:
     def documents(
         self, journey: bytes, window: TimeWindow, limit: int = -1, *, newest_first: bool = True
     ) -> list[DocumentHead]:
-        """The documents of a journey. A limit below 0 is none."""
+        """The documents of a journey. A negative limit means no limit."""
         order = "DESC" if newest_first else "ASC"
         found = self._rows(
             f"""
@@ -279,7 +278,7 @@ class Journeys:
         return self._document(f"SELECT {DOCUMENT} FROM document WHERE journey = ? AND id = ?", journey, document)
 
     def delete_document(self, journey: bytes, document: bytes) -> JourneyDocument | None:
-        """Remove a document; what it was."""
+        """Remove a document. Returns it, or None."""
         with self.memory.transaction():
             delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
             removed = self._document(delete, journey, document)
@@ -297,9 +296,9 @@ def _within(journey: bytes, window: TimeWindow) -> dict[str, Any]:
 
 
 def _member(
-    session: bytes, started_at: int, summary: str, diagnosed: int | None, estimated: int, worth: float | None = None
+    session: bytes, started_at: int, summary: str, diagnosed: int | None, estimated: int, score: float | None = None
 ) -> Member:
-    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), bool(estimated), worth)
+    return Member(session, started_at, summary, None if diagnosed is None else bool(diagnosed), bool(estimated), score)
 
 
 def _struct(shape: type[Row], row: Any) -> Row:

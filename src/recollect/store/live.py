@@ -1,7 +1,7 @@
-"""The live sessions of a realm: what was committed of them, which turns are running, and who is at work here.
+"""The live sessions of a realm: their committed messages, running turns, and the leases of processes.
 
-A database of its own: any process may begin and commit a turn at any time, also while another one reads logs into the
-archive for minutes. Every question of who may do what is decided inside one transaction.
+They have a database of their own, because any process can begin and commit a turn while another one reads logs into the
+archive for minutes. Each change of state is decided inside one transaction.
 """
 
 import threading
@@ -22,7 +22,7 @@ Message = dict[str, Any]
 
 
 def live_path(realm: Path) -> Path:
-    """A folder of its own, so that whoever watches it hears of nothing else."""
+    """The path of the database. Its folder has nothing else, so that a watcher of it sees these changes only."""
     return realm / "live" / "live.db"
 
 
@@ -50,7 +50,7 @@ class LiveRow(Struct, kw_only=True, rename={"runner_state": "kept"}):
 
 
 class RunningRow(Struct, frozen=True):
-    """A turn under way."""
+    """A running turn."""
 
     session: bytes
     token: bytes
@@ -63,7 +63,7 @@ class RunningRow(Struct, frozen=True):
 
 
 class LeaseRow(Struct, frozen=True):
-    """A process that is at work here, for as long as its heart beats."""
+    """A process that uses the realm, as long as its heartbeat continues."""
 
     holder: str
     instance: str
@@ -74,8 +74,8 @@ class LeaseRow(Struct, frozen=True):
     beat: int
 
 
-CACHE_KB = 1_024  # of pages kept in memory: every turn that runs has a connection of its own
-_WRITE_LOCK = threading.Lock()  # of this process: SQLite has those who wait sleep, ever longer, and the last may starve
+CACHE_KB = 1_024  # of pages in memory: every running turn has a connection of its own
+_WRITE_LOCK = threading.Lock()  # of this process: SQLite lets waiting threads sleep ever longer, and one may starve
 FIELDS = LiveRow.__struct_fields__
 JSON = ("labels", "command", "runner_state", "usage", "native_ids")
 COLUMNS = ", ".join(FIELDS)
@@ -107,7 +107,7 @@ class Live(Database):
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[None]:
-        """All or nothing. A durable one also outlives a machine that loses its power right after it."""
+        """A transaction. A `durable` one survives a power failure right after its commit."""
         with _WRITE_LOCK:
             self._rows(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with transaction(self.db, self.path):
@@ -115,7 +115,7 @@ class Live(Database):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several questions about one moment, whatever is committed meanwhile."""
+        """All queries in the block see the same state, whatever is committed meanwhile."""
         self._rows("BEGIN")
         try:
             yield
@@ -129,7 +129,7 @@ class Live(Database):
         return _row(row) if row else None
 
     def active_session(self, session: bytes) -> LiveRow:
-        """A session that is here and not archived."""
+        """A session that exists and is not archived. Raises `SessionNotFound`."""
         row = self.session(session)
         if row is None:
             raise SessionNotFound("There is no such session in this realm.")
@@ -142,7 +142,7 @@ class Live(Database):
         return row
 
     def put(self, row: LiveRow) -> None:
-        """Keep a session as it is now. To be called inside a transaction."""
+        """Store a session as it is now. Call it inside a transaction."""
         row.changed = self._count_change()
         self._put(row)
 
@@ -154,12 +154,12 @@ class Live(Database):
         self._rows(f"INSERT OR REPLACE INTO session ({COLUMNS}) VALUES ({', '.join(f':{name}' for name in FIELDS)})", values)
 
     def _count_change(self) -> int:
-        """Not below the time: a database that is made anew counts beyond all that were there before it."""
+        """At least the current time, so that a new database counts beyond the one that it replaces."""
         rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now_ms(),))
         return int(rows[0][0])
 
     def change_count(self) -> int:
-        """Grows with whatever is committed here, from 0: what tells whether the archive is level."""
+        """A number that grows with every commit, from 0. It tells whether the archive is up to date."""
         return int(self.meta("changes") or 0)
 
     def changed_after(self, change: int) -> list[LiveRow]:
@@ -167,7 +167,7 @@ class Live(Database):
         return [_row(row) for row in rows]
 
     def list_sessions(self, labels: dict[str, str], offset: int, limit: int) -> list[LiveRow]:
-        """Sessions that are not archived and have all of these labels, the last one at work first."""
+        """Sessions that are not archived and have all of these labels, the last updated first."""
         tests = " AND EXISTS (SELECT 1 FROM json_each(labels) WHERE key = ? AND value = ?)" * len(labels)
         rows = self._rows(
             f"""
@@ -181,7 +181,7 @@ class Live(Database):
         return [_row(row) for row in rows]
 
     def ids_with_prefix(self, beginning: str, limit: int) -> list[bytes]:
-        """Ids that begin with these hexadecimal digits."""
+        """Ids that start with these hexadecimal digits."""
         rows = self._rows(
             "SELECT id FROM session WHERE lower(hex(id)) LIKE ? ORDER BY id LIMIT ?",
             (f"{beginning}%", limit),
@@ -198,28 +198,28 @@ class Live(Database):
         return [body for (body,) in rows]
 
     def append(self, row: LiveRow, messages: Sequence[bytes]) -> None:
-        """Add committed messages. To be called inside a transaction, before the session is `put`."""
+        """Add messages. Call it inside a transaction, before the session is `put`."""
         values = [(row.id, row.messages + place, body) for place, body in enumerate(messages)]
         self.db.executemany("INSERT INTO message VALUES (?, ?, ?)", values)
         row.messages += len(messages)
 
     def replace(self, row: LiveRow, messages: Sequence[bytes]) -> None:
-        """Make a session what its file says. To be called inside a transaction."""
+        """Replace a session and its messages by those of its file. Call it inside a transaction."""
         self._rows("DELETE FROM message WHERE session = ?", (row.id,))
         row.messages = 0
         self.append(row, messages)
         self.put(row)
 
     def remove(self, session: bytes) -> None:
-        """Forget a session. To be called inside a transaction."""
+        """Remove a session. Call it inside a transaction."""
         for table in ("message WHERE session", "running WHERE session", "session WHERE id"):
             self._rows(f"DELETE FROM {table} = ?", (session,))
 
     def sizes(self) -> dict[bytes, int]:
-        """How much of each session's file is known here."""
+        """How many bytes of each session's file the database has."""
         return dict(self._rows("SELECT id, bytes FROM session"))
 
-    # ---- turns under way
+    # ---- running turns
 
     def running(self, session: bytes) -> RunningRow | None:
         row = self._one(f"SELECT {RUNNING} FROM running WHERE session = ?", (session,))
@@ -229,7 +229,7 @@ class Live(Database):
         return [RunningRow(*row) for row in self._rows(f"SELECT {RUNNING} FROM running")]
 
     def begin_turn(self, turn: RunningRow) -> None:
-        """Take the one place that a session has for a turn. To be called inside a transaction."""
+        """Begin a turn, or raise `SessionBusy`: a session runs one at a time. Call it inside a transaction."""
         if self.running(turn.session) is not None:
             name = str(uuid.UUID(bytes=turn.session))
             raise SessionBusy("A turn of this session is running; interrupt it, or wait for its end.", session_id=name)
@@ -237,7 +237,7 @@ class Live(Database):
         self._rows(f"INSERT INTO running ({RUNNING}) VALUES ({marks})", msgspec.structs.astuple(turn))
 
     def is_current(self, turn: RunningRow) -> bool:
-        """Whether a turn is still the one that runs: nobody took it for crashed."""
+        """Whether a turn is still the running one: no process has marked it as crashed."""
         now = self.running(turn.session)
         return now is not None and now.token == turn.token
 
@@ -248,15 +248,15 @@ class Live(Database):
         self._rows("UPDATE running SET child = ? WHERE session = ? AND token = ?", (child, turn.session, turn.token))
 
     def cancel(self, session: bytes) -> bool:
-        """Ask for the end of a running turn, whoever runs it; False where none does."""
+        """Ask the process of a running turn to end it. False if no turn runs."""
         return bool(self._rows("UPDATE running SET cancelled = 1 WHERE session = ? RETURNING 1", (session,)))
 
     def uncancelled_turns(self, holder: str) -> set[bytes]:
-        """The turns of a process that nobody has ended or wants to end, by their tokens."""
+        """The tokens of a process's running turns that are not cancelled."""
         rows = self._rows("SELECT token FROM running WHERE holder = ? AND NOT cancelled", (holder,))
         return {token for (token,) in rows}
 
-    # ---- who is at work here
+    # ---- leases
 
     def put_lease(self, lease: LeaseRow) -> None:
         marks = ", ".join("?" * len(LeaseRow.__struct_fields__))

@@ -1,7 +1,7 @@
-"""The memory of a realm: observations, in a database of their own beside the archive.
+"""The memory of a realm: observations, in a database beside the archive.
 
-Any number of processes may write it: whoever distils, and every agent that records something itself. Each write is one
-short transaction.
+Many processes can write it: the one that distils, and every agent that records an observation. Each write is one short
+transaction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +17,20 @@ from recollect.store.memory_journal import MemoryJournal, journal_path
 from recollect.store.sqlite.database import Database, file_identity
 from recollect.store.sqlite.event_cells import as_json
 
-RULES = "rules"  # who made an observation: these, "agent", or a model by its name
+RULES = "rules"  # the author of an observation: "rules", "agent", or the name of a model
 AGENT = "agent"
-DISTILLED, FAULT = "distilled", "embedding_fault"  # in meta: for which state all is done; why not everything has a vector
+DISTILLED, FAULT = (
+    "distilled",
+    "embedding_fault",
+)  # meta rows: what was distilled last; why vectors are missing
 ID_BYTES = 8
 EVENT_BYTES = 16
-MOST_PARAMETERS = 500  # keys per question, below SQLite's limit of parameters
-WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in title, facts, narrative, and the turn around
+MOST_PARAMETERS = 500  # values per query: below SQLite's limit of parameters
+WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in the title, the facts, the narrative, and the rest of its turn
 
 
 class ObservedPlace(Struct, frozen=True, kw_only=True):
-    """Where observations come from: a turn, and the stretch of log that it was read from."""
+    """Where observations come from: a turn, and the lines of the log that it was read from."""
 
     session: bytes
     turn: int
@@ -35,11 +38,11 @@ class ObservedPlace(Struct, frozen=True, kw_only=True):
     path: str
     first_line: int
     last_line: int
-    estimated: bool = False  # its times are the date of its log file
+    estimated: bool = False  # its times are the date of the log file
 
 
 class ObservationWords(Struct, frozen=True):
-    """The words of an observation as the index knows them, separated by spaces."""
+    """The words of an observation, stemmed as in the text index and separated by spaces."""
 
     title: str
     facts: str
@@ -71,7 +74,7 @@ class ObservationRow(Struct, kw_only=True):
 
 
 class ObservationFilters(Struct, frozen=True, kw_only=True):
-    """Which observations are wanted: all of these at once, any one inside a list. Empty means any."""
+    """Which observations to return. All filters apply; of a list, one value must match. Empty means any."""
 
     since: int | None = None
     until: int | None = None
@@ -95,14 +98,14 @@ def memory_path(realm: Path) -> Path:
 
 
 def observation_id(place: ObservedPlace, observation: Observation, made_by: str) -> bytes:
-    """The same insight of the same turn has the same id, whatever its words become."""
+    """The id of an observation. The same insight of a turn keeps its id, even if its words change."""
     parts = (place.session.hex(), str(place.turn), made_by, observation.type, observation.evidence[0].hex())
     title = () if made_by == RULES else (observation.title,)
     return derived_id("observation", *parts, *title)[:ID_BYTES]
 
 
 class Memory(Database):
-    """What is remembered, for one thread."""
+    """The memory opened by one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = False, is_absent: bool = False) -> None:
         super().__init__(memory_path(realm), writable=writable, schema="memory_schema", is_absent=is_absent)
@@ -115,7 +118,7 @@ class Memory(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; what was authored is in its file too, where there is one."""
+        """A transaction. If the realm has a journal, it is brought up to date in both directions."""
         with super().transaction():
             if self._journal is None:
                 yield
@@ -126,29 +129,29 @@ class Memory(Database):
             self._journal.write()
 
     def journal(self, table: str, *identity: Any) -> None:
-        """A row was written that nothing else tells of. To be called inside its transaction."""
+        """Add a row to the journal, because it cannot be derived again. Call it inside the transaction of the row."""
         if self._journal is not None:
             self._journal.add(table, identity)
 
     def rewrite_journal(self) -> None:
-        """Such rows were removed. To be called inside their transaction."""
+        """Write the journal again, because rows were removed. Call it inside their transaction."""
         if self._journal is not None:
             self._journal.rewrite()
 
-    # ---- what was distilled
+    # ---- observations by the rules
 
     def observed_turns(self, session: bytes) -> dict[int, int]:
-        """The turns of a session that were looked at, with their marks."""
+        """The turns of a session that the rules have read, with their marks then."""
         return dict(self._rows("SELECT turn, mark FROM observed_turn WHERE session = ?", (session,)))
 
     def remembered_sessions(self) -> set[bytes]:
-        """Every session that something is remembered of."""
-        told = "SELECT session FROM member WHERE summary <> ''"
-        known = self._rows(f"SELECT session FROM observed_session UNION SELECT session FROM observation UNION {told}")
+        """Every session that the memory knows."""
+        summarised = "SELECT session FROM member WHERE summary <> ''"
+        known = self._rows(f"SELECT session FROM observed_session UNION SELECT session FROM observation UNION {summarised}")
         return {session for (session,) in known}
 
     def observed_sessions(self) -> dict[bytes, int]:
-        """The sessions that were looked at, with their marks."""
+        """The sessions that the rules have read, with their marks then."""
         return dict(self._rows("SELECT session, mark FROM observed_session"))
 
     def put_observed_session(self, session: bytes, mark: int) -> None:
@@ -157,7 +160,7 @@ class Memory(Database):
     def put_turn_observations(
         self, place: ObservedPlace, mark: int, observations: Sequence[tuple[Observation, ObservationWords]]
     ) -> None:
-        """Make these all that the rules say of a turn. What stays the same keeps its key."""
+        """Replace the rules' observations of a turn. An unchanged one keeps its key."""
         wanted: dict[bytes, tuple[Observation, ObservationWords]] = {}
         for observation, words in observations:
             wanted.setdefault(observation_id(place, observation, RULES), (observation, words))
@@ -172,7 +175,7 @@ class Memory(Database):
         self.db.execute("INSERT OR REPLACE INTO observed_turn VALUES (?, ?, ?)", (place.session, place.turn, mark))
 
     def record(self, place: ObservedPlace, made_by: str, observation: Observation, words: ObservationWords) -> bytes:
-        """Keep what an agent or a model observed; its id. The same said twice is one observation."""
+        """Store an observation of an agent or a model. Returns its id. A repeated one replaces the first."""
         identity = observation_id(place, observation, made_by)
         self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
         self._insert(identity, place, made_by, observation, words)
@@ -180,7 +183,7 @@ class Memory(Database):
         return identity
 
     def observations_of_turn(self, place: ObservedPlace) -> list[ObservationRow]:
-        """All that is remembered of a turn, whoever made it."""
+        """All observations of a turn, by any author."""
         rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE session = ? AND turn = ?", (place.session, place.turn))
         return [_row(row) for row in rows]
 
@@ -216,13 +219,13 @@ class Memory(Database):
             self.db.execute("DELETE FROM tag WHERE observation = ?", (key,))
 
     def forget_turns(self, session: bytes, turns: Iterable[int]) -> None:
-        """Remove what was said of turns that are no longer there: nothing is remembered without its evidence."""
+        """Remove the observations of turns that no longer exist: an observation needs its evidence."""
         for turn in turns:
             self._forget("session = ? AND turn = ?", (session, turn))
             self.db.execute("DELETE FROM observed_turn WHERE session = ? AND turn = ?", (session, turn))
 
     def forget_session(self, session: bytes, *, for_good: bool) -> None:
-        """Remove what can be made again of a session that is gone; for good, all that is remembered of it."""
+        """Remove the rules' observations of a session that no longer exists; `for_good`, everything about it."""
         self._forget("session = ?" if for_good else f"session = ? AND made_by = '{RULES}'", (session,))
         for table in ("observed_turn", "observed_session"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
@@ -238,7 +241,7 @@ class Memory(Database):
             self.rewrite_journal()
 
     def _forget_summary(self, session: bytes) -> None:
-        """A session stays in its journey, where it is seen again if it comes back; what was said of it does not."""
+        """Remove the summary of a session. It stays in its journey, and is shown again if it comes back."""
         self.db.execute("DELETE FROM summary_text WHERE rowid IN (SELECT key FROM member WHERE session = ?)", (session,))
         self.db.execute(
             """
@@ -249,20 +252,20 @@ class Memory(Database):
         )
 
     def mark_all_stale(self) -> None:
-        """The rules have changed: every turn is to be looked at again. What they said stays until then."""
+        """Have the rules read every turn again, because they changed. Their observations stay until then."""
         with self.transaction():
             self.db.execute("UPDATE observed_turn SET mark = -1")
             self.db.execute("DELETE FROM observed_session")
 
-    # ---- what a model has read
+    # ---- observations by a model
 
     def extracted_turns(self, model: str) -> dict[tuple[bytes, int], int]:
-        """The turns that a model has read, with their marks."""
+        """The turns that a model has read, with their marks then."""
         rows = self._rows("SELECT session, turn, mark FROM extracted WHERE model = ?", (model,))
         return {(session, turn): mark for session, turn, mark in rows}
 
     def forget_model_observations(self, place: ObservedPlace, made_by: str) -> None:
-        """Remove what a model said of a turn, under whatever name its client gave it: it has read the turn again."""
+        """Remove a model's observations of a turn, before it reads the turn again. Clients may add to its name."""
         rows = [
             row
             for row in self.observations_of_turn(place)
@@ -278,7 +281,7 @@ class Memory(Database):
         )
         self.journal("extracted", place.session, place.turn, model)
 
-    # ---- questions
+    # ---- queries
 
     def count(self) -> int:
         return int(self._rows("SELECT count(*) FROM observation")[0][0])
@@ -303,7 +306,7 @@ class Memory(Database):
         return [_row(row) for row in rows]
 
     def observations_above(self, key: int, limit: int) -> list[ObservationRow]:
-        """What an index has not seen, in order."""
+        """Observations above a key, by key."""
         rows = self._rows(f"SELECT {COLUMNS} FROM observation WHERE key > ? ORDER BY key LIMIT ?", (key, limit))
         return [_row(row) for row in rows]
 
@@ -311,7 +314,7 @@ class Memory(Database):
         return [key for (key,) in self._rows("SELECT key FROM observation")]
 
     def keys(self, filters: ObservationFilters) -> list[int]:
-        """Every observation that the filters let through."""
+        """The keys of all observations that match the filters."""
         where, values = _where(filters)
         return [key for (key,) in self._rows(f"SELECT key FROM observation WHERE {where} ORDER BY key", values)]
 
@@ -323,23 +326,23 @@ class Memory(Database):
         return [_row(row) for row in rows]
 
     def titles(self, session: bytes, limit: int) -> list[str]:
-        """What the observations of a session are called, in the order of its turns."""
+        """The titles of a session's observations, in the order of its turns."""
         rows = self._rows("SELECT title FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit))
         return [title for (title,) in rows]
 
     def changed_files(self, session: bytes, limit: int) -> list[tuple[str, list[str]]]:
-        """(title, files that were changed) of a session's observations, in the order of its turns."""
+        """(title, changed files) of a session's observations, in the order of its turns."""
         rows = self._rows(
             "SELECT title, files_modified FROM observation WHERE session = ? ORDER BY turn, key LIMIT ?", (session, limit)
         )
         return [(title, msgspec.json.decode(files)) for title, files in rows]
 
     def observations_of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
-        """The observations of these types, of any of these sessions; no types means any."""
+        """The observations of these types in these sessions; no types means all."""
         return self._in("session", sessions, types)
 
     def match_words(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
-        """(key, score) of observations by their words, best first. `match` is in the engine's language."""
+        """(key, score) of observations that match an FTS5 query, best first."""
         where, values = _where(filters)
         rows = self._rows(
             f"""
@@ -362,13 +365,13 @@ def _is_same(row: ObservationRow, observation: Observation, place: ObservedPlace
 def _tags(observation: Observation | ObservationRow) -> list[tuple[str, str, str]]:
     files = (*observation.files_modified, *observation.files_read)
     tags = [("concept", concept.casefold(), concept) for concept in observation.concepts]
-    return tags + [("file", *_folded(path)) for path in files]
+    return tags + [("file", *_normalised(path)) for path in files]
 
 
-def _folded(path: str) -> tuple[str, str]:
-    """The last part of a path and the whole of it, as paths are compared: whatever the system, whatever the case."""
-    whole = path.replace("\\", "/").rstrip("/").casefold()
-    return whole.rpartition("/")[2], whole
+def _normalised(path: str) -> tuple[str, str]:
+    """The last part of a path and the whole path, normalised for comparison: forward slashes, case-folded."""
+    normalised = path.replace("\\", "/").rstrip("/").casefold()
+    return normalised.rpartition("/")[2], normalised
 
 
 def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
@@ -392,8 +395,8 @@ def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
         tests = " OR ".join(["(name = ? AND (value = ? OR value LIKE ? ESCAPE '\\'))"] * len(filters.files))
         parts.append(f"key IN (SELECT observation FROM tag WHERE kind = 'file' AND ({tests}))")
         for path in filters.files:
-            name, whole = _folded(path)
-            tail = whole.removeprefix("./").lstrip("/")
+            name, normalised = _normalised(path)
+            tail = normalised.removeprefix("./").lstrip("/")
             escaped = tail.replace("%", "\\%").replace("_", "\\_")
             values += [name, tail, f"%/{escaped}"]
     return " AND ".join(parts), values

@@ -1,8 +1,8 @@
-"""What people, agents and models wrote into a memory, as readable lines: in realms that are kept as JSON Lines, the truth.
+"""The journal of a memory: what people, agents and models wrote into it, as JSON lines. In a `jsonl` realm it is the truth.
 
-A line is a row of the memory as it is, with the name of its table; of several about the same, the last one counts. Where
-something is removed, the file is written anew without it. Lines are written inside the transaction that they are of, before
-its end: what a process that was killed in between left in the file, the next transaction learns from it.
+A line is a row of the memory with the name of its table. Of several lines about the same row, the last one counts. When a
+row is removed, the file is written again without it. Lines are written before their transaction commits. So the next
+transaction loads lines that a killed process had written but not committed.
 """
 
 import logging
@@ -20,15 +20,15 @@ from recollect.errors import StoreFault
 from recollect.store.jsonl_file import append_lines, file_size, read_objects, replace_lines
 from recollect.store.sqlite.database import Database, OutOfDate
 
-TABLES = {  # those that nothing else tells of, with the columns that name a row
+TABLES = {  # those that cannot be derived again, with the columns that identify a row
     "journey": ("id",),
     "document": ("id",),
     "member": ("session",),
     "observation": ("id",),
     "extracted": ("session", "turn", "model"),
 }
-TEXT_TABLES = {"observation": "observation_text", "member": "summary_text"}  # where the words of a row are, under its key
-JOURNALED = "journaled"  # in meta: how much of the file the memory knows
+TEXT_TABLES = {"observation": "observation_text", "member": "summary_text"}  # the words of a row, by its key
+JOURNALED = "journaled"  # the meta row with the number of bytes of the file that the memory has loaded
 UUID_BYTES = 16
 
 log = logging.getLogger(__name__)
@@ -41,44 +41,44 @@ class JournalLine(Struct):
 
 
 def journal_path(realm: Path) -> Path:
-    """Not called as sessions are, nor ending as they do: whoever lists those need not know of it."""
+    """The path of the journal. Its name and ending differ from those of sessions, so lists of sessions skip it."""
     return realm / "memory.ndjson"
 
 
 def create_journal(realm: Path) -> None:
-    """From now on the memory of this realm is kept in a file as well. A folder that cannot be written stays readable."""
+    """Create the journal of a realm. In a read-only folder nothing happens."""
     with suppress(OSError, StoreFault):
         if file_size(journal_path(realm)) is None:
             append_lines(journal_path(realm), 0, [])
 
 
 class MemoryJournal:
-    """The file beside a memory, for one connection to it. All but `is_met` is to be called inside a transaction."""
+    """The journal, for one connection to its memory. Call all methods except `is_up_to_date` inside a transaction."""
 
     def __init__(self, memory: Database, path: Path, derived_by: str) -> None:
-        """`not_by` is who makes observations that can be made again."""
+        """`derived_by`: the author whose observations are derived, and so not in the journal."""
         self.path = path
         self._memory = memory
         self._conditions = {**dict.fromkeys(TABLES, "1"), "observation": f"made_by <> '{derived_by}'"}
         self._end = 0
         self._added: list[tuple[str, tuple[Any, ...]]] = []
-        self._needs_rewrite = False  # the file holds what is no more, or lacks what is: it is to be written anew
+        self._needs_rewrite = False  # the file differs from the memory: write all of it again
 
     def known_size(self) -> int | None:
-        """How much of the file is in the memory; None of one that has never seen it."""
+        """How many bytes of the file the memory has loaded; None if it never has."""
         known = self._memory.meta(JOURNALED)
         return int(known) if known is not None else None
 
     def is_up_to_date(self, writable: bool) -> bool:
-        """Whether the memory may be used as it is: one that has never seen the file is to be made of it first."""
+        """Whether the memory has loaded the file. Raises `OutOfDate` if it never has and cannot be written."""
         if self.known_size() is None and not writable:
-            raise OutOfDate(f"The memory {self._memory.path} is yet to be made of {self.path}.")
+            raise OutOfDate(f"The memory {self._memory.path} is not loaded from {self.path} yet.")
         return not writable or self.known_size() == file_size(self.path)
 
     def load(self) -> list[int]:
-        """Make the memory say what the file does; the keys of observations that came by that.
+        """Load the file into the memory. Returns the keys of the observations that were loaded.
 
-        Where the file has become shorter, or is empty beside a memory from before there was one, the memory knows better.
+        If the file got shorter, or is empty beside an older memory, it is written again from the memory.
         """
         known, size = self.known_size(), file_size(self.path) or 0
         self._added, self._end = [], known or 0
@@ -91,8 +91,9 @@ class MemoryJournal:
             try:
                 keys += self._load_line(msgspec.convert(line, JournalLine))
             except (msgspec.ValidationError, ValueError, LookupError, sqlite3.IntegrityError) as reason:
-                log.warning("A line of %s that ends at byte %d is passed over: %s", self.path, end, reason)
-        self._memory.put_meta(JOURNALED, str(append_lines(self.path, self._end, [])))  # without half a line at its end
+                log.warning("Skipped a line of %s that ends at byte %d: %s", self.path, end, reason)
+        size = append_lines(self.path, self._end, [])  # this cuts an incomplete line at its end
+        self._memory.put_meta(JOURNALED, str(size))
         return keys
 
     def add(self, table: str, identity: tuple[Any, ...]) -> None:
@@ -102,13 +103,13 @@ class MemoryJournal:
         self._needs_rewrite = True
 
     def write(self) -> None:
-        """Write what was kept, as it is now."""
+        """Write the rows that were added, as they are now."""
         if self._needs_rewrite:
             everything = (line for table in TABLES for line in self._lines(table, self._conditions[table], ()))
             self._end = replace_lines(self.path, everything)
         elif self._added:
-            kept = dict.fromkeys(self._added)
-            lines = [line for table, identity in kept for line in self._lines(table, _identity_condition(table), identity)]
+            added = dict.fromkeys(self._added)
+            lines = [line for table, identity in added for line in self._lines(table, _identity_condition(table), identity)]
             self._end = append_lines(self.path, self._end, lines)
         else:
             return
@@ -117,7 +118,7 @@ class MemoryJournal:
     # ---- rows and lines
 
     def _columns(self, table: str) -> dict[str, str]:
-        """The columns of a table with their types. The key says where a row lies in this database, and no more."""
+        """The columns of a table with their types, without the key: it has a meaning in this database only."""
         columns = self._memory.db.execute(f"SELECT name, type FROM pragma_table_info('{table}') WHERE name <> 'key'")
         return dict(columns.fetchall())
 
@@ -153,7 +154,7 @@ class MemoryJournal:
         return [key] if line.table == "observation" else []
 
     def _insert(self, table: str, row: dict[str, Any]) -> int:
-        """The key of the new row, where it has one."""
+        """Insert a row. Returns its key, if it has one."""
         marks = ", ".join("?" * len(row))
         made = self._memory.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
         return made.lastrowid or 0
@@ -172,7 +173,7 @@ def _identity_condition(table: str) -> str:
 
 
 def _to_json(cell: Any) -> str | int | None:
-    """A value as a line has it: ids as everywhere else, other bytes in hexadecimal digits."""
+    """A value as JSON has it: ids as UUIDs, other bytes as hexadecimal digits."""
     if not isinstance(cell, bytes):
         return cell  # type: ignore[no-any-return]
     return str(uuid.UUID(bytes=cell)) if len(cell) == UUID_BYTES else cell.hex()

@@ -1,8 +1,7 @@
-"""Live sessions as readable files, one a session: in realms that are kept as JSON Lines, these are the truth.
+"""Live sessions as JSONL files, one per session. In a `jsonl` realm they are the truth.
 
-A file begins with a line that says what the session is. A turn adds its messages and then a line of what the session has
-come to; only that line makes them committed. What a crash left behind the last such line was never committed, and the next
-turn is written over it.
+A file starts with a line that describes the session. A turn adds its messages, then a line with the session's new state.
+Only that line commits them. What a crash left after the last such line is not committed, and the next turn overwrites it.
 """
 
 import logging
@@ -19,14 +18,14 @@ from recollect.store.jsonl_file import append_lines, file_size, read_objects
 from recollect.store.live import Live, LiveRow
 
 BEGUN, COMMITTED, MESSAGE = "session", "turn", "message"
-OWN = ("id", "changed", "bytes")  # of a row, what a file does not tell or tells otherwise
+OWN = ("id", "changed", "bytes")  # fields of a row that a file does not have, or has in another form
 HEAD = b'{"type":"message",'
 
 log = logging.getLogger(__name__)
 
 
 class TranscriptState(Struct):
-    """What a file says."""
+    """The committed content of a file."""
 
     row: LiveRow
     messages: list[bytes]
@@ -37,7 +36,7 @@ def transcript_path(realm: Path, session: bytes) -> Path:
 
 
 class Transcripts:
-    """The files of a realm."""
+    """The transcript files of a realm."""
 
     def __init__(self, realm: Path) -> None:
         self.realm = realm
@@ -46,16 +45,16 @@ class Transcripts:
         return any(_session_of(path) is not None for path in self.realm.glob("*.jsonl"))
 
     def append(self, row: LiveRow, messages: Sequence[bytes], *, durable: bool = False) -> None:
-        """Write a session on, behind what is committed of it; `row` learns how long its file is."""
+        """Append messages and the session's new state to its file. Sets `row.bytes` to the new size."""
         state = _state(COMMITTED if row.bytes else BEGUN, row)
         row.bytes = self._write(row, [*(HEAD + body[1:] for body in messages), state], durable=durable)
 
     def _write(self, row: LiveRow, lines: Sequence[bytes], *, durable: bool = False) -> int:
-        """How long the file is with these lines behind what is committed."""
+        """Write lines after what is committed. Returns the new size of the file."""
         return append_lines(transcript_path(self.realm, row.id), row.bytes, lines, durable=durable)
 
     def sync_all(self, live: Live) -> None:
-        """Make the database say what the files do, as far as it does not. To be called inside a transaction."""
+        """Load all files that changed into the database. Call it inside a transaction."""
         known = live.sizes()
         for path in self.realm.glob("*.jsonl"):
             session = _session_of(path)
@@ -64,13 +63,13 @@ class Transcripts:
             try:
                 if known.pop(session, -1) != file_size(path):
                     self._load(live, session, path)
-            except StoreFault as fault:  # it costs this session, and only for as long as it cannot be read
+            except StoreFault as fault:  # other sessions are loaded; this one once it can be read
                 log.warning("%s", fault)
         for session in known:
             live.remove(session)
 
     def sync_session(self, live: Live, session: bytes) -> None:
-        """The same for one session."""
+        """Load the file of one session, if it changed. Call it inside a transaction."""
         path = transcript_path(self.realm, session)
         known = live.session(session)
         size = file_size(path)
@@ -80,14 +79,14 @@ class Transcripts:
             live.remove(session)
 
     def _load(self, live: Live, session: bytes, path: Path) -> None:
-        told, known = read_transcript(path, session), live.session(session)
-        if told is None and known is not None:
+        found, known = read_transcript(path, session), live.session(session)
+        if found is None and known is not None:
             self._restore(live, known)
-        elif told is not None and (known is None or told.row.bytes != known.bytes):
-            live.replace(told.row, told.messages)
+        elif found is not None and (known is None or found.row.bytes != known.bytes):
+            live.replace(found.row, found.messages)
 
     def _restore(self, live: Live, row: LiveRow) -> None:
-        """Write a file anew that says nothing of its session any more, as a disk may leave it that lost its power."""
+        """Write a file again that has lost its content, as a power failure can leave it."""
         messages = live.messages(row.id, 0, row.messages)
         row.bytes = 0
         row.bytes = self._write(row, [_state(BEGUN, row), *(HEAD + body[1:] for body in messages), _state(COMMITTED, row)])
@@ -95,15 +94,15 @@ class Transcripts:
 
 
 def _state(line_type: str, row: LiveRow) -> bytes:
-    """The line of what a session is, or has come to."""
+    """The line with the state of a session."""
     fields = {name: value for name, value in msgspec.to_builtins(row).items() if name not in OWN}
     return msgspec.json.encode({"type": line_type, "session_id": str(uuid.UUID(bytes=row.id)), **fields})
 
 
 def read_transcript(path: Path, session: bytes) -> TranscriptState | None:
-    """What is committed of a session, by its file; None of a file that is none of ours."""
-    told: TranscriptState | None = None
-    waiting: list[bytes] = []
+    """The committed content of a session's file; None if the file is not a transcript."""
+    found: TranscriptState | None = None
+    uncommitted: list[bytes] = []
     for end, line in read_objects(path):
         match line.pop("type", None):
             case str(line_type) if line_type in (BEGUN, COMMITTED):
@@ -111,11 +110,11 @@ def read_transcript(path: Path, session: bytes) -> TranscriptState | None:
                 if row is None:
                     continue
                 row.bytes = end
-                told = TranscriptState(row, [*(told.messages if told else []), *waiting])
-                waiting = []
+                found = TranscriptState(row, [*(found.messages if found else []), *uncommitted])
+                uncommitted = []
             case "message":
-                waiting.append(msgspec.json.encode(line))
-    return told
+                uncommitted.append(msgspec.json.encode(line))
+    return found
 
 
 def _row(line: dict[str, Any], session: bytes) -> LiveRow | None:
