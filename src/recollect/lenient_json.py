@@ -11,8 +11,7 @@ def decode(content: bytes) -> Any:
     try:
         return msgspec.json.decode(content)
     except msgspec.DecodeError:
-        value = json.loads(content.decode("utf-8"))
-        return msgspec.json.decode(encode_replaced(value))
+        return msgspec.json.decode(_replaced(json.loads(content.decode("utf-8"))))  # which refuses NaN
 
 
 def encode(value: Any) -> bytes:
@@ -28,4 +27,8 @@ def encode_replaced(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return _replaced(value)
+
+
+def _replaced(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")

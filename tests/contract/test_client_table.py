@@ -67,7 +67,7 @@ def test_every_method_has_its_path_and_no_other() -> None:
 
 
 def test_a_message_may_be_as_long_as_a_server_takes_it() -> None:
-    assert MAX_MESSAGE_BYTES == line_reader.LONGEST
+    assert MAX_MESSAGE_BYTES == line_reader.MAX_BYTES
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))

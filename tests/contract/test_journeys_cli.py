@@ -130,21 +130,21 @@ def test_people_see_what_is_in_a_journey(home: Home) -> None:
     assert [title for title in (WINCH, ROPE, DECK) if title not in history] == []
     assert UUID.findall(timeline) == UUID.findall(history)[::-1]
     assert set(home.ids.values()) == set(UUID.findall(history)), "ids stand whole on their lines"
-    assert "1 of 5 sessions, there are more: -n 5" in home.shown("history", home.journey, "-n", "1")
+    assert "1 of 5 sessions (more with -n 5)" in home.shown("history", home.journey, "-n", "1")
     assert re.search(r"session  0\.\d\d, ", home.shown("history", home.journey, "mainsail"))
-    assert home.shown("history", home.journey, "hovercraft") == "No session found.\n"
+    assert home.shown("history", home.journey, "hovercraft") == "No sessions found.\n"
 
 
 def test_people_see_what_they_did(home: Home) -> None:
     mine = UUID.findall(home.shown("create"))[0]
-    assert home.shown("timeline", mine) == "Nothing is in this journey yet.\n"
-    assert home.shown("documents", mine) == "No document is in this journey.\n"
+    assert home.shown("timeline", mine) == "This journey is empty.\n"
+    assert home.shown("documents", mine) == "This journey has no documents.\n"
     document = UUID.findall(home.shown("add", mine, "--title", "Chart", "--content", "Here be\ndragons"))[0]
     assert "Chart  note, " in home.shown("documents", mine)
     assert "Here be\ndragons\n" in home.shown("documents", mine, document)
     assert home.shown("delete", mine, document) == f"Deleted {document}.\n"
     home.shown("link", mine, home.ids[OARS])
-    assert home.shown("delete", mine) == "Deleted the journey and 0 documents. Its 1 session can be linked anew.\n"
+    assert home.shown("delete", mine) == "Deleted the journey and 0 documents. Its 1 session can be linked again.\n"
     home.journeys.link(home.journey, home.ids[OARS])
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.operations import FAMILIES, OPERATIONS, toolset_of
-from recollect.surfaces.transport.line_reader import LONGEST, lines
+from recollect.surfaces.transport.line_reader import MAX_BYTES, read_lines
 from tests.conftest import Person
 from tests.rpc_server import RawRpc
 
@@ -213,7 +213,7 @@ def test_nothing_that_is_sent_ends_the_server(rpc: RawRpc, sent: list[bytes]) ->
 
 def cut(*chunks: bytes) -> list[bytes | None]:
     waiting = iter((*chunks, b""))
-    return list(lines(lambda: next(waiting)))
+    return list(read_lines(lambda: next(waiting)))
 
 
 def test_lines_are_cut_wherever_the_pieces_end() -> None:
@@ -225,7 +225,7 @@ def test_lines_are_cut_wherever_the_pieces_end() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over() -> None:
-    piece = b"x" * (LONGEST // 4)
+    piece = b"x" * (MAX_BYTES // 4)
     assert cut(*[piece] * 4, b"\n") == [piece * 4]
     assert cut(*[piece] * 4, b"x", b"\nnext\n") == [None, b"next"]
     assert cut(*[piece] * 5) == [None]
@@ -236,10 +236,10 @@ def test_a_message_that_is_too_long_is_refused_and_not_kept(person: Person) -> N
     with RawRpc(person) as rpc:
         rpc.request("ping")
         before = peak(rpc.process.pid)
-        for _ in range(3 * (LONGEST >> 20)):
+        for _ in range(3 * (MAX_BYTES >> 20)):
             rpc.process.stdin.write(b"x" * (1 << 20))  # type: ignore[union-attr]
         assert refused(rpc, b"") == (None, INVALID_REQUEST)
-        assert peak(rpc.process.pid) - before < (3 * LONGEST // 2) >> 10
+        assert peak(rpc.process.pid) - before < (3 * MAX_BYTES // 2) >> 10
         assert "result" in rpc.request("ping")
 
 

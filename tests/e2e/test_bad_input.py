@@ -703,7 +703,7 @@ def test_doctor_finds_nothing_wrong_where_nothing_is(person: Person) -> None:
     person.sync()
     done = person.run("doctor")
     assert done.stdout.startswith("archive: sound\n")
-    assert done.stdout.endswith("Nothing to mend.\n")
+    assert done.stdout.endswith("Nothing to repair.\n")
 
 
 def test_doctor_calls_an_empty_realm_no_damage(person: Person) -> None:

@@ -98,9 +98,7 @@ def test_list_shows_sessions_newest_first(synced: Person) -> None:
     assert shown.index("windmill") < shown.index("lighthouse")
     assert len(re.findall(r"session:[0-9a-f]{32}", shown)) == 2
     assert "lighthouse" not in synced.run("list", "-n", "1").stdout
-    assert (
-        "No session in this stretch of time" in synced.run("list", "--since", "2027-01-01", "--until", "2027-01-02").stdout
-    )
+    assert "No sessions in this period" in synced.run("list", "--since", "2027-01-01", "--until", "2027-01-02").stdout
 
 
 def test_the_pages_of_a_list_follow_one_another(synced: Person) -> None:
@@ -123,7 +121,7 @@ def test_status_shows_what_is_indexed_how_fresh_and_how_large(synced: Person) ->
 
 def test_doctor_shows_that_all_is_well(synced: Person) -> None:
     shown = synced.run("doctor").stdout
-    assert "claude-code: 10 lines: 10 events, 0 known noise, 0 unknown, 0 unreadable" in shown
+    assert "claude-code: 10 lines: 10 events, 0 ignored, 0 not recognised, 0 unreadable" in shown
     assert synced.json("doctor")["hints"] == []
 
 
@@ -320,7 +318,7 @@ def test_a_realm_and_isolation_exclude_each_other(person: Person) -> None:
     for command in ("sync", "search x", "watch", "mcp"):
         done = person.run(*command.split(), "--realm", "one", "--isolated", check=False, stdin=subprocess.DEVNULL)
         assert done.returncode == 2, command
-        assert "--realm and --isolated exclude each other" in done.stderr
+        assert "Use either --realm or --isolated, not both" in done.stderr
     assert not (person.state / "realms").exists()
 
 
@@ -516,3 +514,29 @@ def test_settings_choose_the_sources(person: Person) -> None:
     person.state.mkdir()
     (person.state / "settings.toml").write_text('sources = ["codex"]\n')
     assert person.json("sync")["files"] == 0
+
+
+def test_an_id_that_is_none_is_explained_with_what_was_typed(synced: Person) -> None:
+    for command in (("open", "xyz"), ("search", "lighthouse", "--within", "xyz")):
+        done = synced.run(*command, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("recollect: Not an ID: 'xyz'. Copy one from `recollect list`")
+        assert json.loads(synced.run(*command, "--json", check=False).stdout)["error"]["code"] == "invalid_id"
+
+
+def test_a_session_opens_by_the_first_characters_of_its_id(synced: Person) -> None:
+    for item in synced.json("list")["data"]["sessions"]:
+        prefix = item["id"].removeprefix("session:")[:12]
+        assert synced.json("open", prefix)["data"]["session"]["title"] == item["session"]["title"]
+    assert "Not an ID: 'e1133'" in synced.run("open", "e1133", check=False).stderr
+
+
+@pytest.mark.parametrize("word", ["today", "yesterday", "Yesterday"])
+def test_days_can_be_named(synced: Person, word: str) -> None:
+    assert synced.json("list", "--since", word)["data"]["sessions"] == []
+    assert synced.json("list", "--until", word)["data"]["sessions"] != []
+
+
+def test_a_time_that_cannot_be_read_is_explained(synced: Person) -> None:
+    done = synced.run("list", "--since", "next tuesday", check=False)
+    assert "Cannot read 'next tuesday' as a date. Use today, yesterday, 2026-04-30" in done.stderr

@@ -267,7 +267,7 @@ def test_a_watcher_remembers_what_it_reads(person: Person) -> None:
 
 def test_a_large_sync_is_finished_in_the_background(person: Person) -> None:
     """What cannot be distilled at once is left to a process of its own; the command does not wait for it."""
-    prelude = "import recollect.surfaces.cli.commands.sync as s; s.AT_ONCE_S = s.SHARE = 0.0"
+    prelude = "import recollect.realms.background as b; b.SHORT_S = b.SHARE = 0.0"
     write(person.claude_log(ONE), talk(Claude(ONE), *(f"module{number}" for number in range(60))))
     code = f"import sys\nsys.argv[0] = 'recollect'\n{prelude}\nfrom recollect.surfaces.cli import main\nmain()\n"
     subprocess.run([sys.executable, "-c", code, "sync"], env=person.env, check=True, capture_output=True)

@@ -204,7 +204,7 @@ def test_a_person_signs_in_by_the_link_or_by_the_token(browser: Browser, server:
         expect(page.get_by_role("heading")).to_have_text("Sign in to Recollect")
         page.get_by_label("token").fill("not the token of anybody")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("alert")).to_have_text("That is not the token of this server.")
+        expect(page.get_by_role("alert")).to_have_text("This is not the server's token. recollect token prints it.")
         page.get_by_label("token").fill(str(server.token))
         page.get_by_role("button", name="Sign in").click()
         expect(page).to_have_url(f"{server.url}/docs")

@@ -81,7 +81,7 @@ def test_a_person_sees_the_mark_wherever_a_time_is_shown(person: Person, folder:
         ("sources",),
     ):
         assert "~2023-11-14" in person.run(*command).stdout, command
-    assert "4 without a time (file date used, shown as ~)" in person.run("doctor").stdout
+    assert "4 without a timestamp (file date used, shown as ~)" in person.run("doctor").stdout
     assert "~2023-11-14" in start(person, folder)
     for command in (("list", "--since", "2020-01-01"), ("search", "gulls"), ("ask", "where do the gulls nest")):
         assert "~2026-02-01" not in person.run(*command).stdout, command

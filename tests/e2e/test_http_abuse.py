@@ -16,8 +16,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from recollect.surfaces.http.body import Unreadable, json_of
-from recollect.surfaces.transport.line_reader import LONGEST
+from recollect.surfaces.http.body import BodyError, read_json
+from recollect.surfaces.transport.line_reader import MAX_BYTES
 from tests.conftest import Person
 from tests.e2e.processes import until
 from tests.http_server import HttpServer
@@ -91,7 +91,7 @@ def test_a_body_that_is_too_large_is_refused_and_not_kept(server: HttpServer, pa
         content = json.loads(response.read())
     assert (response.status, response.headers["content-type"]) == (413, "application/json")
     assert "32 MB" in content.get("error", content)["message"]
-    assert peak_mb(server) - before < 2 * LONGEST / MB
+    assert peak_mb(server) - before < 2 * MAX_BYTES / MB
     assert is_well(server)
 
 
@@ -112,16 +112,16 @@ def test_who_asks_before_sending_something_is_told_to_go_on(server: HttpServer) 
         assert response.status == 200
 
 
-def refusal(*headers: tuple[bytes, bytes]) -> Unreadable:
+def refusal(*headers: tuple[bytes, bytes]) -> BodyError:
     """Why a body that never comes is not taken."""
 
     async def nothing() -> Message:
         return await asyncio.Event().wait() and {}
 
     async def wait() -> None:
-        await json_of(Request({"type": "http", "headers": [*headers]}, nothing), within_s=0.05)
+        await read_json(Request({"type": "http", "headers": [*headers]}, nothing), timeout_s=0.05)
 
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(BodyError) as refused:
         asyncio.run(wait())
     return refused.value
 

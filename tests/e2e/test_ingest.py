@@ -448,7 +448,7 @@ def test_named_files_and_folders_are_read_wherever_they_lie(person: Person, tmp_
     (backup / "rollout.jsonl").write_bytes(codex_session("from a rollout"))
     (backup / "notes.jsonl").write_text('{"nothing": "of ours"}\n')
     done = person.run("sync", str(tmp_path / "backup"))
-    assert "notes.jsonl: not a log of any agent we know" in done.stderr
+    assert "notes.jsonl: not a log of a known agent" in done.stderr
     assert sorted(session.source for session in sessions(person)) == ["claude-code", "codex"]
     assert len(found(person, "backup")) == 1
 

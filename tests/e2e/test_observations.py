@@ -124,7 +124,7 @@ def test_nothing_found_is_a_success_in_words(person: Person) -> None:
 
 def test_no_observations_yet_says_how_they_come_about(tmp_path: Path) -> None:
     nobody = Person(tmp_path)
-    hint = "No observations found yet. `recollect sync` makes them of what your agents wrote.\n"
+    hint = "No observations found yet. `recollect sync` extracts them from your agents' logs.\n"
     assert nobody.run("observations").stdout == hint
     assert nobody.json("observations") == []
 
@@ -178,7 +178,7 @@ def test_whoever_comes_second_says_so_and_breaks_nothing(person: Person) -> None
     before = state(person)
     with exclusive(person.realm, DISTILLING):
         done = person.run("distil", "--again")
-        assert done.stdout == "Another process is distilling this realm already.\n"
+        assert done.stdout == "Another process is already doing this.\n"
         assert person.run("distil", "--quiet").stdout == ""
         assert state(person) == before
         assert person.run("observations", "lantern").stdout

@@ -157,7 +157,7 @@ def test_every_start_of_a_watcher_that_ends_at_once_waits_longer(
     starts = tmp_path / "starts"
     monkeypatch.setattr(_watcher, "OURS", ["sh", "-c", f"echo start >> {starts}; exit 3"])
     supervisor = _watcher.Supervisor(LiveRealm(Settings(home=person.state)))
-    supervisor._stop_all = pauses = Pauses(len(_watcher.DELAYS_S) + 2)
+    supervisor._stopping = pauses = Pauses(len(_watcher.DELAYS_S) + 2)
     supervisor.run()
     assert len(starts.read_text().splitlines()) == len(pauses.lengths)
     assert pauses.lengths == [*_watcher.DELAYS_S, _watcher.DELAYS_S[-1], _watcher.DELAYS_S[-1]]

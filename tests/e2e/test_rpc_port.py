@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.surfaces.transport.line_reader import LONGEST
+from recollect.surfaces.transport.line_reader import MAX_BYTES
 from tests.conftest import Person
 from tests.rpc_server import RawRpc, RpcPort, RpcSocket
 
@@ -96,7 +96,7 @@ def test_a_line_that_is_too_long_closes_the_connection_before_its_end(port: RpcP
     with port.connect() as talk:
         try:
             talk.socket.sendall(b'{"jsonrpc": "2.0", "method": "')
-            for _ in range((LONGEST >> 20) + 8):
+            for _ in range((MAX_BYTES >> 20) + 8):
                 talk.socket.sendall(block)
         except (BrokenPipeError, ConnectionResetError):
             pass

@@ -167,8 +167,8 @@ def test_a_server_without_a_token_warns_and_serves_everybody(person: Person) -> 
         assert server.told["link"] is None
         with server.rpc() as talk:
             assert talk.result("session/list") == {"sessions": []}
-        assert "every user of this machine can read your sessions" in server.complaints()
-        assert "makes no links" in person.run("token", "--link", "--url", server.url, check=False).stderr
+        assert "all users of this machine can read your sessions" in server.complaints()
+        assert "does not create links" in person.run("token", "--link", "--url", server.url, check=False).stderr
     assert not (person.state / "token").exists()
 
 

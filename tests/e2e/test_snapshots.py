@@ -395,7 +395,7 @@ def test_a_folder_of_strangers_is_named_in_part_and_counted(person: Person, tmp_
         (strangers / f"{number:02d}.json").write_text('{"nothing": "of ours"}')
     done = person.run("sync", str(strangers), check=False)
     assert done.returncode == 1
-    assert done.stderr.count("not a log of any agent we know") == 10
+    assert done.stderr.count("not a log of a known agent") == 10
     assert "! and 3 more such files" in done.stderr
     assert len(person.json("sync", str(strangers))["unrecognised"]) == 13
 

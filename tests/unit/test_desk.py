@@ -6,7 +6,7 @@ import pytest
 
 from recollect.live.event_streams import Subscriber
 from recollect.surfaces.http import dispatcher
-from recollect.surfaces.http.dispatcher import HEARTBEAT, Reading, Wake
+from recollect.surfaces.http.dispatcher import HEARTBEAT, EventStream, ThreadEvent
 
 
 def test_a_reader_is_let_go_when_another_process_has_archived_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ def test_a_reader_is_let_go_when_another_process_has_archived_the_session(monkey
         return answers.pop(0)
 
     async def read() -> list[bytes]:
-        reading = Reading(Subscriber("s"), Wake(), lambda _: None, is_present)
+        reading = EventStream(Subscriber("s"), ThreadEvent(), lambda _: None, is_present)
         return [line async for line in reading.lines()]
 
     assert asyncio.run(asyncio.wait_for(read(), 20)) == [HEARTBEAT, HEARTBEAT]

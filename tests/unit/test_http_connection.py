@@ -17,7 +17,7 @@ HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 class Hasty(Connection):
-    within_s = 0.2
+    timeout_s = 0.2
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ def test_an_answer_may_be_followed_by_silence() -> None:
         writer.write(HEAD + b"\r\n")
         await reader.readuntil(b"here you are")
         closed = asyncio.create_task(reader.read(1))
-        assert await asyncio.wait([closed], timeout=2 * Hasty.within_s) == (set(), {closed})
+        assert await asyncio.wait([closed], timeout=2 * Hasty.timeout_s) == (set(), {closed})
         writer.write(HEAD + b"\r\n")
         assert await closed == b"H"
 
@@ -105,7 +105,7 @@ def test_an_answer_may_be_followed_by_silence() -> None:
 
 @pytest.mark.parametrize(
     ("request_line", "status", "said"),
-    [(b"\x16\x03\x01\x02\x00\r\n\r\n", 400, "no HTTP request"), (HEAD + b"X: " + b"x" * 100_000, 431, "too long")],
+    [(b"\x16\x03\x01\x02\x00\r\n\r\n", 400, "not an HTTP request"), (HEAD + b"X: " + b"x" * 100_000, 431, "too long")],
     ids=["TLS", "a long head"],
 )
 def test_what_is_no_request_is_refused_in_json(request_line: bytes, status: int, said: str) -> None:
@@ -119,7 +119,7 @@ def test_what_is_no_request_is_refused_in_json(request_line: bytes, status: int,
 
 
 def test_one_caller_too_many_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_connection, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(_connection, "MAX_CONNECTIONS", 0)
 
     async def come(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"\r\n")

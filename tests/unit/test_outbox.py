@@ -30,9 +30,9 @@ def outbox() -> Iterator[tuple[WriteQueue, BinaryIO]]:
 def test_of_what_nobody_reads_all_answers_are_kept_and_some_notices() -> None:
     with outbox() as (box, reader):
         for number in range(5 * QUEUE_SIZE):
-            box.note(b"%d notice %s\n" % (number, LONG))
+            box.put_progress(b"%d notice %s\n" % (number, LONG))
         for number in range(QUEUE_SIZE):
-            box.answer(b"%d answer\n" % number)
+            box.put_response(b"%d answer\n" % number)
         heard = [reader.readline().split()]
         while heard[-1][:2] != [b"%d" % (QUEUE_SIZE - 1), b"answer"]:
             heard.append(reader.readline().split())
@@ -45,7 +45,7 @@ def test_of_what_nobody_reads_all_answers_are_kept_and_some_notices() -> None:
 def test_a_reader_that_leaves_is_noticed_and_waited_for_no_more() -> None:
     with outbox() as (box, reader):
         reader.close()
-        box.answer(LONG)
+        box.put_response(LONG)
         box.close(None)
         assert isinstance(box.fault, BrokenPipeError)
 

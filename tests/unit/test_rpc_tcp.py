@@ -39,7 +39,7 @@ def test_who_comes_while_there_are_no_threads_is_let_go_and_the_next_is_served(l
                 assert refused.hear() is None
     with RpcSocket(listener.port, None) as served:
         assert served.result("ping") == {}
-        assert len(listener._served) == 1
+        assert len(listener._connections) == 1
 
 
 def test_a_connection_that_breaks_at_its_beginning_is_forgotten(listener: RpcListener) -> None:
@@ -48,4 +48,4 @@ def test_a_connection_that_breaks_at_its_beginning_is_forgotten(listener: RpcLis
     with here:
         listener._begin(there)
         assert here.recv(1) == b""
-        until(lambda: not listener._served)
+        until(lambda: not listener._connections)

@@ -1,4 +1,4 @@
-"""The command line. Each command is one small module, loaded when it is called."""
+"""The command line. Each command is a module, imported when it is called."""
 
 import json
 import os
@@ -17,43 +17,26 @@ from recollect.surfaces.cli.address_space import check_address_space
 from recollect.surfaces.cli.streams import prepare_streams
 from recollect.surfaces.transport.error_codes import codes_of_kind
 
-PRIVATE = 0o077  # what we write is nobody else's to read
+PRIVATE = 0o077  # umask: only the owner can read what we write
 
-COMMANDS = {
-    "search": "recollect.surfaces.cli.commands.search",
-    "open": "recollect.surfaces.cli.commands.open",
-    "ask": "recollect.surfaces.cli.commands.ask",
-    "observations": "recollect.surfaces.cli.commands.observations",
-    "journey": "recollect.surfaces.cli.commands.journey",
-    "list": "recollect.surfaces.cli.commands.list",
-    "trace": "recollect.surfaces.cli.commands.trace",
-    "extract": "recollect.surfaces.cli.commands.extract",
-    "sync": "recollect.surfaces.cli.commands.sync",
-    "watch": "recollect.surfaces.cli.commands.watch",
-    "mcp": "recollect.surfaces.cli.commands.mcp",
-    "rpc": "recollect.surfaces.cli.commands.rpc",
-    "serve": "recollect.surfaces.cli.commands.serve",
-    "token": "recollect.surfaces.cli.commands.token",
-    "hook": "recollect.surfaces.cli.commands.hook",
-    "run": "recollect.surfaces.cli.commands.run",
-    "session": "recollect.surfaces.cli.commands.session",
-    "realm": "recollect.surfaces.cli.commands.realm",
-    "config": "recollect.surfaces.cli.commands.config",
-    "status": "recollect.surfaces.cli.commands.status",
-    "sources": "recollect.surfaces.cli.commands.sources",
-    "doctor": "recollect.surfaces.cli.commands.doctor",
-    "rebuild": "recollect.surfaces.cli.commands.rebuild",
-    "distil": "recollect.surfaces.cli.commands.distil",
+GROUPS = {
+    "Find and read": ("search", "open", "ask", "observations", "list", "trace", "journey"),
+    "Read agents' logs": ("sync", "watch", "distil", "extract"),
+    "Run sessions": ("run", "session"),
+    "Connect agents and programs": ("mcp", "serve", "rpc", "token", "hook"),
+    "Look after the store": ("status", "sources", "doctor", "rebuild", "realm", "config"),
 }
-SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands of that family, whose errors are bare
+"""Commands as `recollect --help` shows them. Each is the module of this name in `commands`."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands whose errors are bare in JSON
 
 
 class ReaderGone(Exception):
-    """Whoever read our standard output has closed it. An error of our own: click would end with exit code 1."""
+    """The reader closed our standard output. click would end a BrokenPipeError with exit code 1."""
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are needed, so that a cheap one stays cheap."""
+    """Commands that are imported when they are called: importing all of them takes 400 ms."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in COMMANDS:
@@ -69,10 +52,21 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        longest = max(map(len, COMMANDS))
+        width = formatter.width - 6 - longest  # as click computes it: indent and gap
+        for title, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [
+                (name.ljust(longest), command.get_short_help_str(width)) for name, command in commands if command is not None
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        command: click.Command = import_module(f"recollect.surfaces.cli.commands.{cmd_name}").command
         return command
 
 
@@ -82,23 +76,23 @@ def recollect() -> None:
     """The history and memory of AI agents: every session on this machine, found in milliseconds.
 
     \b
-    recollect sync                      read what your agents wrote
+    recollect sync                      read your agents' logs
     recollect search "flaky test"       find where it was said or done
-    recollect open ID                   read on from a hit
-    recollect ask "why did we …?"       an answer from all sessions, with sources
-    recollect run "what next?"          run a session here, and keep it
+    recollect open ID                   read a hit in full
+    recollect ask "why did we …?"       get an answer with sources
+    recollect run "what next?"          run an agent and record the session
     recollect mcp                       give your agents the same tools
     """
 
 
 def main() -> None:
-    """Run a command. What goes wrong is a sentence, or an object for programs; never a traceback."""
+    """Run a command. Errors are sentences, or JSON objects with --json; never tracebacks."""
     os.umask(PRIVATE)
     prepare_streams(for_programs=_for_programs())
     try:
         sys.exit(recollect(prog_name="recollect", standalone_mode=False) or 0)
-    except click.exceptions.NoArgsIsHelpError as asked:
-        click.echo(asked.format_message())
+    except click.exceptions.NoArgsIsHelpError as shown:
+        click.echo(shown.format_message())
         sys.exit(0)
     except click.ClickException as error:
         if _for_programs():
@@ -109,11 +103,11 @@ def main() -> None:
         sys.exit(130)
     except RecollectError as error:
         _fail(error, error.kind, codes_of_kind(error.kind).exit)
-    except (ReaderGone, BrokenPipeError):  # whoever read us has seen enough
+    except (ReaderGone, BrokenPipeError):  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
-        fault = StoreFault("There is not enough memory. Close other programs, or raise the limit with `ulimit -v`.")
+        fault = StoreFault("Not enough memory. Close other programs, or raise the limit with `ulimit -v`.")
         _fail(fault, fault.kind, codes_of_kind(fault.kind).exit)
     except OSError as error:
         fault = StoreFault(f"{error.filename or 'The system'}: {error.strerror or error}")
@@ -126,17 +120,17 @@ def _for_programs() -> bool:
 
 def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
     if _for_programs():
-        click.echo(escape_json(_told(error, code)))
+        click.echo(escape_json(_error_json(error, code)))
     else:
         click.echo(f"recollect: {neutralise(str(error))}", err=True)
     sys.exit(exit_code)
 
 
-def _told(error: RecollectError, code: str) -> str:
-    """An error for programs: as the sessions family says it where the command is one of its own, else by this code."""
-    error.args = (replace_surrogates(str(error)),)  # it may name what was given, or a path
+def _error_json(error: RecollectError, code: str) -> str:
+    """An error as JSON: in the format of the sessions family for its commands, else with this code."""
+    error.args = (replace_surrogates(str(error)),)  # it may quote an argument or a path
     if sys.argv[1] not in SESSIONS:
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
-    from recollect.operations.sessions.envelope import error_reply  # heavy: a cheap command stays cheap
+    from recollect.operations.sessions.envelope import error_reply  # 150 ms, and only for an error
 
     return error_reply(error).text

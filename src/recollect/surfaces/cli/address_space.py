@@ -1,7 +1,7 @@
-"""The address space of a process, where `ulimit -v` limits it.
+"""Checks that a command fits into the address space that `ulimit -v` allows.
 
-The libraries behind search end the whole process when an allocation fails. So a command that would not fit is refused
-before they are loaded.
+The libraries behind search abort the process when an allocation fails, so a command that would not fit is refused before
+they are loaded.
 """
 
 import resource
@@ -10,18 +10,18 @@ from pathlib import Path
 from recollect.errors import StoreFault
 
 MB = 1 << 20
-READING = 80 * MB  # 60 were measured for `list` and its like, in a small realm
-SEARCHING = 256 * MB  # 223 for `search`: the text index, the vectors and the model
-WRITING = 352 * MB  # 239 for `sync`, 270 for `run`, and 96 that the writer of the text index may fill
+READING = 80 * MB  # 60 measured for `list`, in a small realm
+SEARCHING = 256 * MB  # 223 measured for `search`: text index, vectors and model
+WRITING = 352 * MB  # 239 measured for `sync`, 270 for `run`, and 96 for the buffer of the text index
 NEEDS = {
     **dict.fromkeys(("list", "open", "trace", "journey", "session", "realm", "config", "sources", "status"), READING),
     **dict.fromkeys(("sync", "watch", "distil", "rebuild", "doctor", "extract", "run", "serve"), WRITING),
 }
-MAPPED = ("text-*", "pieces-*", "vectors-*")  # folders of a realm whose files are mapped as a whole
+MAPPED = ("text-*", "pieces-*", "vectors-*")  # folders of a realm whose files are mapped into memory
 
 
 def check_address_space(command: str, home: Path) -> None:
-    """Refuse a command that needs more than `ulimit -v` allows; else have the allocator reserve as little as it can."""
+    """Refuse a command that needs more than `ulimit -v` allows. Otherwise make the allocator reserve little."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
     if allowed == resource.RLIM_INFINITY:
         return
@@ -31,13 +31,13 @@ def check_address_space(command: str, home: Path) -> None:
             f"`ulimit -v` allows {allowed // MB} MB of memory, and `recollect {command}` needs {-(-needed // MB)} MB."
             " Raise the limit with `ulimit -v`."
         )
-    from recollect.surfaces.transport.allocator import use_one_arena  # heavy, and hardly anybody limits a process so
+    from recollect.surfaces.transport.allocator import use_one_arena  # `ctypes` takes 10 ms, and such limits are rare
 
     use_one_arena()
 
 
 def _largest_index(realms: Path) -> int:
-    """The bytes of all indexes in the realm that has most of them."""
+    """The size of all indexes in the realm with the largest ones."""
     return max((_index_bytes(realm) for realm in realms.glob("*")), default=0)
 
 

@@ -1,4 +1,4 @@
-"""From an answer to the terminal: as it is for programs, drawn for people."""
+"""Prints answers: as JSON for programs, drawn for people."""
 
 import re
 import sys
@@ -6,17 +6,20 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import click
 import msgspec
 
+from recollect.errors import ErrorKind
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, Reply, RequestContext
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_to_read, typed
 from recollect.surfaces.cli.render import print_json, say
 from recollect.surfaces.transport.error_codes import codes_of_reply
 
-BARE = {"code", "message", "details"}  # of an error that no wrapper is around
-EXISTING = {"journey_id", "session_id"}  # arguments that name something in a realm
+BARE = {"code", "message", "details"}  # fields of an error without an envelope
+EXISTING = {"journey_id", "session_id"}  # arguments that name something that must exist
 SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
+NOT_AN_ID = "Not an ID: {typed!r}. Copy one from `recollect list`, or type the first characters of a session's ID."
 
 
 def ask(
@@ -26,27 +29,28 @@ def ask(
     *,
     as_json: bool,
     realm: LiveRealm | dict[str, Any],
+    identity: str | None = None,
     **options: Any,
 ) -> None:
-    """Run an operation in a realm, or in the one that some options mean, and print the answer.
+    """Run an operation in a realm, or in the one that the options choose, and print the answer.
 
-    `options` are those of the operation that only the command line has.
+    `identity`: the ID that was typed, if any. `options`: those of the operation that only the command line has.
     """
     given = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
     given = {name: value for name, value in given.items() if value is not None}
-    asked = realm if isinstance(realm, LiveRealm) else realm_for(operation, given, realm)
-    reply = OPERATIONS[operation].run(asked, given, RequestContext.now(has_deadline=as_json), **options)
-    deliver(reply, as_json=as_json, show=show)
+    opened = realm if isinstance(realm, LiveRealm) else realm_for(operation, given, realm)
+    reply = OPERATIONS[operation].run(opened, given, RequestContext.now(has_deadline=as_json), **options)
+    deliver(reply, as_json=as_json, show=show, identity=identity)
 
 
 def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) -> LiveRealm:
-    """The realm that some options mean. It is not created to be read, nor for what must be in it already."""
-    reads = not OPERATIONS[operation].writes or given.get("action") == "get"  # of a config
+    """The realm that the options choose. It is only created for an operation that can begin in an empty one."""
+    reads = not OPERATIONS[operation].writes or given.get("action") == "get"  # `config get`
     return realm_to_read(**options) if reads or given.keys() & EXISTING else chosen_realm(**options)
 
 
-def located(realm: LiveRealm, session: str, *, as_json: bool) -> str:
-    """The id of the live session that somebody means: `last`, or the beginning of an id, or however it was copied."""
+def locate_session(realm: LiveRealm, session: str, *, as_json: bool) -> str:
+    """The full ID of a live session, from `last`, the first characters, or any form that was copied."""
     context = RequestContext.now(has_deadline=as_json)
     reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(typed(session))}, context)
     if reply.is_error:
@@ -55,28 +59,42 @@ def located(realm: LiveRealm, session: str, *, as_json: bool) -> str:
 
 
 def session_uuid(given: str | None) -> str | None:
-    """A session as the families name it that know it by its UUID, however it was copied."""
+    """A session ID as a UUID: `session:9ab2…` is converted, anything else is returned as it is."""
     shown = SESSION.fullmatch(given) if given is not None else None
     return str(uuid.UUID(shown[1])) if shown is not None else given
 
 
-def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None]) -> None:
-    """Print an answer. An error keeps its exit code either way."""
+def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None], identity: str | None = None) -> None:
+    """Print an answer or an error, and exit with the error's code. `identity`: the ID that was typed, if any."""
     answer = msgspec.json.decode(reply.text)
     error = _error(answer)
     if as_json:
         print_json(reply.text)
     elif error is not None:
-        say(f"recollect: {error['message']}", err=True)
+        is_bad_id = reply.kind is ErrorKind.BAD_ID and identity is not None
+        message = NOT_AN_ID.format(typed=identity) if is_bad_id else _with_option_names(error["message"])
+        say(f"recollect: {message}", err=True)
     else:
         for warning in answer.get("warnings") or ():
-            say(f"! {warning}", err=True)
+            say(f"! {_with_option_names(warning)}", err=True)
         show(answer)
-    if (number := codes_of_reply(reply)) is not None:
-        sys.exit(number.exit)
+    if (codes := codes_of_reply(reply)) is not None:
+        sys.exit(codes.exit)
+
+
+def _with_option_names(message: str) -> str:
+    """A message that begins with an argument's name (`n_hits must be …`), with the option that was typed (`-n`)."""
+    context = click.get_current_context(silent=True)
+    names: dict[str, str] = {}
+    for parameter in context.command.params if context is not None else ():
+        is_option = isinstance(parameter, click.Option)
+        shown = parameter.opts[0] if is_option else parameter.make_metavar(context)  # type: ignore[arg-type]
+        names |= dict.fromkeys((str(parameter.name), f"{parameter.name}_id"), shown)
+    first, space, rest = message.partition(" ")
+    return f"{names.get(first, first)}{space}{rest}"
 
 
 def _error(answer: Any) -> dict[str, Any] | None:
-    """What an answer says went wrong: some families wrap it, one is a bare code and message."""
+    """The error in an answer: most families wrap it, sessions returns the bare code and message."""
     error: dict[str, Any] | None = answer if {"code", "message"} <= answer.keys() <= BARE else answer.get("error")
     return error

@@ -1,6 +1,7 @@
-"""The options that every command which opens a realm understands, and the realm they mean."""
+"""The options of every command that opens a realm, and the realm that they choose."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,24 +20,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def typed(text: str) -> str:
-    """What somebody typed: UTF-8, also where the locale does not say so; without bytes that are not."""
+    """A typed text as UTF-8, whatever the locale is. Invalid bytes are replaced."""
     return replace_surrogates(text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
 
 
-TEXT = click.types.FuncParamType(typed)  # an option that can be stored and sent, whatever bytes were typed
+BYTE = re.compile(r"\(byte (\d+)\)")  # in messages of msgspec
+TEXT = click.types.FuncParamType(typed)  # a text that can be stored and sent, whatever bytes were typed
 TEXT.name = "text"  # in help
 
 
 def realm_options(function: Function) -> Function:
     """--realm, --isolated, --instance and --realm-backend."""
     options = (
+        click.option("--realm", "realm_name", metavar="ID", help=f"Store to use (default: {DEFAULT})."),
+        click.option("--isolated", is_flag=True, help="Use a new, empty realm."),
+        click.option("--instance", metavar="ID", help="Name of this process in logs and leases."),
         click.option(
-            "--realm", "realm_name", metavar="ID", help=f"The realm to use. Default: {DEFAULT}; of rpc, a new one."
-        ),
-        click.option("--isolated", is_flag=True, help="Use a new realm of its own."),
-        click.option("--instance", metavar="ID", help="Name this instance, for logs and leases."),
-        click.option(
-            "--realm-backend", type=click.Choice([backend.value for backend in Backend]), help="How the realm is stored."
+            "--realm-backend", type=click.Choice([backend.value for backend in Backend]), help="How a new realm is stored."
         ),
     )
     for option in reversed(options):
@@ -45,7 +45,7 @@ def realm_options(function: Function) -> Function:
 
 
 def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> LiveRealm:
-    """The same for a command that only reads, which never creates a realm: one that does not exist is read as empty."""
+    """The chosen realm, for a command that only reads. It is not created: a missing realm is read as empty."""
     _check_one(realm_name, isolated=isolated)
     known = settings()
     name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
@@ -58,23 +58,24 @@ def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, 
 
 
 def chosen_realm(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> LiveRealm:
+    """The chosen realm, created if it does not exist."""
     _check_one(realm_name, isolated=isolated)
     if instance is not None:
         check_instance(instance)
     name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
     realm = LiveRealm(settings(), name, instance)
     origin = Origin.GENERATED if isolated else Origin.EXPLICIT if realm_name is not None else Origin.WORKSPACE
-    pinned(realm, realm_backend, origin)
+    pin_manifest(realm, realm_backend, origin)
     return realm
 
 
 def _check_one(realm_name: str | None, *, isolated: bool) -> None:
     if realm_name is not None and isolated:
-        raise BadSettings("--realm and --isolated exclude each other.")
+        raise BadSettings("Use either --realm or --isolated, not both.")
 
 
-def pinned(realm: LiveRealm, backend: str | None, origin: Origin) -> Manifest:
-    """The manifest of a realm, made now if there is none."""
+def pin_manifest(realm: LiveRealm, backend: str | None, origin: Origin) -> Manifest:
+    """The manifest of a realm, created if there is none."""
     return read_or_create(realm.home, realm.name, Backend(backend) if backend else None, origin)
 
 
@@ -87,11 +88,17 @@ def json_option(function: Function) -> Function:
 
 
 def labels_of(given: tuple[str, ...]) -> dict[str, str]:
-    """Labels as they are typed: KEY=VALUE."""
+    """Labels from KEY=VALUE texts."""
     labels = {}
     for label in given:
-        name, is_one, value = label.partition("=")
-        if not is_one or not name:
-            raise click.UsageError(f"A label is KEY=VALUE, not {label!r}.")
+        name, has_value, value = label.partition("=")
+        if not has_value or not name:
+            raise click.UsageError(f"Not a label: {label!r}. Write KEY=VALUE.")
         labels[name] = value
     return labels
+
+
+def invalid_json(reason: Exception) -> str:
+    """What is wrong with a typed JSON text, and where: `Invalid JSON at byte 4`."""
+    place = BYTE.search(str(reason))
+    return f"Invalid JSON at byte {place[1]}" if place is not None else f"Invalid JSON: {reason}"

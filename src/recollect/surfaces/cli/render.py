@@ -1,4 +1,4 @@
-"""What people see: tables, highlighted matches, relative times, ids one can paste."""
+"""Output for people: tables, highlighted matches, relative times, IDs to copy."""
 
 import os
 import re
@@ -30,11 +30,11 @@ KIND_STYLES = {
     "unknown": "dim",
 }
 plain = neutralise  # text of a transcript, for a terminal
-PIPED_WIDTH = 200  # columns when nobody looks: wide enough that ids and snippets stay on their lines
+PIPED_WIDTH = 200  # columns of a pipe: wide enough that IDs and snippets stay on their lines
 
 
 class SafeConsole(Console):
-    """A console that neutralises all text it prints, whoever drew it; its own styles stay."""
+    """A console that neutralises all text it prints; styles stay."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -56,18 +56,18 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def print_json(text: str) -> None:
-    """Print JSON for a program. It may be looked at in a terminal: what a terminal obeys is written as an escape."""
+    """Print JSON. Characters that a terminal obeys are escaped, because a person may look at it."""
     click.echo(escape_json(text))
 
 
 def tilde(path: str) -> str:
-    """A path as one writes it: below one's own home from `~` on."""
+    """A path with `~` for the home folder."""
     home = os.environ.get("HOME", "")
     return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
 
 
 def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
-    """A time as one says it: 5 min ago, 3 h ago, 12 d ago, then the date; `~` before it where it is estimated."""
+    """A relative time: 5 min ago, 3 h ago, 12 d ago, then the date. `~` marks an estimate."""
     if stamp is None:
         return "never"
     at = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp / 1000
@@ -79,14 +79,14 @@ def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
 
 
 def time_of(shown: dict[str, Any], field: str) -> str:
-    """When something was, as an answer tells it in this field."""
+    """The relative time in a field of an answer."""
     return ago(shown[field], estimated=FIELD in shown)
 
 
 def size(count: float) -> str:
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024 or unit == "GB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+            return f"{count:.0f} {unit}" if unit in ("B", "KB") else f"{count:.1f} {unit}"
         count /= 1024
     raise AssertionError
 
@@ -107,16 +107,16 @@ def draw_search(answer: dict[str, Any]) -> None:
         out.print(Text("   ").append_text(_matched(hit["snippet"]["text"], request["query"])))
         out.print(f"   [blue]{hit['id']}[/]")
         if "why" in hit:
-            parts = " + ".join(f"{name} {worth:.1f}" for name, worth in hit["why"].items())
-            out.print(f"   [dim]{hit['score']:.3f} of {parts}[/]")
+            parts = " + ".join(f"{name} {points:.1f}" for name, points in hit["why"].items())
+            out.print(f"   [dim]score {hit['score']:.3f} = {parts}[/]")
         out.print()
     count = data["result_count"]
     if not count:
         out.print(f"Nothing found for {request['query']!r} in {', '.join(request['event_types'])}.", markup=False)
         return
-    more = ", there are more: -n 50" if data["truncated"] else ""
+    more = " (more with -n 50)" if data["truncated"] else ""
     took = answer["performance"]["elapsed_ms"]
-    out.print(f"[dim]{count} hit{'s' if count != 1 else ''} in {took:.1f} ms{more}. Read on: recollect open ID[/]")
+    out.print(f"[dim]{count} hit{'s' if count != 1 else ''} in {took:.1f} ms{more}. Open one: recollect open ID[/]")
 
 
 def _matched(text: str, query: str) -> Text:
@@ -141,7 +141,7 @@ def draw_list(answer: dict[str, Any]) -> None:
     if answer["data"]["next_cursor"]:
         out.print(f"[dim]More: --cursor {answer['data']['next_cursor']}[/]", soft_wrap=True)
     if not answer["data"]["sessions"]:
-        out.print("No session in this stretch of time.")
+        out.print("No sessions in this period.")
 
 
 def draw_open(answer: dict[str, Any]) -> None:

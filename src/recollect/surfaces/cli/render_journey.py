@@ -1,4 +1,4 @@
-"""Journeys as people see them."""
+"""Output for people: journeys and their documents."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Answer = dict[str, Any]
 
 
 def journey(answer: Answer) -> None:
-    state = "begun" if answer["is_new"] else f"begun {ago(answer['created_at'])}"
+    state = "new" if answer["is_new"] else f"created {ago(answer['created_at'])}"
     out = console()
     out.print(f"[blue]{answer['journey_id']}[/]")
     out.print(f"[dim]{state}, {_counted(answer['session_count'], 'session')}[/]")
@@ -30,9 +30,9 @@ def history(answer: Answer) -> None:
         _document(time_of(row, "created_at"), row["document_id"], row["document_type"], row["title"])
     shown, total = len(answer["sessions"]), answer["total_results"]
     if not total:
-        out.print("No session found.")
+        out.print("No sessions found.")
     elif shown < total:
-        out.print(f"[dim]{shown} of {total} sessions, there are more: -n {min(total, 100)}[/]")
+        out.print(f"[dim]{shown} of {total} sessions (more with -n {min(total, 100)})[/]")
 
 
 def timeline(answer: Answer) -> None:
@@ -42,7 +42,7 @@ def timeline(answer: Answer) -> None:
         else:
             _document(time_of(entry, "created_at"), entry["entry_id"], entry["document_type"], entry["title"])
     if not answer["entries"]:
-        console().print("Nothing is in this journey yet.")
+        console().print("This journey is empty.")
 
 
 def added(answer: Answer) -> None:
@@ -53,7 +53,7 @@ def documents(answer: Answer) -> None:
     for row in answer["documents"]:
         _document(time_of(row, "created_at"), row["document_id"], row["document_type"], row["title"])
     if not answer["documents"]:
-        console().print("No document is in this journey.")
+        console().print("This journey has no documents.")
 
 
 def document(answer: Answer) -> None:
@@ -67,7 +67,7 @@ def document(answer: Answer) -> None:
 
 def deleted(answer: Answer) -> None:
     documents, sessions = _counted(answer["document_count"], "document"), _counted(answer["session_count"], "session")
-    console().print(f"Deleted the journey and {documents}. Its {sessions} can be linked anew.")
+    console().print(f"Deleted the journey and {documents}. Its {sessions} can be linked again.")
 
 
 def document_deleted(answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""What people see of a trace: matches, an event, the course of a session, what went wrong in it."""
+"""Output for people: matching events, one event, a session step by step, its analysis."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ TYPE_STYLES = {
     "notification": "dim",
 }
 STATUS_STYLES = {"failed": "red", "partial": "yellow", "in_progress": "yellow", "done": "green", "success": "green"}
-DEEPER = {"summary": "turns", "turns": "steps", "steps": "full"}
+NEXT_LEVEL = {"summary": "turns", "turns": "steps", "steps": "full"}
 Shown = dict[str, Any]
 
 
@@ -33,7 +33,7 @@ def matches(answer: Shown, query: str) -> None:
     if not answer["data"]["matches"]:
         out.print(f"No event contains {query!r}.", markup=False)
         return
-    out.print("[dim]In full: recollect trace event SESSION INDEX[/]")
+    out.print("[dim]Full text: recollect trace event SESSION INDEX[/]")
     if answer["pagination"]["has_more"]:
         out.print(f"[dim]More: --cursor {answer['pagination']['next_cursor']}[/]", soft_wrap=True)
 
@@ -62,8 +62,8 @@ def session(answer: Shown) -> None:
     out.print(f"[blue]{found['session_id']}[/]")
     for turn in found["turns"]:
         _turn(out, turn)
-    if deeper := DEEPER.get(found["detail_level"]):
-        out.print(f"[dim]Deeper: recollect trace session {found['session_id']} --level {deeper}[/]", soft_wrap=True)
+    if level := NEXT_LEVEL.get(found["detail_level"]):
+        out.print(f"[dim]More detail: recollect trace session {found['session_id']} --level {level}[/]", soft_wrap=True)
 
 
 def _turn(out: Console, turn: Shown) -> None:
@@ -73,20 +73,20 @@ def _turn(out: Console, turn: Shown) -> None:
     for step in turn.get("steps", ()):
         _step(out, step)
     if turn.get("steps_left_out"):
-        out.print(f"      [dim]{turn['steps_left_out']} steps are left out[/]")
+        out.print(f"      [dim]{turn['steps_left_out']} steps are not shown[/]")
 
 
 def _step(out: Console, step: Shown) -> None:
     if "summary" in step:
         failed = (f"  {step['failed_tools']} failed" if step["failed_tools"] else "", "red")
         out.print(Text.assemble((f"    {step['step_index']:>2} ", "dim"), _one_line(step["summary"]), failed))
-        thought = step.get("reasoning")
+        reasoning = step.get("reasoning")
     else:
         status = (step["status"], STATUS_STYLES[step["status"]])
         out.print(Text.assemble((f"    {step['step_index']:>2} ", "dim"), status))
-        thought = step["reasoning"]
-    if thought:
-        out.print(Text(_indented(thought), "dim"), soft_wrap=True)
+        reasoning = step["reasoning"]
+    if reasoning:
+        out.print(Text(_indented(reasoning), "dim"), soft_wrap=True)
     if step.get("message"):
         out.print(Text(_indented(step["message"])), soft_wrap=True)
     for tool in step.get("tools", ()):
@@ -104,9 +104,9 @@ def analysis(answer: Shown) -> None:
         kind = (f"{insight['kind']:<11}", STATUS_STYLES["failed" if insight["kind"] == "failure" else "partial"])
         out.print(Text.assemble((f"turn {insight['turn_index']:>3}  ", "dim"), kind, plain(insight["message"])))
     if not found["insights"]:
-        out.print("Nothing failed, went in circles or took long.")
+        out.print("No failures, loops or slow steps.")
     else:
-        out.print(f"[dim]In full: recollect trace session {found['session_id']} --level steps[/]", soft_wrap=True)
+        out.print(f"[dim]More detail: recollect trace session {found['session_id']} --level steps[/]", soft_wrap=True)
 
 
 def _head(found: Shown) -> Text:

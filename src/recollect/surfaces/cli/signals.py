@@ -1,4 +1,4 @@
-"""The end of what somebody stops: in good order, and once. A program that a turn has started must not outlive us."""
+"""Ends commands on a signal: once, and in good order. A program that a turn has started must not outlive us."""
 
 import signal
 from collections.abc import Iterator
@@ -8,32 +8,32 @@ from typing import NoReturn
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def heed_signals() -> None:
-    """From here on the first signal to end is a KeyboardInterrupt, also when a terminal is closed; `nohup` stays obeyed."""
+def interrupt_on_signals() -> None:
+    """Turn the first signal into a KeyboardInterrupt, also when a terminal closes. `nohup` is respected."""
     for number in SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+            signal.signal(number, _interrupt)
 
 
 @contextmanager
-def ending_well() -> Iterator[None]:
-    """A signal ends the block, and all that has to be done after it is done, whatever signals come then."""
-    heed_signals()
+def until_signal() -> Iterator[None]:
+    """Run the block until it ends or a signal comes. Further signals do not interrupt the clean-up after it."""
+    interrupt_on_signals()
     try:
         yield
     except KeyboardInterrupt:
         pass
     finally:
-        heed_no_more()
+        ignore_signals()
 
 
-def heed_no_more() -> None:
-    """From here on we end anyway."""
+def ignore_signals() -> None:
+    """From here on the process ends anyway."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _end(*_: object) -> NoReturn:
-    """A second signal must not break off the commit of a turn."""
-    heed_no_more()
+def _interrupt(*_: object) -> NoReturn:
+    """Raise once: a second signal must not interrupt the commit of a turn."""
+    ignore_signals()
     raise KeyboardInterrupt

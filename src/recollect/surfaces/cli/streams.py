@@ -1,4 +1,4 @@
-"""The standard streams as a command needs them: open, and able to take any text, whatever the locale is."""
+"""Prepares the standard streams: open, and able to print any text in any locale."""
 
 import codecs
 import os
@@ -7,12 +7,12 @@ from typing import TextIO
 
 from recollect.display import json_escapes
 
-ASCII = "recollect-ascii"  # as `ascii`; click writes UTF-8 to a stream of that name
-ESCAPES = "recollect-json"  # the error handler that writes what an encoding lacks as JSON does
+ASCII = "recollect-ascii"  # an alias of `ascii`: click would replace that one by UTF-8
+ESCAPES = "recollect-json"  # an error handler that writes JSON escapes
 
 
 def prepare_streams(*, for_programs: bool) -> None:
-    """Open the streams that are closed, and have text that cannot be encoded replaced; in JSON, escaped."""
+    """Open closed streams. Text that cannot be encoded is replaced, or escaped in JSON."""
     _open_closed()
     codecs.register(_find_ascii)
     codecs.register_error(ESCAPES, _escape)
@@ -21,7 +21,7 @@ def prepare_streams(*, for_programs: bool) -> None:
 
 
 def _open_closed() -> None:
-    """A file that is opened next must not get the number of a standard stream: what is printed would go into it."""
+    """Otherwise the next file that is opened would get the number of a standard stream and receive its output."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -31,7 +31,7 @@ def _open_closed() -> None:
 
 
 def _accept_any_text(stream: TextIO, *, for_programs: bool) -> None:
-    """JSON is UTF-8, or ASCII with escapes; never another encoding."""
+    """Set the encoding and the error handler. JSON is UTF-8, or ASCII with escapes, never another encoding."""
     name = codecs.lookup(stream.encoding).name
     if name == "utf-8":
         return
@@ -55,7 +55,7 @@ def _find_ascii(name: str) -> codecs.CodecInfo | None:
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Only texts of JSON have such characters, so an escape is right wherever one stands."""
+    """Non-ASCII characters only occur inside of JSON strings, so an escape is always valid."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json_escapes(error.object[error.start : error.end]), error.end

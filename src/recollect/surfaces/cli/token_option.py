@@ -1,4 +1,4 @@
-"""The token that callers of a server must bring, and the option that turns it off."""
+"""The token that callers of a server must send, and the option that turns it off."""
 
 import os
 
@@ -7,13 +7,13 @@ import click
 from recollect.server_token import server_token
 from recollect.settings import Settings
 
-OPEN_TO_ALL = "Warning: without a token, every user of this machine can read your sessions and run programs as you."
+OPEN_TO_ALL = "Warning: without a token, all users of this machine can read your sessions and run programs as you."
 
-no_token_option = click.option("--no-token", is_flag=True, help="Serve every user of this machine, without a token.")
+no_token_option = click.option("--no-token", is_flag=True, help="Serve all users of this machine, without a token.")
 
 
 def required_token(settings: Settings, *, no_token: bool) -> str | None:
-    """The token of this state folder; None, with a warning, where its owner wants none."""
+    """The token of this state folder; None, with a warning, with --no-token."""
     if not no_token:
         return server_token(settings.home, os.environ)
     click.echo(OPEN_TO_ALL, err=True)

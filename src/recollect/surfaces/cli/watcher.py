@@ -1,7 +1,7 @@
-"""Reading logs while a server answers is the work of another process, the watcher, so that answers never wait for it.
+"""Runs the watcher, the process that reads new log lines while a server answers.
 
-One watcher per realm is enough, whatever the number of servers: the server that holds the watcher's place starts it, and
-starts it again when it ends. All other servers wait for the place in a thread that sleeps in the kernel.
+One watcher per realm is enough for all servers. The server that holds the watcher's lock starts it, and restarts it when
+it ends. The other servers wait for the lock in a thread that sleeps in the kernel.
 """
 
 import logging
@@ -21,23 +21,23 @@ from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend
 from recollect.store.watcher_lock import WatcherLock
 
-DELAYS_S = (0.1, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # before each new start of a watcher that ends again and again
-STEADY_S = 60.0  # a watcher that ran for so long counts as working: when it ends, the next one starts at once
-PLACE_AGAIN_S = 60.0  # before a lock that cannot be opened is tried again: the disk may be full, or the folder read-only
+DELAYS_S = (0.1, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # before each restart of a watcher that keeps ending
+STEADY_S = 60.0  # a watcher that ran this long works: when it ends, the delays start over
+LOCK_AGAIN_S = 60.0  # before a lock that cannot be opened is tried again: the disk is full, or the folder read-only
 
 log = logging.getLogger(__name__)
 
 
 class Progress(Struct, frozen=True):
-    """A line that the watcher writes to its server."""
+    """A line of JSON that the watcher writes to its server."""
 
-    stopped: str = ""  # why it cannot read for now
+    stopped: str = ""  # why it cannot read now
 
 
 @contextmanager
-def watching(realm: LiveRealm, *, is_wanted: bool) -> Iterator[None]:
-    """Keep a realm level with the logs of this machine for as long as the block lasts; not one that only we can see."""
-    if not is_wanted or realm.backend is Backend.MEMORY:
+def watching(realm: LiveRealm, *, is_enabled: bool) -> Iterator[None]:
+    """Keep a realm up to date while the block runs; not one in memory, which only this process sees."""
+    if not is_enabled or realm.backend is Backend.MEMORY:
         yield
         return
     supervisor = Supervisor(realm)
@@ -49,71 +49,71 @@ def watching(realm: LiveRealm, *, is_wanted: bool) -> Iterator[None]:
 
 
 class Supervisor(threading.Thread):
-    """Waits for the watcher's place, then keeps a watcher running."""
+    """Waits for the watcher's lock, then keeps a watcher running."""
 
     def __init__(self, realm: LiveRealm) -> None:
         super().__init__(daemon=True, name="watcher")
         self._realm = realm
-        self._stop_all = threading.Event()
+        self._stopping = threading.Event()
         self._starting = threading.Lock()
         self._watcher: subprocess.Popen[bytes] | None = None
 
     def close(self) -> None:
-        """End the watcher. A thread that waits for the place ends with the process."""
-        self._stop_all.set()
+        """Stop the watcher. A thread that waits for the lock ends with the process."""
+        self._stopping.set()
         with self._starting:
             if self._watcher is not None and self._watcher.stdin is not None:
                 self._watcher.stdin.close()
 
     def run(self) -> None:
-        while not self._stop_all.is_set():
+        while not self._stopping.is_set():
             try:
-                with WatcherLock(self._realm.folder) as place:
+                with WatcherLock(self._realm.folder) as lock:
                     self._realm.sync_fault = ""
-                    self._keep_watching(place)
+                    self._keep_watching(lock)
             except (StoreFault, OSError) as fault:
                 self._realm.sync_fault = str(fault)
-                self._stop_all.wait(PLACE_AGAIN_S)
+                self._stopping.wait(LOCK_AGAIN_S)
 
-    def _keep_watching(self, place: WatcherLock) -> None:
-        """Start a watcher, and another one whenever it ends; ever more slowly while none of them lasts."""
+    def _keep_watching(self, lock: WatcherLock) -> None:
+        """Start a watcher, and restart it whenever it ends, with growing delays while none of them lasts."""
         failures = 0
-        while not self._stop_all.is_set():
+        while not self._stopping.is_set():
             began = time.monotonic()
-            ended = self._watch(place)
-            if self._stop_all.is_set():
+            ended = self._watch(lock)
+            if self._stopping.is_set():
                 return
             failures = 0 if time.monotonic() - began > STEADY_S else failures
             delay = DELAYS_S[min(failures, len(DELAYS_S) - 1)]
             failures += 1
-            log.warning("The watcher of realm %s ended (%s); the next one starts in %g s", self._realm.name, ended, delay)
-            place.set_stopped(f"the process that reads them ended ({ended}); Recollect starts it again.")
-            self._stop_all.wait(delay)
+            log.warning("The watcher of realm %s ended (%s); restart in %g s", self._realm.name, ended, delay)
+            lock.set_stopped(f"the process that reads them ended ({ended}). Recollect restarts it.")
+            self._stopping.wait(delay)
 
-    def _watch(self, place: WatcherLock) -> str:
-        """Run one watcher to its end; how it ended."""
+    def _watch(self, lock: WatcherLock) -> str:
+        """Run one watcher to its end. Returns how it ended."""
         command = [*OURS, "watch", "--while-open", "--realm", self._realm.name]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         with self._starting:
-            if self._stop_all.is_set():
-                return "not wanted"
+            if self._stopping.is_set():
+                return "stopped"
             try:
-                # In a session of its own: a terminal that stops the agent must not stop reading for all other windows.
+                # In its own session: Ctrl-C in the agent's terminal must not stop reading for all other servers.
                 self._watcher = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True)
             except OSError as reason:
-                return f"it cannot be started: {reason.strerror}"
+                return f"cannot be started: {reason.strerror}"
         with self._watcher as watcher:
             assert watcher.stdout is not None
             for line in watcher.stdout:
                 if (progress := _progress(line)) is not None:
-                    place.set_stopped(progress.stopped)
+                    lock.set_stopped(progress.stopped)
         return _ending(watcher.returncode)
 
 
 def _progress(line: bytes) -> Progress | None:
     try:
         return msgspec.json.decode(line, type=Progress)
-    except msgspec.DecodeError:  # something else that was printed
+    except msgspec.DecodeError:  # other output
         return None
 
 

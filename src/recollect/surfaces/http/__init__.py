@@ -1,3 +1,4 @@
-"""HTTP: REST, Server-Sent Events, MCP at `/mcp`, and the documents that describe them. Everything is derived from the table
-of operations; only this package knows what a status or a header is.
+"""HTTP: REST, Server-Sent Events, MCP at `/mcp`, and the documents that describe them.
+
+Routes are derived from the table of operations. Only this package knows statuses and headers.
 """

@@ -1,4 +1,4 @@
-"""All that is served over HTTP, as one application."""
+"""The HTTP application: REST, MCP, pages and documents."""
 
 from importlib.resources import files
 from typing import Any
@@ -17,7 +17,7 @@ from recollect.surfaces.http.dispatcher import Dispatcher
 from recollect.surfaces.http.guard import Guard
 from recollect.surfaces.http.mcp import McpEndpoint
 from recollect.surfaces.http.openapi import document
-from recollect.surfaces.http.responses import JSON, refused
+from recollect.surfaces.http.responses import JSON, error_response
 from recollect.surfaces.http.rest import routes
 from recollect.surfaces.http.sign_in import SignIn
 
@@ -27,9 +27,9 @@ PAGES = {
     "/docs.js": ("docs.js", "text/javascript"),
     "/docs.svg": ("docs.svg", "image/svg+xml"),
 }
-WORDS = {
-    404: ("NOT_FOUND", "There is nothing here; /docs lists what there is."),
-    405: ("METHOD_NOT_ALLOWED", "This cannot be done here; /docs lists what can."),
+MESSAGES = {
+    404: ("NOT_FOUND", "Nothing is served here. /docs lists all paths."),
+    405: ("METHOD_NOT_ALLOWED", "This path does not support the method. /docs lists all paths."),
 }
 
 
@@ -49,19 +49,19 @@ def create_app(
         middleware=[Middleware(Guard, sign_in, is_public=is_public)],
         exception_handlers={HTTPException: _http_error, Exception: _fault},  # type: ignore[dict-item]
     )
-    app.router.redirect_slashes = False  # a path has one name
+    app.router.redirect_slashes = False  # a path has one spelling
     return app
 
 
 def _health(dispatcher: Dispatcher, rpc: str | None) -> Any:
     realm = dispatcher.realm
-    told: dict[str, Any] = {"status": "ok", "version": __version__, "realm_id": realm.name, "instance_id": realm.instance}
-    told |= {"backend": realm.backend, "rpc": rpc}
+    health: dict[str, Any] = {"status": "ok", "version": __version__, "realm_id": realm.name, "instance_id": realm.instance}
+    health |= {"backend": realm.backend, "rpc": rpc}
 
-    async def health(request: Request) -> Response:
-        return Response(msgspec.json.encode(told), media_type=JSON)
+    async def respond(request: Request) -> Response:
+        return Response(msgspec.json.encode(health), media_type=JSON)
 
-    return health
+    return respond
 
 
 async def _openapi(request: Request) -> Response:
@@ -78,9 +78,9 @@ def _page(name: str, kind: str) -> Any:
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    code, message = WORDS.get(error.status_code, ("HTTP_ERROR", str(error.detail)))
-    return refused(error.status_code, code, message, headers=error.headers or {})
+    code, message = MESSAGES.get(error.status_code, ("HTTP_ERROR", str(error.detail)))
+    return error_response(error.status_code, code, message, headers=error.headers or {})
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    return refused(500, "INTERNAL_ERROR", "This request failed; `recollect doctor` may know why.")
+    return error_response(500, "INTERNAL_ERROR", "This request failed. Run `recollect doctor` to look for the cause.")

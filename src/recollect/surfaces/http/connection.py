@@ -1,4 +1,4 @@
-"""A connection as we want it: its requests begin soon, and what uvicorn refuses by itself is told as everything else is."""
+"""An HTTP connection with a timeout for request heads, whose protocol errors are JSON like all others."""
 
 import asyncio
 import sys
@@ -9,78 +9,80 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from recollect.surfaces.http.body import WITHIN_S
-from recollect.surfaces.http.responses import refused
+from recollect.surfaces.http.body import TIMEOUT_S
+from recollect.surfaces.http.responses import error_response
 
-MOST_AT_ONCE = 2_048  # connections; who comes then is told to come again
-AGAIN_S = "1"
+MAX_CONNECTIONS = 2_048  # connections; further ones are told to retry
+RETRY_AFTER_S = "1"
 TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
-async def full(scope: Scope, receive: Receive, send: Send) -> None:
-    """The application of those who are too many."""
-    headers = {"retry-after": AGAIN_S, "connection": "close"}
-    told = refused(503, "UNAVAILABLE", f"{MOST_AT_ONCE:,} callers are here already; come again.", headers=headers)
-    await told(scope, receive, send)
+async def refuse_connection(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a connection above the limit."""
+    headers = {"retry-after": RETRY_AFTER_S, "connection": "close"}
+    response = error_response(
+        503, "UNAVAILABLE", f"All {MAX_CONNECTIONS:,} connections are in use. Try again.", headers=headers
+    )
+    await response(scope, receive, send)
 
 
 class Connection(H11Protocol):
-    """Between two requests it may be silent for as long as uvicorn allows; a request that has begun must become one."""
+    """A connection whose request heads must be complete in time. Between requests, uvicorn's own timeout applies."""
 
-    within_s = WITHIN_S
+    timeout_s = TIMEOUT_S
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._late: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_AT_ONCE:
-            self.app = full
-        self._expect_head()
+        if len(self.connections) > MAX_CONNECTIONS:
+            self.app = refuse_connection
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_is_here()
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._head_is_here()
-        elif self._late is None and self.conn.trailing_data[0]:
-            self._expect_head()
+            self._stop_timer()
+        elif self._timer is None and self.conn.trailing_data[0]:
+            self._start_timer()
 
-    def _expect_head(self) -> None:
-        self._late = self.loop.call_later(self.within_s, self._refuse_late)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.timeout_s, self._on_timeout)
 
-    def _head_is_here(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _refuse_late(self) -> None:
-        self._late = None
+    def _on_timeout(self) -> None:
+        self._timer = None
         if self.conn.trailing_data[0]:
-            self._refuse(408, f"the request did not begin within {self.within_s:g} s")
-        else:  # nobody asked: browsers open connections that they may need
+            self._refuse(408, f"the request did not begin within {self.timeout_s:g} s")
+        else:  # no request: browsers open connections in advance
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Called while uvicorn handles what the parser could not read: only that error says what it was."""
+        """Called while uvicorn handles a parser error, which is the only source of the reason."""
         fault = sys.exception()
         if isinstance(fault, h11.RemoteProtocolError) and fault.error_status_hint == TOO_LONG:
             self._refuse(TOO_LONG, "the head of the request is too long")
         else:
-            self._refuse(400, f"this is no HTTP request: {fault or msg}")
+            self._refuse(400, f"this is not an HTTP request: {fault or msg}")
 
     def _refuse(self, status: int, message: str) -> None:
-        """Tell why, unless an answer is under way already, and hang up."""
+        """Send an error, unless a response has started, and close the connection."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            told = refused(status, "INVALID_PARAMS", message, headers={"connection": "close"})
+            response = error_response(status, "INVALID_PARAMS", message, headers={"connection": "close"})
             reason = HTTPStatus(status).phrase.encode()
             for event in (
-                h11.Response(status_code=status, headers=told.raw_headers, reason=reason),
-                h11.Data(bytes(told.body)),
+                h11.Response(status_code=status, headers=response.raw_headers, reason=reason),
+                h11.Data(bytes(response.body)),
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")

@@ -1,4 +1,4 @@
-"""From a request to the operation that answers it, in a thread; and from the events of a turn to whoever reads them."""
+"""Runs operations in threads, and streams the events of turns to HTTP clients."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,7 +14,7 @@ from recollect.operations import Operation, Reply, RequestContext
 from recollect.operations.sessions.reading import is_present, subscribe
 from recollect.surfaces.transport.thread_pool import ThreadPool
 
-HEARTBEAT_S = 15.0  # seconds of silence after which a reader is told that we are still here
+HEARTBEAT_S = 15.0  # seconds without an event after which a comment keeps the connection alive
 HEARTBEAT = b": still here\n\n"
 
 Result = TypeVar("Result")
@@ -22,48 +22,48 @@ IsPresent = Callable[[], Awaitable[bool]]
 
 
 class Overloaded(Exception):
-    """No thread is to be had, or the server is about to end."""
+    """No thread is free, or the server is stopping."""
 
 
 class Dispatcher:
-    """One realm, asked by everybody who is connected."""
+    """Runs operations of one realm for all connections."""
 
-    def __init__(self, realm: LiveRealm, work: ThreadPool) -> None:
+    def __init__(self, realm: LiveRealm, threads: ThreadPool) -> None:
         self.realm = realm
-        self.work = work
-        self._readings: set[Reading] = set()
+        self.threads = threads
+        self._streams: set[EventStream] = set()
 
-    async def ask(self, operation: Operation, arguments: Any, context: RequestContext) -> Reply:
-        """What an operation answers. A turn goes on when its caller hangs up: `interrupt` is how one ends it."""
+    async def run(self, operation: Operation, arguments: Any, context: RequestContext) -> Reply:
+        """The reply of an operation. A turn continues when its caller disconnects; `interrupt` ends it."""
         if operation.is_long:
-            context = msgspec.structs.replace(context, cancelled=self.work.is_unwanted)
-        return await self._done(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
+            context = msgspec.structs.replace(context, cancelled=self.threads.is_stopping)
+        return await self._in_thread(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
 
-    async def listening(self, session: str, heard: int | None) -> "Reading | Reply":
-        """The events of a session's turns, or why there are none."""
-        wake = Wake()
-        begun = await self._done(lambda: subscribe(self.realm, session, heard, wake.call))
+    async def follow_session(self, session: str, last_event: int | None) -> "EventStream | Reply":
+        """A stream of the events of a session's turns, or an error."""
+        wake = ThreadEvent()
+        begun = await self._in_thread(lambda: subscribe(self.realm, session, last_event, wake.set))
         if isinstance(begun, Reply):
             return begun
-        return self._reading(begun, wake, lambda: self._done(lambda: is_present(self.realm, session)))
+        return self._open(begun, wake, lambda: self._in_thread(lambda: is_present(self.realm, session)))
 
-    def telling(self) -> "Reading":
-        """The events that are fed to a listener of its own."""
-        wake = Wake()
-        return self._reading(Subscriber(on_change=wake.call), wake)
+    def open_stream(self) -> "EventStream":
+        """A stream of the events that are fed to its subscriber."""
+        wake = ThreadEvent()
+        return self._open(Subscriber(on_change=wake.set), wake)
 
     def close(self) -> None:
-        """Everybody who reads has read all there will be."""
-        for reading in list(self._readings):
+        """End all streams."""
+        for reading in list(self._streams):
             reading.listener.finish()
 
-    def _reading(self, listener: Subscriber, wake: "Wake", is_present: "IsPresent | None" = None) -> "Reading":
-        reading = Reading(listener, wake, self._readings.discard, is_present)
-        self._readings.add(reading)
+    def _open(self, listener: Subscriber, wake: "ThreadEvent", is_present: "IsPresent | None" = None) -> "EventStream":
+        reading = EventStream(listener, wake, self._streams.discard, is_present)
+        self._streams.add(reading)
         return reading
 
-    async def _done(self, job: Callable[[], Result], *, is_long: bool = False) -> Result:
-        """What a job comes to, in a thread."""
+    async def _in_thread(self, job: Callable[[], Result], *, is_long: bool = False) -> Result:
+        """The result of a job that runs in a thread."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Result] = loop.create_future()
 
@@ -75,29 +75,29 @@ class Dispatcher:
             outcome: tuple[Callable[[Any], None], Any]
             try:
                 outcome = (done.set_result, job())
-            except BaseException as fault:  # noqa: BLE001 - even what is no Exception: a caller must never wait for ever
-                outcome = (done.set_exception, RuntimeError(f"an operation broke off: {fault!r}"))
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            except BaseException as fault:  # noqa: BLE001 - not only Exception: the caller must not wait for ever
+                outcome = (done.set_exception, RuntimeError(f"an operation failed: {fault!r}"))
+            with suppress(RuntimeError):  # the loop is closed: no caller waits
                 loop.call_soon_threadsafe(settle, *outcome)
 
-        if not self.work.take(work, is_long=is_long):
+        if not self.threads.submit(work, is_long=is_long):
             raise Overloaded
         return await done
 
 
-class Wake:
-    """Calls from any thread, to be awaited in the loop's."""
+class ThreadEvent:
+    """An asyncio event that any thread can set."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._called = asyncio.Event()
 
-    def call(self) -> None:
+    def set(self) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._called.set)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Until it was called; False when that took too long."""
+        """Wait until it is set; False after a timeout. Clears it."""
         try:
             await asyncio.wait_for(self._called.wait(), seconds)
         except TimeoutError:
@@ -106,35 +106,39 @@ class Wake:
         return True
 
 
-class Reading:
-    """The events that one caller reads."""
+class EventStream:
+    """A stream of events for one client."""
 
     def __init__(
-        self, listener: Subscriber, wake: Wake, on_close: Callable[["Reading"], None], is_present: IsPresent | None
+        self,
+        listener: Subscriber,
+        wake: ThreadEvent,
+        on_close: Callable[["EventStream"], None],
+        is_present: IsPresent | None,
     ) -> None:
-        """`is_present` tells whether there will be more: another process may have archived the session."""
+        """`is_present` tells whether there can be more events: another process may archive the session."""
         self.listener = listener
-        self._wake = wake
+        self._changed = wake
         self._on_close = on_close
         self._is_present = is_present
 
-    async def begun(self) -> bool:
-        """Wait for the first event; False where there will be none."""
+    async def wait_for_first(self) -> bool:
+        """Wait for the first event; False if the stream ends without one."""
         while self.listener.is_empty():
             if self.listener.is_finished():
                 return False
-            await self._wake.wait()
+            await self._changed.wait()
         return True
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Everything, as it comes, until nothing will."""
+        """All events as Server-Sent Events, until the stream ends."""
         try:
             while True:
                 if waiting := list(iter(lambda: self.listener.next(0), None)):
-                    yield b"".join(map(sse, waiting))
+                    yield b"".join(map(encode_event, waiting))
                 elif self.listener.is_finished():
                     return
-                elif not await self._wake.wait(HEARTBEAT_S):
+                elif not await self._changed.wait(HEARTBEAT_S):
                     if self._is_present is not None and not await self._is_present():
                         return
                     yield HEARTBEAT
@@ -146,12 +150,12 @@ class Reading:
         self.listener.close()
 
 
-def sse(event: Event) -> bytes:
-    """An event of a turn. Its id is what a reader that comes back has heard last."""
+def encode_event(event: Event) -> bytes:
+    """An event of a turn as a Server-Sent Event. A client that reconnects sends the last id."""
     number = f"id: {event['sequence']}\n".encode() if "sequence" in event else b""
     return number + b"data: " + encode(event) + b"\n\n"
 
 
-def sse_named(name: str, body: bytes) -> bytes:
-    """What is no event of a turn: what came of it."""
+def encode_named_event(name: str, body: bytes) -> bytes:
+    """A Server-Sent Event with a name, such as the result of a turn."""
     return b"event: " + name.encode() + b"\ndata: " + body + b"\n\n"

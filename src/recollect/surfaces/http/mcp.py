@@ -1,8 +1,8 @@
-"""MCP over streamable HTTP: one message a POST, answered as JSON, or as a stream where the client wants to hear of progress.
+"""MCP over streamable HTTP: one message per POST, answered as JSON, or as a stream if the client wants progress.
 
-A client that opens with `initialize` gets a session, which only keeps its calls apart from those of others, so that it can
-cancel them. From 2026-07-28 on there is none: a client cancels a call by hanging up, and headers repeat what the body says,
-so that what stands between need not read it.
+A client that starts with `initialize` gets a session. It only separates the client's calls from others', so that it can
+cancel them. From 2026-07-28 on there are no sessions: a client cancels a call by disconnecting, and headers repeat parts of
+the body for proxies.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from starlette.routing import Route
 from recollect.lenient_json import encode
 from recollect.operations import RequestContext, Toolset
 from recollect.realms.names import uuid7
-from recollect.surfaces.http.body import Unreadable, json_of
-from recollect.surfaces.http.dispatcher import HEARTBEAT, HEARTBEAT_S, Dispatcher, sse_named
+from recollect.surfaces.http.body import BodyError, read_json
+from recollect.surfaces.http.dispatcher import HEARTBEAT, HEARTBEAT_S, Dispatcher, encode_named_event
 from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE
 from recollect.surfaces.mcp.server import (
@@ -44,17 +44,19 @@ from recollect.surfaces.mcp.server import (
 PATH = "/mcp"
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 METHOD, NAME = "mcp-method", "mcp-name"
-NAMED = {"tools/call": "name", "prompts/get": "name"}  # what `Mcp-Name` repeats of these
-MOST_SESSIONS = 10_000  # clients whose calls are kept apart; the one that was silent longest goes
+NAME_FIELDS = {"tools/call": "name", "prompts/get": "name"}  # the field that `Mcp-Name` repeats
+MAX_SESSIONS = 10_000  # the least recently used session is dropped
 HEADER_MISMATCH = -32020
-EARLIER = dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, UNSUPPORTED_VERSION), 400)  # 404 would say that the session is gone
-STATUS = {**EARLIER, **dict.fromkeys((INVALID_PARAMS, HEADER_MISMATCH), 400), NO_METHOD: 404}
-Answer = tuple[bytes, int]  # with its status
-ENCODED = re.compile(r"=\?base64\?(.*)\?=")  # a header whose value would not be one
+HANDSHAKE_STATUS = dict.fromkeys(
+    (PARSE_ERROR, INVALID_REQUEST, UNSUPPORTED_VERSION), 400
+)  # 404 would mean that the session is gone
+STATUS = {**HANDSHAKE_STATUS, **dict.fromkeys((INVALID_PARAMS, HEADER_MISMATCH), 400), NO_METHOD: 404}
+Answer = tuple[bytes, int]  # body and status
+ENCODED = re.compile(r"=\?base64\?(.*)\?=")  # a header value that is not ASCII
 
 
 class Session(Struct):
-    """A client that has opened one."""
+    """The running calls of a client that has initialized."""
 
     running: dict[str | int, Call]
 
@@ -71,12 +73,12 @@ class McpEndpoint:
 
     def route(self) -> Route:
         async def enter(request: Request) -> Response:
-            return await (self.receive(request) if request.method == "POST" else self.end(request))
+            return await (self.receive(request) if request.method == "POST" else self.close_session(request))
 
         return Route(PATH, enter, methods=["POST", "DELETE"])
 
-    async def end(self, request: Request) -> Response:
-        """A client says goodbye."""
+    async def close_session(self, request: Request) -> Response:
+        """End a client's session."""
         session = self._sessions.pop(request.headers.get(SESSION, ""), None)
         if session is not None:
             session.cancel()
@@ -84,34 +86,34 @@ class McpEndpoint:
 
     async def receive(self, request: Request) -> Response:
         context = RequestContext(
-            RequestContext.now().received, cancelled=self._dispatcher.work.is_unwanted, is_local=request.scope[LOCAL]
+            RequestContext.now().received, cancelled=self._dispatcher.threads.is_stopping, is_local=request.scope[LOCAL]
         )
         try:
-            message = await json_of(request)
-        except Unreadable as wrong:
+            message = await read_json(request)
+        except BodyError as wrong:
             code = PARSE_ERROR if wrong.status == 400 else INVALID_REQUEST
             return _error(RpcError(code, str(wrong)), status=wrong.status, headers=wrong.headers)
-        is_modern = _is_modern(request, message)
+        is_stateless = _is_stateless(request, message)
         try:
-            session = self._entered(request, message, is_modern)
-            if is_modern:
+            session = self._session_of(request, message, is_stateless)
+            if is_stateless:
                 _check_headers(request, message)
         except RpcError as refused:
             return _error(refused, message)
         except KeyError:
             return _error(RpcError(INVALID_REQUEST, "there is no such session; initialize again"), message, status=404)
-        exchange = self._begun(message, context, session, STATUS if is_modern else EARLIER)
-        if not exchange.is_expected:
+        exchange = self._start(message, context, session, STATUS if is_stateless else HANDSHAKE_STATUS)
+        if not exchange.has_response:
             return Response(status_code=202)
         if _wants_progress(message) and SSE in request.headers.get("accept", ""):
-            lines = exchange.lines(session.cancel if is_modern else None)
+            lines = exchange.lines(session.cancel if is_stateless else None)
             return StreamingResponse(lines, media_type=SSE, headers={"cache-control": "no-store"})
-        answer, status = await (_answer_unless_gone(request, exchange, session) if is_modern else exchange.answer())
-        headers = self._opened(session) if message.get("method") == "initialize" and status == 200 else {}
+        answer, status = await (_answer_while_connected(request, exchange, session) if is_stateless else exchange.answer())
+        headers = self._new_session(session) if message.get("method") == "initialize" and status == 200 else {}
         return Response(answer, status, headers, JSON if answer else None)
 
-    def _entered(self, request: Request, message: Any, is_modern: bool) -> Session:
-        """The session of a client, or one for this message only. Raises KeyError where the client has another's."""
+    def _session_of(self, request: Request, message: Any, is_stateless: bool) -> Session:
+        """The session of a client, or a new one for this message. Raises KeyError for an unknown session."""
         if not isinstance(message, dict):
             raise RpcError(INVALID_REQUEST, "the body must be one JSON-RPC 2.0 object; batches are not served")
         version = request.headers.get(VERSION)
@@ -119,44 +121,44 @@ class McpEndpoint:
             supported = {"supported": [*STATELESS, *reversed(HANDSHAKE)], "requested": version}
             raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
         name = request.headers.get(SESSION)
-        if name is None or is_modern or message.get("method") == "initialize":
+        if name is None or is_stateless or message.get("method") == "initialize":
             return Session({})
         self._sessions.move_to_end(name)
         return self._sessions[name]
 
-    def _opened(self, session: Session) -> dict[str, str]:
-        """The headers that tell a client of its session."""
+    def _new_session(self, session: Session) -> dict[str, str]:
+        """Register a session. Returns the header that names it."""
         name = str(uuid7())
         self._sessions[name] = session
-        if len(self._sessions) > MOST_SESSIONS:
+        if len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return {SESSION: name}
 
-    def _begun(self, message: Message, context: RequestContext, session: Session, statuses: dict[int, int]) -> "Exchange":
+    def _start(self, message: Message, context: RequestContext, session: Session, statuses: dict[int, int]) -> "Exchange":
         exchange = Exchange(statuses)
 
         def run(job: Job, is_long: bool) -> bool:
-            return self._dispatcher.work.take(exchange.through(job), is_long=is_long)
+            return self._dispatcher.threads.submit(exchange.then_end(job), is_long=is_long)
 
         McpServer(self._dispatcher.realm, self._offer, exchange.send, session.running).receive(message, context, run)
         return exchange
 
 
 class Exchange:
-    """What the server sends because of one message, from any thread: the answer, and notices before it."""
+    """What the server sends for one message, from any thread: progress notices and the response."""
 
     def __init__(self, statuses: dict[int, int]) -> None:
-        self.is_expected = False  # that anything is sent at all
-        self._statuses = statuses  # of errors, by their codes
+        self.has_response = False  # a notification has none
+        self._statuses = statuses  # HTTP status by error code
         self._loop = asyncio.get_running_loop()
         self._sent: asyncio.Queue[tuple[Message, bytes] | None] = asyncio.Queue()
 
     def send(self, message: Message) -> None:
-        self._put((message, encode(message)))  # encoded here, in the thread that made it
+        self._put((message, encode(message)))  # encoded in the worker thread, not in the event loop
 
-    def through(self, job: Job) -> Job:
-        """A job, and then the end: who cancels a call is sent no answer to it."""
-        self.is_expected = True
+    def then_end(self, job: Job) -> Job:
+        """A job that ends the exchange afterwards: a cancelled call gets no response."""
+        self.has_response = True
 
         def work() -> None:
             try:
@@ -167,12 +169,12 @@ class Exchange:
         return work
 
     def _put(self, sent: tuple[Message, bytes] | None) -> None:
-        self.is_expected = True
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        self.has_response = True
+        with suppress(RuntimeError):  # the loop is closed: no caller waits
             self._loop.call_soon_threadsafe(self._sent.put_nowait, sent)
 
     async def answer(self) -> Answer:
-        """The answer alone, and its status; nothing where the call was cancelled."""
+        """The response and its status; empty if the call was cancelled."""
         while (sent := await self._sent.get()) is not None:
             message, line = sent
             if "id" in message:
@@ -180,11 +182,11 @@ class Exchange:
         return b"", 202
 
     async def lines(self, on_end: Callable[[], None] | None) -> AsyncIterator[bytes]:
-        """Everything, up to the answer or until nobody reads any more."""
+        """Progress and the response as Server-Sent Events, until the client disconnects."""
         try:
             while (sent := await self._next()) is not None:
                 message, line = sent
-                yield sse_named("message", line) if line else HEARTBEAT
+                yield encode_named_event("message", line) if line else HEARTBEAT
                 if "id" in message:
                     return
         finally:
@@ -192,16 +194,16 @@ class Exchange:
                 on_end()
 
     async def _next(self) -> tuple[Message, bytes] | None:
-        """What is sent next, which is nothing at all after a while; None when there is no more."""
+        """The next message; an empty one as a heartbeat after some silence; None at the end."""
         try:
             return await asyncio.wait_for(self._sent.get(), HEARTBEAT_S)
         except TimeoutError:
             return {}, b""
 
 
-async def _answer_unless_gone(request: Request, exchange: Exchange, session: Session) -> Answer:
-    """An answer, for which a client without a session stays connected."""
-    answering, leaving = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_hung_up(request))
+async def _answer_while_connected(request: Request, exchange: Exchange, session: Session) -> Answer:
+    """The response, while the client is connected: without a session, disconnecting cancels the call."""
+    answering, leaving = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_wait_for_disconnect(request))
     try:
         await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
@@ -211,7 +213,7 @@ async def _answer_unless_gone(request: Request, exchange: Exchange, session: Ses
         leaving.cancel()
 
 
-async def _hung_up(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -223,8 +225,8 @@ def _wants_progress(message: Message) -> bool:
     return False
 
 
-def _is_modern(request: Request, message: Message) -> bool:
-    """Whether a message is of the era without a handshake: its header says so, or its envelope."""
+def _is_stateless(request: Request, message: Message) -> bool:
+    """Whether a message is of a revision without a handshake, by its header or its `_meta`."""
     match message:
         case {"params": {"_meta": dict(meta)}} if VERSION_KEY in meta:
             return True
@@ -232,23 +234,23 @@ def _is_modern(request: Request, message: Message) -> bool:
 
 
 def _check_headers(request: Request, message: Message) -> None:
-    """What headers repeat must be what the body says; of a notification, nobody says what they have to be."""
+    """Headers must repeat the body's values. The specification does not require them for notifications."""
     if "id" not in message:
         return
     match message:
         case {"params": {"_meta": dict(meta)}} if VERSION_KEY in meta:
-            said: list[tuple[str, Any]] = [(VERSION, meta[VERSION_KEY]), (METHOD, message.get("method"))]
+            expected: list[tuple[str, Any]] = [(VERSION, meta[VERSION_KEY]), (METHOD, message.get("method"))]
         case _:
             raise RpcError(INVALID_PARAMS, f"params._meta must have {VERSION_KEY}")
-    name = message["params"].get(NAMED.get(str(message.get("method")), ""))
+    name = message["params"].get(NAME_FIELDS.get(str(message.get("method")), ""))
     if name is not None:
-        said.append((NAME, name))
-    for header, value in said:
-        if _decoded(request.headers.get(header)) != value:
+        expected.append((NAME, name))
+    for header, value in expected:
+        if _decode_header(request.headers.get(header)) != value:
             raise RpcError(HEADER_MISMATCH, f"the header {header} does not say what the body does")
 
 
-def _decoded(header: str | None) -> str | None:
+def _decode_header(header: str | None) -> str | None:
     found = ENCODED.fullmatch(header) if header is not None else None
     if found is None:
         return header
@@ -262,4 +264,4 @@ def _error(
     error: RpcError, message: Any = None, *, status: int | None = None, headers: dict[str, str] | None = None
 ) -> Response:
     identity = message.get("id") if isinstance(message, dict) else None
-    return Response(encode(error.answer(identity)), status or STATUS.get(error.code, 200), headers, JSON)
+    return Response(encode(error.response(identity)), status or STATUS.get(error.code, 200), headers, JSON)

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: the table of operations as REST has it."""
+"""The OpenAPI 3.1 document, derived from the table of operations."""
 
 import re
 from functools import cache
@@ -17,17 +17,17 @@ JSON = "application/json"
 SSE = "text/event-stream"
 TEXT: Part = {"type": "string"}
 FAILURES = {
-    "400": "What was asked cannot be understood.",
-    "401": "The server wants its token.",
-    "403": "The request comes from another site's page, or by a name that is not this machine's.",
-    "404": "There is no such thing in this realm.",
-    "408": "The request took too long to come.",
-    "409": "Somebody else is at it: a turn is running, or the config was written in between.",
+    "400": "The request is invalid.",
+    "401": "The token is missing or wrong.",
+    "403": "The request comes from another site's page, or its `Host` is not this machine's.",
+    "404": "Not found in this realm.",
+    "408": "The request took too long to arrive.",
+    "409": "Conflict: a turn is running, or the config was written in between.",
     "413": "The body is too large.",
     "499": "The turn was interrupted.",
     "500": "The agent failed, or this server did.",
-    "501": "This realm keeps nothing of what is asked for.",
-    "502": "What the agent needs cannot be had.",
+    "501": "This realm does not store this.",
+    "502": "A service that the agent needs is not available.",
     "503": "The server takes no more requests now.",
     "504": "The deadline has passed.",
 }
@@ -76,7 +76,7 @@ _ERROR: Part = {
 }
 _TOOL_RESULT: Part = {
     "type": "object",
-    "description": "The very answer that the tool has by MCP.",
+    "description": "The same result as over MCP.",
     "properties": {
         "content": {"type": "array", "items": {"type": "object"}},
         "structuredContent": {"type": "object"},
@@ -92,7 +92,7 @@ _EVENT: Part = {
         "type": {
             "type": "string",
             "description": "turn_started, text_delta, reasoning_delta, tool_call, tool_result, turn_completed, turn_failed, "
-            "turn_interrupted, or stream_truncated with the number of events that are missing.",
+            "turn_interrupted, or stream_truncated with the number of dropped events.",
         },
     },
     "required": ["session_id", "type"],
@@ -122,7 +122,7 @@ def _entry(operation: Operation, route: Route, family: str) -> Part:
 
 
 def _body(schema: Part) -> Part:
-    """What is sent as JSON. A name that is not known is refused, and null is as good as nothing."""
+    """The JSON body. Unknown names are refused, and null means absent."""
     required = schema.get("required", [])
     properties = {name: of if name in required else _or_null(of) for name, of in schema["properties"].items()}
     kind = "object" if required else ["object", "null"]
@@ -161,7 +161,7 @@ def _parameter(name: str, schema: Part, is_inside: bool) -> Part:
 
 
 def _plain(schema: Part) -> Part:
-    """The schema of a value that a query has or has not: null is not written there."""
+    """The schema of a query parameter, which cannot be null."""
     kinds = schema.get("type")
     if not isinstance(kinds, list):
         return schema
@@ -176,17 +176,17 @@ def _headers(route: Route, schema: Part) -> list[Part]:
             "name": header,
             "in": "header",
             "schema": schema["properties"][name],
-            "description": f"{name}, where the body does not say it.",
+            "description": f"{name}, if the body does not have it.",
         }
         for header, name in route.headers.items()
     ]
 
 
 def _responses(content: Part, family: str) -> Part:
-    """A success, and every way to fail: in the family's own words, or in this server's."""
+    """Success and all errors, in the format of the family or of this server."""
     error = {"$ref": "#/components/schemas/Error"} if family == "sessions" else {"type": "object"}
-    failures = {status: _failure(said, error) for status, said in FAILURES.items()}
-    return {"200": {"description": "The answer.", "content": content}, **failures}
+    failures = {status: _failure(text, error) for status, text in FAILURES.items()}
+    return {"200": {"description": "The result.", "content": content}, **failures}
 
 
 def _failure(description: str, error: Part) -> Part:
@@ -210,7 +210,7 @@ def _events() -> Part:
         "operationId": "session_events",
         "summary": "Follow a session",
         "description": "The events of this session's turns that run in this server, as Server-Sent Events: `data` is "
-        "an event. Who joins while a turn runs hears it from its beginning; with Last-Event-ID, from there on.",
+        "an event. A client that joins during a turn gets it from the beginning; with Last-Event-ID, from there on.",
         "tags": ["sessions"],
         "parameters": [
             {"name": "session_id", "in": "path", "required": True, "schema": TEXT},
@@ -224,14 +224,14 @@ def _events() -> Part:
 
 
 def _health() -> Part:
-    told = dict.fromkeys(("status", "version", "realm_id", "instance_id", "backend"), TEXT)
-    schema = {"type": "object", "properties": told, "required": list(told)}
+    fields = dict.fromkeys(("status", "version", "realm_id", "instance_id", "backend"), TEXT)
+    schema = {"type": "object", "properties": fields, "required": list(fields)}
     return {
         "operationId": "health",
-        "summary": "Whether the server is there",
+        "summary": "Check that the server is running",
         "tags": ["server"],
         "security": [],
-        "responses": {"200": {"description": "It is.", "content": {JSON: {"schema": schema}}}},
+        "responses": {"200": {"description": "It is running.", "content": {JSON: {"schema": schema}}}},
     }
 
 
@@ -239,8 +239,8 @@ def _new_link() -> Part:
     schema = {"type": "object", "properties": {"url": TEXT}, "required": ["url"]}
     return {
         "operationId": "new_login_link",
-        "summary": "Make a link that signs a browser in",
-        "description": "The link works once. The browser that opens it gets a cookie instead of the token.",
+        "summary": "Create a link that signs a browser in",
+        "description": "The link works once. The browser that opens it gets a cookie.",
         "tags": ["server"],
         "responses": _responses({JSON: {"schema": schema}}, "server"),
     }

@@ -1,4 +1,4 @@
-"""Answers as HTTP has them: a status, and the body that every other surface gives, too."""
+"""HTTP responses: the reply of an operation with its status, and errors of the server itself."""
 
 from collections.abc import Mapping
 
@@ -13,15 +13,15 @@ SSE = "text/event-stream"
 TEXT = "text/markdown; charset=utf-8"
 
 
-def answer(reply: Reply) -> Response:
-    """An operation's answer in its family's own form, with the status that its error has."""
+def response_of(reply: Reply) -> Response:
+    """An operation's reply in its family's own format, with the status of its error."""
     if reply.structured is not None:
-        return Response(reply.structured, status(reply), media_type=JSON)
-    return Response(reply.text, status(reply), media_type=JSON if _is_json(reply.text) else TEXT)
+        return Response(reply.structured, status_of(reply), media_type=JSON)
+    return Response(reply.text, status_of(reply), media_type=JSON if _is_json(reply.text) else TEXT)
 
 
 def _is_json(text: str) -> bool:
-    """Errors of journeys are JSON, though no model is told so."""
+    """Some texts are JSON, such as errors of journeys."""
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -29,12 +29,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def status(reply: Reply) -> int:
-    number = codes_of_reply(reply)
-    return number.http if number is not None else 200
+def status_of(reply: Reply) -> int:
+    codes = codes_of_reply(reply)
+    return codes.http if codes is not None else 200
 
 
-def refused(code_number: int, code: str, message: str, *, headers: Mapping[str, str] = {}) -> Response:
-    """What never reached an operation."""
+def error_response(status: int, code: str, message: str, *, headers: Mapping[str, str] = {}) -> Response:
+    """An error of the server itself, which did not reach an operation."""
     body = msgspec.json.encode({"code": code, "message": message})
-    return Response(body, code_number, dict(headers), JSON)
+    return Response(body, status, dict(headers), JSON)

@@ -1,4 +1,4 @@
-"""REST: an operation by the path of one of its routes. Arguments have the same names in the path, the query and the body."""
+"""REST: operations by the paths of their routes. Arguments have the same names in the path, the query and the body."""
 
 import asyncio
 import re
@@ -13,14 +13,14 @@ from starlette.routing import Route as HttpRoute
 from recollect.errors import BadRequest
 from recollect.lenient_json import decode, encode
 from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
-from recollect.surfaces.http.body import Unreadable, json_of
-from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, sse_named
+from recollect.surfaces.http.body import BodyError, read_json
+from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, encode_named_event
 from recollect.surfaces.http.guard import LOCAL
-from recollect.surfaces.http.responses import JSON, SSE, answer, refused, status
+from recollect.surfaces.http.responses import JSON, SSE, error_response, response_of, status_of
 from recollect.surfaces.mcp.server import tool_result
 
-VERSION = "/v1"  # before any path, for clients that want to say which one they were written for
-STREAMED = {"cache-control": "no-store", "x-accel-buffering": "no"}
+VERSION = "/v1"  # optional prefix of every path, for clients that name their version
+STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 WHOLE = re.compile(r"-?[0-9]{1,4000}")  # as long as Python reads it
 NAME = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # in a query; `labels[team]` is one entry of an object
 WITH_BODY = ("POST", "PUT", "PATCH")
@@ -30,13 +30,13 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
-    """A path is one route, so that who comes with another method is told of all that it has."""
+    """One route per path, so that a wrong method is answered with all methods of the path."""
     paths: dict[str, dict[str, Endpoint]] = {"/sessions/{session_id}/events": {"GET": _events(dispatcher)}}
     for operation in OPERATIONS.values():
         for route in operation.routes:
             if route.http:
                 method, path = route.http.split(" ")
-                paths.setdefault(path, {})[method] = _routed(dispatcher, operation, route)
+                paths.setdefault(path, {})[method] = _handler(dispatcher, operation, route)
     tools = {
         f"{VERSION}/tools/{tool.name}": _tool(dispatcher, tool) for tool in toolset_of(tuple(FAMILIES)).operations.values()
     }
@@ -51,31 +51,31 @@ def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
         method = "GET" if request.method == "HEAD" else request.method
         try:
             return await methods[method](request)
-        except Unreadable as wrong:
-            return refused(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
+        except BodyError as wrong:
+            return error_response(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
         except Overloaded:
-            return refused(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
+            return error_response(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
 
     return HttpRoute(path, enter, methods=[*methods])
 
 
-def _routed(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:
+def _handler(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:
     async def enter(request: Request) -> Response:
         context = _context(request)
         arguments: Any
         try:
-            arguments = route.arguments(await _given(request, operation, route))
+            arguments = route.arguments(await _arguments(request, operation, route))
         except BadRequest as wrong:
-            arguments = wrong  # the operation says it in its family's form
+            arguments = wrong  # the operation reports it in its family's format
         if operation.is_long and SSE in request.headers.get("accept", ""):
             return await _turn(dispatcher, operation, arguments, context)
-        return answer(await dispatcher.ask(operation, arguments, context))
+        return response_of(await dispatcher.run(operation, arguments, context))
 
     return enter
 
 
 def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
-    """A tool, with the very answer that it has by MCP."""
+    """A tool, with the same result as over MCP."""
 
     async def call(request: Request) -> Response:
         context = _context(request)
@@ -83,8 +83,8 @@ def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
             arguments = await _body(request)
         except BadRequest as wrong:
             arguments = wrong
-        reply = await dispatcher.ask(operation, arguments, context)
-        return Response(encode(tool_result(reply)), status(reply), media_type=JSON)
+        reply = await dispatcher.run(operation, arguments, context)
+        return Response(encode(tool_result(reply)), status_of(reply), media_type=JSON)
 
     return call
 
@@ -98,11 +98,13 @@ def _context(request: Request) -> RequestContext:
 
 def _events(dispatcher: Dispatcher) -> Endpoint:
     async def stream(request: Request) -> Response:
-        """The turns of a session as they run in this server, one event after the other, until it is archived."""
+        """The events of a session's turns in this server, until it is archived."""
         last = request.headers.get("last-event-id", "")
-        found = await dispatcher.listening(request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None)
+        found = await dispatcher.follow_session(
+            request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None
+        )
         if isinstance(found, Reply):
-            return answer(found)
+            return response_of(found)
         if request.method == "HEAD":  # which wants no events, and would wait for the end of them
             found.close()
             return Response(media_type=SSE)
@@ -112,35 +114,35 @@ def _events(dispatcher: Dispatcher) -> Endpoint:
 
 
 async def _turn(dispatcher: Dispatcher, operation: Operation, arguments: Any, context: RequestContext) -> Response:
-    """A turn whose events are the answer, and then `result` or `error`. What cannot even begin has a status of its own."""
-    reading = dispatcher.telling()
-    told = msgspec.structs.replace(context, on_event=reading.listener.push)
-    running = asyncio.ensure_future(dispatcher.ask(operation, arguments, told))
+    """A turn as a stream of its events, then `result` or `error`. A turn that cannot start gets a plain response."""
+    reading = dispatcher.open_stream()
+    streamed = msgspec.structs.replace(context, on_event=reading.listener.push)
+    running = asyncio.ensure_future(dispatcher.run(operation, arguments, streamed))
     running.add_done_callback(lambda _: reading.listener.finish())
-    if not await reading.begun():
+    if not await reading.wait_for_first():
         reading.close()
-        return answer(await running)
+        return response_of(await running)
 
     async def lines() -> AsyncIterator[bytes]:
         async for events in reading.lines():
             yield events
         reply = await running
-        yield sse_named("result" if status(reply) == 200 else "error", reply.structured or reply.text.encode())
+        yield encode_named_event("result" if status_of(reply) == 200 else "error", reply.structured or reply.text.encode())
 
     return _stream(lines())
 
 
 def _stream(lines: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(lines, media_type=SSE, headers=STREAMED)
+    return StreamingResponse(lines, media_type=SSE, headers=STREAM_HEADERS)
 
 
 # ---- arguments
 
 
-async def _given(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
-    """What a request says, wherever it says it. The same thing twice must be the same."""
+async def _arguments(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
+    """The arguments of a request, from path, query, body and headers. One that is given twice must be equal."""
     properties = operation.input_schema["properties"]
-    given = _queried(properties, request.query_params.multi_items())
+    given = _from_query(properties, request.query_params.multi_items())
     if request.method in WITH_BODY:
         body = await _body(request)
         if body is not None and not isinstance(body, dict):
@@ -154,10 +156,10 @@ async def _given(request: Request, operation: Operation, route: Route) -> dict[s
 
 
 async def _body(request: Request) -> Any:
-    """The body. One that is no JSON is the operation's to refuse; one that was not taken never reaches it."""
+    """The body. The operation refuses invalid JSON; a body that is too large or late never reaches it."""
     try:
-        return await json_of(request)
-    except Unreadable as wrong:
+        return await read_json(request)
+    except BodyError as wrong:
         if wrong.status != 400:
             raise
         raise BadRequest(str(wrong)) from None
@@ -170,7 +172,7 @@ def _merge(given: dict[str, Any], more: dict[str, Any]) -> None:
         given[name] = value
 
 
-def _queried(properties: dict[str, Any], query: list[tuple[str, str]]) -> dict[str, Any]:
+def _from_query(properties: dict[str, Any], query: list[tuple[str, str]]) -> dict[str, Any]:
     """The values of a query by the types that the schema has for them; what does not fit stays text, to be refused."""
     given: dict[str, Any] = {}
     for whole, text in query:

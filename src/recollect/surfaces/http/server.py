@@ -1,4 +1,4 @@
-"""The process that serves HTTP: a port, the application, and an end in good order."""
+"""The HTTP server: a port, the application, and an orderly shutdown."""
 
 import asyncio
 import errno
@@ -19,29 +19,29 @@ from recollect.live import LiveRealm
 from recollect.loopback import is_loopback
 from recollect.operations import FAMILIES, toolset_of
 from recollect.surfaces.http.app import create_app
-from recollect.surfaces.http.connection import MOST_AT_ONCE, Connection
+from recollect.surfaces.http.connection import MAX_CONNECTIONS, Connection
 from recollect.surfaces.http.dispatcher import Dispatcher
 from recollect.surfaces.http.sign_in import SignIn
 from recollect.surfaces.rpc.tcp import listen
-from recollect.surfaces.transport.port import address_of, bound
+from recollect.surfaces.transport.port import address_of, listening_socket
 from recollect.surfaces.transport.thread_pool import ThreadPool
 
-IDLE_S = 75  # seconds that a connection may be silent between two requests
-ENDED_WITHIN_S = 5  # seconds that answers under way have when the server ends
-MOST_FILES = 4 * MOST_AT_ONCE  # open at once: connections, databases, and what is between us and agents
+IDLE_S = 75  # seconds that a connection may be idle between two requests
+SHUTDOWN_S = 5  # seconds that running requests have when the server stops
+MAX_FILES = 4 * MAX_CONNECTIONS  # open at once: connections, databases, and pipes to agents
 FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-LISTENING_AGAIN = "_start_serving"  # which asyncio does a second later, to a port that may be closed by then
-AGAIN_S = 60.0  # seconds before we say again that no more connections can be had
+LISTENING_AGAIN = "_start_serving"  # asyncio listens again a second later, on a port that may be closed by then
+LOG_AGAIN_S = 60.0  # seconds between two warnings
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
-def opened(realm: LiveRealm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
-    """A server that is bound and not yet serving; JSON-RPC beside it, for programs on this machine."""
+def open_server(realm: LiveRealm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
+    """A server that is bound but does not serve yet, with JSON-RPC on another port for programs on this machine."""
     if token is None and not is_loopback(host):
-        raise BadSettings(f"{host} can be reached from other machines, so callers must bring a token: leave out --no-token.")
-    with bound(host, port) as listening:
+        raise BadSettings(f"Other machines can reach {host}, so callers must send a token. Leave out --no-token.")
+    with listening_socket(host, port) as listening:
         if rpc_port is None:
             yield HttpServer(realm, listening, host, None, token)
             return
@@ -55,42 +55,42 @@ class HttpServer:
         self.rpc = rpc
         self._listening = listening
         self._sign_in = SignIn(token, listening.getsockname()[1]) if token is not None else None
-        self._work = ThreadPool()
-        self._dispatcher = Dispatcher(realm, self._work)
+        self._threads = ThreadPool()
+        self._dispatcher = Dispatcher(realm, self._threads)
         app = create_app(
             self._dispatcher, toolset_of(tuple(FAMILIES)), sign_in=self._sign_in, is_public=not is_loopback(host), rpc=rpc
         )
         self._server = _Server(
             uvicorn.Config(
                 app,
-                access_log=False,  # a path may hold what nobody else should read
+                access_log=False,  # a path may contain private text
                 log_level="warning",
                 lifespan="off",
                 server_header=False,
-                proxy_headers=False,  # who asks is who is connected; the guard looks at what proxies say
+                proxy_headers=False,  # the guard handles proxy headers
                 timeout_keep_alive=IDLE_S,
-                timeout_graceful_shutdown=ENDED_WITHIN_S,
+                timeout_graceful_shutdown=SHUTDOWN_S,
                 http=Connection,
             ),
             self._dispatcher,
         )
 
     def link(self) -> str | None:
-        """An address that signs a browser of this machine in, once; None where nobody has to sign in."""
+        """A link that signs a browser of this machine in, once; None without a token."""
         if self._sign_in is None:
             return None
         return self._sign_in.link(f"http://{address_of(self._listening, to_connect=True)}")
 
     def run(self) -> None:
-        """Serve until a signal comes. Then readers of events are let go, and turns are interrupted."""
-        _make_room()
+        """Serve until a signal comes. Then event streams end, and turns are interrupted."""
+        _raise_file_limit()
         try:
             asyncio.run(self._serve())
         finally:
-            self._work.finish()
+            self._threads.finish()
 
     async def _serve(self) -> None:
-        asyncio.get_running_loop().set_exception_handler(_Complaints())
+        asyncio.get_running_loop().set_exception_handler(_LoopErrors())
         await self._server.serve(sockets=[self._listening])
 
 
@@ -100,38 +100,37 @@ class _Server(uvicorn.Server):
         self._dispatcher = dispatcher
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """While uvicorn waits for answers under way: turns would keep it waiting, and so would readers of events."""
+        """Also end turns and event streams: uvicorn waits for running requests, and these would not end."""
         super().handle_exit(sig, frame)
-        threading.Thread(target=self._wind_up, daemon=True).start()
+        threading.Thread(target=self._finish, daemon=True).start()
 
-    def _wind_up(self) -> None:
-        self._dispatcher.work.finish()
+    def _finish(self) -> None:
+        self._dispatcher.threads.finish()
         self._dispatcher.close()
 
 
-def _make_room() -> None:
-    """As many open files as we may need, where the system lets us have them: some begin with 256."""
+def _raise_file_limit() -> None:
+    """Raise the limit of open files, if the system allows it: some start with 256."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    most = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-class _Complaints:
-    """What goes wrong beside all requests. That no more connections can be had is said once in a while: asyncio would say it
-    with all its frames, a thousand times a second."""
+class _LoopErrors:
+    """Handles errors of the event loop. asyncio would log a lack of file descriptors a thousand times a second."""
 
     def __init__(self) -> None:
-        self._again_at = 0.0
+        self._next_at = 0.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         fault = context.get("exception")
         if isinstance(fault, OSError) and fault.errno in FULL:
-            self._say(fault)
+            self._warn(fault)
         elif LISTENING_AGAIN not in context.get("message", ""):
             loop.default_exception_handler(context)
 
-    def _say(self, fault: OSError) -> None:
-        if time.monotonic() >= self._again_at:
-            self._again_at = time.monotonic() + AGAIN_S
-            log.warning("No more connections can be had for now: %s.", fault.strerror)
+    def _warn(self, fault: OSError) -> None:
+        if time.monotonic() >= self._next_at:
+            self._next_at = time.monotonic() + LOG_AGAIN_S
+            log.warning("Cannot accept more connections now: %s.", fault.strerror)

@@ -1,7 +1,7 @@
-"""Signing in to the server: programs bring its token, browsers a cookie.
+"""Signing in to the server: programs send its token, browsers a cookie.
 
-A browser gets the cookie from a link that works once, or from the token typed into the sign-in page. The cookie is derived
-from the token, so it outlives a restart of the server and ends with the token.
+A browser gets the cookie from a link that works once, or by typing the token into the sign-in page. The cookie is derived
+from the token, so it survives a restart of the server and ends with the token.
 """
 
 import hmac
@@ -16,21 +16,21 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from recollect.surfaces.http.body import Unreadable, content_of
-from recollect.surfaces.http.responses import JSON, refused
+from recollect.surfaces.http.body import BodyError, read_body
+from recollect.surfaces.http.responses import JSON, error_response
 
 PATH = "/login"
 LINKS = "/login-links"
 STYLE = "/login.css"
-MOST_LINKS = 64  # that wait for their one use; the oldest ends first
-LONGEST_FORM = 16 << 10  # bytes: anybody may send one
+MAX_LINKS = 64  # unused at once; the oldest expires first
+MAX_FORM_BYTES = 16 << 10  # bytes: callers without the token can send it
 COOKIE_S = 30 * 24 * 3600
-WRONG_LINK = "This link was used before, or is from another start of the server."
-WRONG_TOKEN = "That is not the token of this server."
+WRONG_LINK = "This link was used before, or the server was restarted. <code>recollect token --link</code> prints a new one."
+WRONG_TOKEN = "This is not the server's token. <code>recollect token</code> prints it."
 
 
 class SignIn:
-    """What admits a caller: the token, the cookie, and links that have not been used."""
+    """Checks tokens and cookies, and makes links that work once."""
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token.encode()
@@ -39,7 +39,7 @@ class SignIn:
         self._unused: dict[str, bool] = {}  # codes of links, oldest first
 
     def admits(self, headers: Headers) -> bool:
-        """Whether a request brings the token or the cookie."""
+        """Whether a request has the token or the cookie."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return (scheme.lower() == "bearer" and self._is_token(given.strip())) or self._has_cookie(headers)
 
@@ -53,10 +53,10 @@ class SignIn:
     # ---- links
 
     def link(self, url: str) -> str:
-        """An address that signs a browser in, once."""
+        """A link that signs a browser in, once."""
         code = secrets.token_urlsafe(32)
         self._unused[code] = True
-        while len(self._unused) > MOST_LINKS:
+        while len(self._unused) > MAX_LINKS:
             del self._unused[next(iter(self._unused))]
         return f"{url}{PATH}?code={code}"
 
@@ -64,23 +64,23 @@ class SignIn:
 
     def routes(self) -> list[Route]:
         return [
-            Route(PATH, self._open, methods=["GET"]),
+            Route(PATH, self._show, methods=["GET"]),
             Route(PATH, self._submit, methods=["POST"]),
             Route(LINKS, self._new_link, methods=["POST"]),
             Route(STYLE, _style, methods=["GET"]),
         ]
 
-    async def _open(self, request: Request) -> Response:
+    async def _show(self, request: Request) -> Response:
         code = request.query_params.get("code")
-        if code is None or request.method == "HEAD":  # a program that looks at links does not use them up
+        if code is None or request.method == "HEAD":  # a link preview does not use the link up
             return sign_in_page(200)
         return self._signed_in() if self._unused.pop(code, False) else sign_in_page(403, WRONG_LINK)
 
     async def _submit(self, request: Request) -> Response:
         try:
-            form = parse_qs((await content_of(request, most=LONGEST_FORM)).decode("utf-8", "replace"))
-        except Unreadable as wrong:
-            return refused(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
+            form = parse_qs((await read_body(request, max_bytes=MAX_FORM_BYTES)).decode("utf-8", "replace"))
+        except BodyError as wrong:
+            return error_response(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
         given = form.get("token", [""])
         return self._signed_in() if self._is_token(given[0].strip()) else sign_in_page(403, WRONG_TOKEN)
 
@@ -99,7 +99,7 @@ def _read(name: str) -> str:
 
 
 def sign_in_page(status: int, problem: str = "") -> Response:
-    """The page that asks for the token, with what went wrong before."""
+    """The page that asks for the token, with the problem of the last attempt."""
     return HTMLResponse(_read("login.html").replace("<!-- problem -->", problem), status, {"cache-control": "no-store"})
 
 

@@ -1,1 +1,1 @@
-"""MCP, the Model Context Protocol: the protocol, its stdio transport, and sampling."""
+"""MCP, the Model Context Protocol: the server, its stdio transport, and sampling."""

@@ -1,8 +1,8 @@
-"""Sampling: the client of an MCP server lends its model, and turns are read with it in the background.
+"""Sampling: extracts observations in the background with the model of an MCP client.
 
-Only for clients of the handshake era that say that they can, and only where the settings ask for it. One request at a
-time, one pass per server, within the budget; a pass waits as long as any tool call is being answered. Another server of
-this realm that is at it already makes ours leave it at that.
+Only for clients with a handshake that declare sampling, and only if the settings enable it. One request at a time, one run
+per server, within the budget. A run pauses while tool calls are answered. It does not start while another process extracts
+from this realm.
 """
 
 import sys
@@ -23,9 +23,9 @@ from recollect.store.lock import exclusive
 from recollect.store.memory import Memory
 
 METHOD = "sampling/createMessage"
-LOOK_S = 0.02  # between two looks whether tool calls are done
-GOODBYE_S = 5.0  # that a pass may take to end: it is at most in one short transaction
-PREFERENCES = {"costPriority": 0.8, "speedPriority": 0.4, "intelligencePriority": 0.4}  # it is reading, not thinking
+POLL_S = 0.02  # seconds between two checks whether tool calls are done
+EXIT_S = 5.0  # seconds for a run to end: it is at most in one short transaction
+PREFERENCES = {"costPriority": 0.8, "speedPriority": 0.4, "intelligencePriority": 0.4}  # extraction is simple work
 
 Message = dict[str, Any]
 
@@ -39,15 +39,15 @@ class _Result(Struct):
     model: str = ""
 
 
-class _Waiting(Struct):
-    """A request of ours and, once it is there, the client's answer."""
+class _PendingRequest(Struct):
+    """A request to the client and, later, its response."""
 
     answered: threading.Event
     answer: Message | None = None
 
 
 class Sampling:
-    """The client's model, and the one thread that asks it. Everything but `complete` is called by the server."""
+    """The client's model, and the thread that uses it. The server calls everything except `complete`."""
 
     name = SAMPLING
 
@@ -57,50 +57,50 @@ class Sampling:
         self._is_busy = is_busy
         self._declared = False
         self._closed = threading.Event()
-        self._waiting: dict[str, _Waiting] = {}
+        self._pending: dict[str, _PendingRequest] = {}
         self._numbers = count(1)
         self._thread: threading.Thread | None = None
 
-    # ---- what the server tells us
+    # ---- called by the server
 
     def initialize(self, params: Message) -> None:
-        """What the client says of itself, when it opens."""
+        """Read the client's capabilities."""
         capabilities = params.get("capabilities")
         self._declared = isinstance(capabilities, dict) and isinstance(capabilities.get("sampling"), dict)
 
-    def begin(self) -> None:
-        """The client is ready."""
+    def start(self) -> None:
+        """Start a run: the client is ready."""
         if self._declared and self._thread is None and not self._closed.is_set():
-            self._thread = threading.Thread(target=self._pass, daemon=True, name="sampling")
+            self._thread = threading.Thread(target=self._run, daemon=True, name="sampling")
             self._thread.start()
 
-    def answered(self, message: Message) -> None:
-        """A response came in. One that nobody waits for any more is dropped."""
-        waiting = self._waiting.pop(str(message.get("id")), None)
+    def on_response(self, message: Message) -> None:
+        """Take a response. One without a pending request is dropped."""
+        waiting = self._pending.pop(str(message.get("id")), None)
         if waiting is not None:
             waiting.answer = message
             waiting.answered.set()
 
     def close(self) -> None:
-        """The client is gone: nobody will answer any more."""
+        """End the run: the client is gone."""
         self._closed.set()
-        for waiting in list(self._waiting.values()):
+        for waiting in list(self._pending.values()):
             waiting.answered.set()
         if self._thread is not None:
-            self._thread.join(GOODBYE_S)
+            self._thread.join(EXIT_S)
 
-    # ---- the pass
+    # ---- the run
 
-    def _pass(self) -> None:
+    def _run(self) -> None:
         try:
             self._read_turns()
         except StoreBusy:
             pass
-        except (OSError, ValueError):  # the client is gone; the reading loop will see it too
+        except (OSError, ValueError):  # the client is gone; the server's loop ends as well
             pass
         except RecollectError as reason:
             if not self._closed.is_set():
-                print(f"recollect: reading turns by sampling has ended: {reason}", file=sys.stderr, flush=True)
+                print(f"recollect: extraction by sampling stopped: {reason}", file=sys.stderr, flush=True)
 
     def _read_turns(self) -> None:
         budget = self._realm.settings.extraction.budget
@@ -113,9 +113,9 @@ class Sampling:
             extract(reader, memory, self, Limits(budget=budget), report, may_continue=self._may_continue)
 
     def _may_continue(self) -> bool:
-        """Whether the pass may take its next step, once the tool calls under way are answered."""
+        """Wait for running tool calls. False if the run should end."""
         while self._is_busy() and not self._closed.is_set():
-            self._closed.wait(LOOK_S)
+            self._closed.wait(POLL_S)
         return not self._closed.is_set()
 
     def complete(self, prompt: str, most_tokens: int) -> Completion:
@@ -126,10 +126,8 @@ class Sampling:
             "modelPreferences": PREFERENCES,
         })  # fmt: skip
         if "error" in answer:
-            said = answer["error"].get("message") if isinstance(answer["error"], dict) else answer["error"]
-            raise ModelDidNotAnswer(
-                f"The client refused to lend its model ({str(said)[:200]}): check its settings for sampling."
-            )
+            message = answer["error"].get("message") if isinstance(answer["error"], dict) else answer["error"]
+            raise ModelDidNotAnswer(f"The client refused sampling ({str(message)[:200]}): check its settings.")
         try:
             result = msgspec.convert(answer.get("result"), _Result)
         except msgspec.ValidationError as reason:
@@ -141,9 +139,9 @@ class Sampling:
         )
 
     def _request(self, params: Message) -> Message:
-        """Ask the client and wait; a request that takes too long is withdrawn."""
-        identity, waiting = f"recollect-{next(self._numbers)}", _Waiting(threading.Event())
-        self._waiting[identity] = waiting
+        """Send a request and wait for the response. A request that takes too long is cancelled."""
+        identity, waiting = f"recollect-{next(self._numbers)}", _PendingRequest(threading.Event())
+        self._pending[identity] = waiting
         if self._closed.is_set():
             raise ModelDidNotAnswer("The client has gone.")
         self._send({"jsonrpc": "2.0", "id": identity, "method": METHOD, "params": params})
@@ -151,11 +149,11 @@ class Sampling:
         waiting.answered.wait(timeout_s)
         if waiting.answer is not None:
             return waiting.answer
-        self._waiting.pop(identity, None)
+        self._pending.pop(identity, None)
         if self._closed.is_set():
             raise ModelDidNotAnswer("The client has gone.")
-        gone = {"requestId": identity, "reason": "it took too long"}
-        self._send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": gone})
+        cancelled = {"requestId": identity, "reason": "it took too long"}
+        self._send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
         raise ModelDidNotAnswer(
             f"The client did not answer within {timeout_s:g} s: raise extraction.timeout_s, or check the client."
         )

@@ -1,8 +1,8 @@
-"""MCP, the Model Context Protocol: what a client may say and what it is answered, whatever carries the messages.
+"""MCP, the Model Context Protocol, independent of the transport.
 
-Two eras are served. Up to 2025-11-25 a client opens with `initialize`; from 2026-07-28 on there is no handshake, every
-request carries its revision in `_meta`, and results say that they are complete. An error of an operation is an answer,
-with `isError` as its family has it; a JSON-RPC error is only for what is no proper request.
+Both kinds of revisions are served. Up to 2025-11-25 a client starts with `initialize`. From 2026-07-28 on there is no
+handshake: every request has its revision in `_meta`, and results are marked as complete. An operation's error is a result
+with `isError`; JSON-RPC errors are only for invalid requests.
 """
 
 import threading
@@ -28,8 +28,8 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
-BREATH_S = 0.1  # seconds between two notices of progress: an agent may say a thousand words in one
-SHORT = 80  # characters of such a notice
+PROGRESS_INTERVAL_S = 0.1  # seconds between two progress notices: an agent may write a thousand words per second
+SHORT = 80  # characters of a progress notice
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
@@ -48,14 +48,14 @@ class RpcError(Exception):
         self.code = code
         self.data = data
 
-    def answer(self, identity: str | int | float | None = None) -> Message:
-        """The message that says so, to the request of this id; to what had none that could be read, without."""
+    def response(self, identity: str | int | float | None = None) -> Message:
+        """The error response to a request; without an id if it could not be read."""
         data = {"data": self.data} if self.data is not None else {}
         return {"jsonrpc": "2.0", "id": identity, "error": {"code": self.code, "message": str(self), **data}}
 
 
 class Call(Struct):
-    """A request under way."""
+    """A running request."""
 
     id: str | int
     cancelled: threading.Event
@@ -63,15 +63,15 @@ class Call(Struct):
 
 
 class McpServer:
-    """Answers messages. `send` may be called from several threads; it neither waits for who reads nor raises."""
+    """Answers messages. `send` is called from several threads; it must not block or raise."""
 
     def __init__(self, realm: LiveRealm, offer: Toolset, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
-        """`running`: the calls of this client that are under way, where messages of one client come by several servers."""
+        """`running`: the client's running calls, shared if several servers handle its messages."""
         self.realm = realm
         self.offer = offer
         self.send = send
-        self.folder: str | None = None  # where the client's agent works, where that is known
-        self.sampling: Sampling | None = None  # set where the client can be asked something as well
+        self.folder: str | None = None  # where the client's agent works, if known
+        self.sampling: Sampling | None = None  # set if the client can answer requests
         self.on_initialize: Callable[[], None] = lambda: None  # called before `initialize` is answered
         self._running: dict[str | int, Call] = {} if running is None else running
 
@@ -79,26 +79,28 @@ class McpServer:
         return bool(self._running)
 
     def cancel_all(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Cancel all running calls: the client is gone."""
         for call in list(self._running.values()):
             call.cancelled.set()
 
     def receive(self, message: Any, context: RequestContext, run: Callable[[Job, bool], bool]) -> None:
-        """Take one message. Tool calls go to `run`, which may use another thread and is told whether they may take as long
-        as an agent does; False says that it takes no more. Everything else is answered at once."""
+        """Handle one message. `run` runs tool calls, and gets whether they may take long; False means overloaded.
+
+        Everything else is answered at once.
+        """
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
             return
         method, identity = message.get("method"), message.get("id")
         if "id" not in message:
-            self._notified(method, message.get("params"))
+            self._on_notification(method, message.get("params"))
         elif not isinstance(identity, str | int) or isinstance(identity, bool):
             self._refuse(None, RpcError(INVALID_REQUEST, "id must be a string or a number"))
         elif not isinstance(method, str):
             if "result" not in message and "error" not in message:
                 self._refuse(identity, RpcError(INVALID_REQUEST, "method must be a string"))
             elif self.sampling is not None:
-                self.sampling.answered(message)
+                self.sampling.on_response(message)
         else:
             call = Call(identity, threading.Event(), context)
             self._running[identity] = call
@@ -115,14 +117,14 @@ class McpServer:
         operation = self.offer.operations.get(name) if isinstance(name, str) else None
         return operation is not None and operation.is_long
 
-    def _notified(self, method: Any, params: Any) -> None:
+    def _on_notification(self, method: Any, params: Any) -> None:
         if method == "notifications/cancelled" and isinstance(params, dict):
             identity = params.get("requestId")
             call = self._running.get(identity) if isinstance(identity, str | int) else None
             if call is not None:
                 call.cancelled.set()
         elif method == "notifications/initialized" and self.sampling is not None:
-            self.sampling.begin()
+            self.sampling.start()
 
     def _answer(self, call: Call, method: str, params: Any) -> None:
         try:
@@ -133,16 +135,16 @@ class McpServer:
             self._running.pop(call.id, None)
             self._refuse(call.id, error)
             return
-        except BaseException:  # whatever it is, even what is no Exception: a caller must never wait for ever
+        except BaseException:  # not only Exception: the caller must not wait for ever
             self._running.pop(call.id, None)
-            self._refuse(call.id, RpcError(INTERNAL, f"{method} failed; `recollect doctor` may know why"))
+            self._refuse(call.id, RpcError(INTERNAL, f"{method} failed. Run `recollect doctor` to look for the cause"))
             raise
         self._running.pop(call.id, None)
         if not call.cancelled.is_set():
             self.send({"jsonrpc": "2.0", "id": call.id, "result": result})
 
     def _refuse(self, identity: str | int | None, error: RpcError) -> None:
-        self.send(error.answer(identity))
+        self.send(error.response(identity))
 
     # ---- methods
 
@@ -167,7 +169,7 @@ class McpServer:
             case "tools/call":
                 result = self._call_tool(call, params, meta)
             case "prompts/list":
-                result = {"prompts": [_prompt(prompt) for prompt in self.offer.prompts.values()]}
+                result = {"prompts": [prompt_of(prompt) for prompt in self.offer.prompts.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "prompts/get":
@@ -199,15 +201,15 @@ class McpServer:
         if operation is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         progress = Progress(meta.get("progressToken"), self.send)
-        progress.say(0, f"{operation.title}…")
+        progress.send(0, f"{operation.title}…")
 
-        def cancelled() -> bool:  # a server that ends still answers what is quick
+        def cancelled() -> bool:  # a server that stops still answers quick calls
             return call.cancelled.is_set() or (operation.is_long and call.context.cancelled())
 
         caller = caller_of(meta, self.folder)
-        context = replace(call.context, cancelled=cancelled, on_event=progress.tell, is_mcp=True, caller=caller)
+        context = replace(call.context, cancelled=cancelled, on_event=progress.on_event, is_mcp=True, caller=caller)
         reply = operation.run(self.realm, params.get("arguments"), context)
-        progress.say(1, "done")
+        progress.send(1, "done")
         return tool_result(reply)
 
     def _get_prompt(self, params: Message) -> Message:
@@ -215,33 +217,33 @@ class McpServer:
         prompt = self.offer.prompts.get(name) if isinstance(name, str) else None
         if prompt is None:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
-        if not isinstance(given, dict) or any(not isinstance(given.get(gap), str) for gap in prompt.arguments):
+        if not isinstance(given, dict) or any(not isinstance(given.get(argument), str) for argument in prompt.arguments):
             raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
-        said = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(given))}}
-        return {"description": prompt.description, "messages": [said]}
+        message = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(given))}}
+        return {"description": prompt.description, "messages": [message]}
 
 
 class Progress:
-    """How far a call is, for a client that wants to know: a share of 1 that only grows, and a few words."""
+    """Progress notices of a call, if the client wants them: a fraction that only grows, and a few words."""
 
     def __init__(self, token: Any, send: Send) -> None:
         self._token = token
         self._send = send
         self._events = 0
-        self._again_at = 0.0
+        self._next_at = 0.0
 
-    def say(self, done: float, message: str) -> None:
+    def send(self, done: float, message: str) -> None:
         if isinstance(self._token, str | int):
             params = {"progressToken": self._token, "progress": done, "total": 1, "message": message}
             self._send({"jsonrpc": "2.0", "method": PROGRESS, "params": params})
 
-    def tell(self, event: Message) -> None:
-        """An event of the turn that the call runs. How many there will be nobody knows, so each is worth less."""
-        if time.monotonic() < self._again_at:
+    def on_event(self, event: Message) -> None:
+        """Report an event of the call's turn. The total is unknown, so each event adds less."""
+        if time.monotonic() < self._next_at:
             return
-        self._again_at = time.monotonic() + BREATH_S
+        self._next_at = time.monotonic() + PROGRESS_INTERVAL_S
         self._events += 1
-        self.say(self._events / (self._events + 1), _short(event))
+        self.send(self._events / (self._events + 1), _short(event))
 
 
 def _short(event: Message) -> str:
@@ -255,7 +257,7 @@ def _short(event: Message) -> str:
 
 
 def tool_result(reply: Reply) -> Message:
-    """What a client gets. The text is for a model, and may be shown in a terminal: it is neutral, the structure is exact."""
+    """The result of a tool call. Its text is neutralised for models and terminals; its structure is exact."""
     text = neutralise(reply.text) if reply.structured is None else escape_json(reply.text)
     result: Message = {"content": [{"type": "text", "text": text}], "isError": reply.is_error}
     return result if reply.structured is None else {**result, "structuredContent": Raw(reply.structured)}
@@ -278,6 +280,6 @@ def tool_of(operation: Operation) -> Message:
     }
 
 
-def _prompt(prompt: Prompt) -> Message:
-    arguments = [{"name": name, "description": told, "required": True} for name, told in prompt.arguments.items()]
+def prompt_of(prompt: Prompt) -> Message:
+    arguments = [{"name": name, "description": text, "required": True} for name, text in prompt.arguments.items()]
     return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}

@@ -1,4 +1,4 @@
-"""MCP over standard input and output: one JSON message a line. A small loop of our own, because it starts at once."""
+"""MCP over standard input and output: one JSON message per line."""
 
 import sys
 from pathlib import Path
@@ -8,62 +8,62 @@ from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import RequestContext, Toolset
 from recollect.surfaces.mcp.server import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
-from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG, heard, is_read, lines
+from recollect.surfaces.transport.line_reader import POLL_S, TOO_LONG, has_reader, read_chunk, read_lines
 from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.warm_up import WarmUp
-from recollect.surfaces.transport.write_queue import WriteQueue, line_of, write_all
+from recollect.surfaces.transport.write_queue import WriteQueue, encode_line, write_all
 
-GONE_S = 8.0  # seconds that their agents may take to end
+AGENT_EXIT_S = 8.0  # seconds for running agents to end
 
 
 def serve(realm: LiveRealm, offer: Toolset, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer all that the client asks until it closes its end. Nothing that it sends can end the loop."""
-    work, warm_up = ThreadPool(), WarmUp(realm)
-    outbox = WriteQueue(warm_up.after(lambda line: write_all(stdout.fileno(), line)))
+    """Answer messages until the client closes standard input. No message ends the loop."""
+    threads, warm_up = ThreadPool(), WarmUp(realm)
+    write_queue = WriteQueue(warm_up.then_start(lambda line: write_all(stdout.fileno(), line)))
 
     def send(message: Message) -> None:
-        line = line_of(message)
+        line = encode_line(message)
         if message.get("method") == PROGRESS:
-            outbox.note(line)
+            write_queue.put_progress(line)
         else:
-            outbox.answer(line)
+            write_queue.put_response(line)
 
     def run(job: Job, is_long: bool) -> bool:
-        return work.take(job, is_long=is_long)
+        return threads.submit(job, is_long=is_long)
 
     server = McpServer(realm, offer, send)
     server.folder = _working_folder()
-    server.on_initialize = warm_up.want
+    server.on_initialize = warm_up.request
     if realm.settings.extraction.by == "sampling":
-        from recollect.surfaces.mcp.sampling import Sampling  # which hardly anybody asks for: the rest starts at once
+        from recollect.surfaces.mcp.sampling import Sampling  # 40 ms, and rarely configured
 
         server.sampling = Sampling(realm, send, server.is_busy)
     try:
-        for line in lines(lambda: heard(stdin.fileno())):
-            outbox.wait_for_room()
+        for line in read_lines(lambda: read_chunk(stdin.fileno())):
+            write_queue.wait_for_space()
             context = RequestContext.now()
             if line is not None and not line.strip():
                 continue
             try:
                 server.receive(_message(line), context, run)
             except RpcError as refused:
-                send(refused.answer())
-        while not work.rests(HEED_S) and is_read(stdout.fileno()):
+                send(refused.response())
+        while not threads.wait(POLL_S) and has_reader(stdout.fileno()):
             pass
     except KeyboardInterrupt:
         pass
     finally:
         if server.sampling is not None:
             server.sampling.close()
-        if not work.rests(0):
+        if not threads.wait(0):
             server.cancel_all()
-            work.rests(GONE_S)
-        outbox.close()
+            threads.wait(AGENT_EXIT_S)
+        write_queue.close()
         warm_up.close()
 
 
 def _working_folder() -> str | None:
-    """Where the agent works: it starts its servers there. None where the folder is gone."""
+    """Where the agent works: agents start servers in that folder. None if it was deleted."""
     try:
         return str(Path.cwd())
     except OSError:
@@ -80,7 +80,7 @@ def _message(line: bytes | None) -> Any:
 
 
 def standard_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The real streams. Whatever else prints goes to standard error, where it cannot break the protocol."""
+    """The real streams. Other output goes to standard error, where it cannot break the protocol."""
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
     return stdin, stdout

@@ -1,8 +1,8 @@
-"""JSON-RPC 2.0: what a program may say and what it is answered, whatever carries the messages.
+"""JSON-RPC 2.0, independent of the transport.
 
-Methods are the `routes` of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the very
-result that MCP has. Events of a turn come as `session/event` to the connection that asked for the turn, all before its
-answer. Batches are refused: whose events they are would be anybody's guess.
+Methods are the routes of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the same
+result as over MCP. Events of a turn are `session/event` notifications to the connection that started it, all before the
+response. Batches are refused: their events could not be told apart.
 """
 
 import hmac
@@ -31,12 +31,12 @@ from recollect.surfaces.mcp.server import (
     tool_of,
     tool_result,
 )
-from recollect.surfaces.transport.error_codes import FAILED, codes_of_reply
-from recollect.surfaces.transport.line_reader import HEED_S, TOO_LONG
+from recollect.surfaces.transport.error_codes import INTERNAL_ERROR, codes_of_reply
+from recollect.surfaces.transport.line_reader import POLL_S, TOO_LONG
 from recollect.surfaces.transport.thread_pool import Job, ThreadPool
-from recollect.surfaces.transport.write_queue import WriteQueue, line_of
+from recollect.surfaces.transport.write_queue import WriteQueue, encode_line
 
-OWN = ("initialize", "ping", "tools/list", "tools/call")
+OWN_METHODS = ("initialize", "ping", "tools/list", "tools/call")
 NO_TOKEN = "Send `initialize` first, with the server's token as `token`. `recollect token` prints it."
 BAD_PARAMS = {"code": "INVALID_PARAMS"}
 
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Method(Struct, frozen=True):
-    """An operation by the name of one of its routes."""
+    """An operation and the route that has this method."""
 
     operation: Operation
     route: Route
@@ -60,7 +60,7 @@ def methods() -> dict[str, Method]:
 
 
 class Request(Struct, frozen=True):
-    """A message that asks for something; one without an id wants no answer."""
+    """A request; one without an id is a notification and gets no response."""
 
     method: str
     params: Any
@@ -69,68 +69,68 @@ class Request(Struct, frozen=True):
 
 
 class RpcConnection:
-    """Answers what comes by one connection. Nothing that it is given makes it raise."""
+    """Answers the messages of one connection. No message makes it raise."""
 
-    def __init__(self, realm: LiveRealm, work: ThreadPool, outbox: WriteQueue, token: str | None = None) -> None:
+    def __init__(self, realm: LiveRealm, threads: ThreadPool, write_queue: WriteQueue, token: str | None = None) -> None:
         self._realm = realm
-        self._work = work
-        self._outbox = outbox
+        self._threads = threads
+        self._write_queue = write_queue
         self._token = token  # that `initialize` must bring before anything else is answered
         self._under_way = 0  # requests that are not answered yet
         self._changed = threading.Condition()
 
-    def is_admitted(self) -> bool:
+    def has_token(self) -> bool:
         """Whether the caller has brought the token, or need not."""
         return self._token is None
 
     def receive(self, line: bytes | None) -> None:
         """Take one line, or None for one that was too long. What takes time is done elsewhere."""
-        self._outbox.wait_for_room()
+        self._write_queue.wait_for_space()
         context = RequestContext.now()
         if line is not None and not line.strip():
             return
         try:
-            self._take_up(_request(line), context)
+            self._handle(_request(line), context)
         except NotARequest as refused:
             self._refuse(refused.id, refused.error)
 
     def receive_strictly(self, line: bytes) -> None:
         """The same, but raises `NotARequest` for a line that is not a JSON-RPC 2.0 object."""
-        self._outbox.wait_for_room()
+        self._write_queue.wait_for_space()
         context = RequestContext.now()
         try:
-            self._take_up(_request(line), context)
+            self._handle(_request(line), context)
         except NotARequest as refused:
             if not refused.is_message:
                 raise
             self._refuse(refused.id, refused.error)
 
-    def _take_up(self, request: Request, context: RequestContext) -> None:
+    def _handle(self, request: Request, context: RequestContext) -> None:
         try:
-            self._begin(request, context)
+            self._start(request, context)
         except RpcError as error:
             if not request.is_notification:
                 self._refuse(request.id, error)
 
-    def settle(self, is_read: Callable[[], bool]) -> None:
-        """Wait until everything has been answered, or nobody reads answers any more."""
+    def wait_until_answered(self, is_read: Callable[[], bool]) -> None:
+        """Wait until all requests are answered, or the client no longer reads."""
         with self._changed:
             while self._under_way and is_read():
-                self._changed.wait(HEED_S)
+                self._changed.wait(POLL_S)
 
-    def _begin(self, request: Request, context: RequestContext) -> None:
+    def _start(self, request: Request, context: RequestContext) -> None:
         if self._token is not None:
-            self._admit(request)
+            self._check_token(request)
         given = request.params
         if given is None:
             given = {}
         if not isinstance(given, dict):
             raise RpcError(INVALID_PARAMS, "params must be an object", BAD_PARAMS)
         if request.method in ("initialize", "ping", "tools/list"):
-            self._answer(request, self._told(request.method))
+            self._answer(request, self._own_result(request.method))
             return
         is_tool = request.method == "tools/call"
-        operation, arguments = _called(given) if is_tool else _entered(request.method, given)
+        operation, arguments = _tool_call(given) if is_tool else _route_call(request.method, given)
 
         def run() -> None:
             try:
@@ -138,14 +138,16 @@ class RpcConnection:
                 self._answer(request, tool_result(reply) if is_tool else _result(reply))
             except RpcError as error:
                 self._fail(request, error)
-            except BaseException:  # whatever it is, even what is no Exception: a caller must never wait for ever
-                self._fail(request, RpcError(INTERNAL, f"{request.method} failed; `recollect doctor` may know why"))
+            except BaseException:  # not only Exception: the caller must not wait for ever
+                self._fail(
+                    request, RpcError(INTERNAL, f"{request.method} failed. Run `recollect doctor` to look for the cause")
+                )
                 raise
 
-        if not self._take(run, is_long=operation.is_long):
+        if not self._submit(run, is_long=operation.is_long):
             raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
 
-    def _admit(self, request: Request) -> None:
+    def _check_token(self, request: Request) -> None:
         """The first request must be `initialize`, with the token."""
         token = request.params.get("token") if isinstance(request.params, dict) else None
         is_right = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
@@ -156,7 +158,7 @@ class RpcConnection:
     def _token_bytes(self) -> bytes:
         return (self._token or "").encode()
 
-    def _take(self, run: Job, *, is_long: bool) -> bool:
+    def _submit(self, run: Job, *, is_long: bool) -> bool:
         def counted() -> None:
             try:
                 run()
@@ -164,7 +166,7 @@ class RpcConnection:
                 self._count(-1)
 
         self._count(1)
-        if self._work.take(counted, is_long=is_long):
+        if self._threads.submit(counted, is_long=is_long):
             return True
         self._count(-1)
         return False
@@ -175,17 +177,17 @@ class RpcConnection:
             self._changed.notify_all()
 
     def _context(self, operation: Operation, received: RequestContext) -> RequestContext:
-        """What is quick is answered even when the server is about to end; a turn is interrupted then."""
+        """The context of an operation. When the server stops, turns are interrupted and quick requests answered."""
         if not operation.is_long:
             return received
-        return RequestContext(received.received, cancelled=self._work.is_unwanted, on_event=self._outbox.tell)
+        return RequestContext(received.received, cancelled=self._threads.is_stopping, on_event=self._write_queue.put_event)
 
-    def _told(self, method: str) -> Message:
-        """What is said of the server itself."""
+    def _own_result(self, method: str) -> Message:
+        """The result of a method of the server itself."""
         match method:
             case "initialize":
                 where = {"realm_id": self._realm.name, "instance_id": self._realm.instance, "backend": self._realm.backend}
-                return {"name": "recollect", "version": __version__, **where, "methods": sorted([*OWN, *methods()])}
+                return {"name": "recollect", "version": __version__, **where, "methods": sorted([*OWN_METHODS, *methods()])}
             case "tools/list":
                 return {"tools": [tool_of(operation) for operation in _tools().values()]}
             case _:
@@ -195,27 +197,27 @@ class RpcConnection:
 
     def _answer(self, request: Request, result: Any) -> None:
         if not request.is_notification:
-            self._outbox.answer(line_of({"jsonrpc": "2.0", "id": request.id, "result": result}))
+            self._write_queue.put_response(encode_line({"jsonrpc": "2.0", "id": request.id, "result": result}))
 
     def _fail(self, request: Request, error: RpcError) -> None:
         if not request.is_notification:
             self._refuse(request.id, error)
 
     def _refuse(self, identity: Id, error: RpcError) -> None:
-        self._outbox.answer(line_of(error.answer(identity)))
+        self._write_queue.put_response(encode_line(error.response(identity)))
 
 
 # ---- from a line to a request
 
 
 class NotARequest(Exception):
-    """A line that cannot be answered as a request. It has the line's id, where the line has one."""
+    """A line that is not a valid request, with the line's id if it has one."""
 
     def __init__(self, code: int, message: str, identity: Id = None, *, is_message: bool = False) -> None:
         super().__init__(message)
         self.error = RpcError(code, message)
         self.id = identity
-        self.is_message = is_message  # the line is a JSON-RPC 2.0 object all the same
+        self.is_message = is_message  # the line is a JSON-RPC 2.0 object anyway
 
 
 def _request(line: bytes | None) -> Request:
@@ -242,7 +244,7 @@ def _request(line: bytes | None) -> Request:
 # ---- from a request to an operation, and back
 
 
-def _entered(method: str, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+def _route_call(method: str, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
     found = methods().get(method)
     if found is None:
         raise RpcError(NO_METHOD, f"Method not found: {method}")
@@ -257,7 +259,7 @@ def _tools() -> dict[str, Operation]:
     return toolset_of(tuple(FAMILIES)).operations
 
 
-def _called(given: dict[str, Any]) -> tuple[Operation, Any]:
+def _tool_call(given: dict[str, Any]) -> tuple[Operation, Any]:
     name = given.get("name")
     operation = _tools().get(name) if isinstance(name, str) else None
     if operation is None:
@@ -272,11 +274,11 @@ def _result(reply: Reply) -> Any:
 
 
 def _raise(reply: Reply) -> NoReturn:
-    """An error in its family's words: bare, or in a frame, or a text."""
+    """Raise an error reply, which is bare, in an envelope, or a text."""
     try:
         body = msgspec.json.decode(reply.structured or reply.text)
     except msgspec.DecodeError:
         body = {"message": reply.text}
     body = body.get("error", body)
     data = {name: body[name] for name in ("code", "details") if name in body}
-    raise RpcError((codes_of_reply(reply) or FAILED).rpc, body["message"], data or None)
+    raise RpcError((codes_of_reply(reply) or INTERNAL_ERROR).rpc, body["message"], data or None)

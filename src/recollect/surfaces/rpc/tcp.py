@@ -1,7 +1,7 @@
-"""JSON-RPC over TCP, to programs on this machine: one message a line.
+"""JSON-RPC over TCP for programs on this machine: one message per line.
 
-Any page in a browser can send a request to a port of this machine, and what follows the request line is the page's own text.
-So the first line that is not a JSON-RPC object closes the connection, unanswered, and nothing behind it is run.
+Any web page can send an HTTP request to a port of this machine, with a body of its choice. So the first line that is not a
+JSON-RPC object closes the connection without a response, and nothing after it is read.
 """
 
 import logging
@@ -15,26 +15,26 @@ from recollect.errors import BadSettings
 from recollect.live import LiveRealm
 from recollect.loopback import is_loopback
 from recollect.surfaces.rpc.server import NotARequest, RpcConnection
-from recollect.surfaces.transport.line_reader import LONGEST, BadLine, object_lines
-from recollect.surfaces.transport.port import address_of, bound
+from recollect.surfaces.transport.line_reader import MAX_BYTES, BadLine, read_object_lines
+from recollect.surfaces.transport.port import address_of, listening_socket
 from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.write_queue import DRAIN_S, WriteQueue
 
-CHUNK = 1 << 16  # bytes that are read at once
-MOST_CONNECTIONS = 256  # each has two threads
-PAUSE_S = 0.1  # seconds before another is tried, where the system has no more room
-GREETING_S = 10.0  # seconds for `initialize` to come in: a caller without the token must not hold a connection
-LONGEST_GREETING = 1 << 16  # bytes of it: nor our memory
+CHUNK = 1 << 16  # bytes per read
+MAX_CONNECTIONS = 256  # each has two threads
+PAUSE_S = 0.1  # seconds before the next accept after a system limit
+TOKEN_TIMEOUT_S = 10.0  # seconds for `initialize`: a caller without the token must not hold a connection
+MAX_TOKEN_BYTES = 1 << 16  # bytes of `initialize`: nor fill our memory
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def listen(realm: LiveRealm, host: str, port: int, token: str | None) -> Iterator["RpcListener"]:
-    """Serve until the block ends; then turns are interrupted. Port 0 is any that is free."""
+    """Serve until the block ends; then turns are interrupted. Port 0 picks a free port."""
     if not is_loopback(host):
-        raise BadSettings(f"JSON-RPC is served to this machine only: {host} is no loopback address.")
-    listener = RpcListener(realm, bound(host, port), token)
+        raise BadSettings(f"JSON-RPC is served to this machine only, and {host} is not a loopback address. Use 127.0.0.1.")
+    listener = RpcListener(realm, listening_socket(host, port), token)
     try:
         yield listener
     finally:
@@ -42,7 +42,7 @@ def listen(realm: LiveRealm, host: str, port: int, token: str | None) -> Iterato
 
 
 class RpcListener:
-    """A port, and everybody who is connected to it."""
+    """A port and its connections."""
 
     def __init__(self, realm: LiveRealm, listening: socket.socket, token: str | None) -> None:
         self.host, self.port = listening.getsockname()[:2]
@@ -50,23 +50,23 @@ class RpcListener:
         self._realm = realm
         self._token = token
         self._listening = listening
-        self._work = ThreadPool()
+        self._threads = ThreadPool()
         self._closing = False
-        self._served: dict[threading.Thread, socket.socket] = {}
+        self._connections: dict[threading.Thread, socket.socket] = {}
         self._changing = threading.Lock()
         self._accepting = threading.Thread(target=self._accept, daemon=True, name="rpc")
         self._accepting.start()
 
     def close(self) -> None:
-        """Take nobody more, interrupt turns, and let everybody have what is left to be said."""
+        """Accept no more connections, interrupt turns, and send the rest of the responses."""
         self._closing = True
         with suppress(OSError), socket.create_connection((self.host, self.port), DRAIN_S):
-            pass  # wakes the one that accepts, which no system does alike when a socket is closed
+            pass  # wakes the accepting thread: closing the socket does not on every system
         self._accepting.join(DRAIN_S)
         self._listening.close()
-        self._work.finish()
+        self._threads.finish()
         with self._changing:
-            served = dict(self._served)
+            served = dict(self._connections)
         for connected in served.values():
             with suppress(OSError):
                 connected.shutdown(socket.SHUT_RD)
@@ -77,7 +77,7 @@ class RpcListener:
         while True:
             try:
                 connected, _ = self._listening.accept()
-            except OSError:  # too many files are open: those who are connected go on
+            except OSError:  # too many open files: existing connections go on
                 if self._closing:
                     return
                 time.sleep(PAUSE_S)
@@ -90,58 +90,58 @@ class RpcListener:
     def _begin(self, connected: socket.socket) -> None:
         thread = threading.Thread(target=self._serve, args=(connected,), daemon=True, name="rpc connection")
         with self._changing:
-            if len(self._served) >= MOST_CONNECTIONS:
+            if len(self._connections) >= MAX_CONNECTIONS:
                 connected.close()
                 return
-            self._served[thread] = connected
+            self._connections[thread] = connected
         try:
             thread.start()
-        except RuntimeError:  # the system gives no more threads: those who are connected go on
-            self._let_go(connected, thread)
+        except RuntimeError:  # the system's limit of threads: existing connections go on
+            self._disconnect(connected, thread)
 
     def _serve(self, connected: socket.socket) -> None:
         thread = threading.current_thread()
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            outbox = WriteQueue(connected.sendall)
-        except (OSError, RuntimeError):  # it is gone already, or the system gives no more threads
-            self._let_go(connected, thread)
+            write_queue = WriteQueue(connected.sendall)
+        except (OSError, RuntimeError):  # the client is gone, or the system's limit of threads
+            self._disconnect(connected, thread)
             return
         try:
-            self._talk(connected, outbox)
+            self._answer_lines(connected, write_queue)
         finally:
-            outbox.drop()
-            self._let_go(connected, thread)
+            write_queue.discard()
+            self._disconnect(connected, thread)
 
-    def _let_go(self, connected: socket.socket, thread: threading.Thread) -> None:
+    def _disconnect(self, connected: socket.socket, thread: threading.Thread) -> None:
         with suppress(OSError):
             connected.shutdown(socket.SHUT_RDWR)
         connected.close()
         with self._changing:
-            del self._served[thread]
+            del self._connections[thread]
 
-    def _talk(self, connected: socket.socket, outbox: WriteQueue) -> None:
-        connection = RpcConnection(self._realm, self._work, outbox, self._token)
-        greeted_by = time.monotonic() + GREETING_S
+    def _answer_lines(self, connected: socket.socket, write_queue: WriteQueue) -> None:
+        connection = RpcConnection(self._realm, self._threads, write_queue, self._token)
+        greeted_by = time.monotonic() + TOKEN_TIMEOUT_S
 
         def read() -> bytes:
-            return _received(connected, None if connection.is_admitted() else greeted_by - time.monotonic())
+            return _receive(connected, None if connection.has_token() else greeted_by - time.monotonic())
 
         try:
-            for line in object_lines(read, lambda: LONGEST if connection.is_admitted() else LONGEST_GREETING):
+            for line in read_object_lines(read, lambda: MAX_BYTES if connection.has_token() else MAX_TOKEN_BYTES):
                 connection.receive_strictly(line)
-            connection.settle(lambda: not outbox.is_gone())
+            connection.wait_until_answered(lambda: not write_queue.is_closed())
         except (BadLine, NotARequest):
-            log.info("A connection was closed: it sent a line that is not JSON-RPC.")
-        outbox.close()
+            log.info("Closed a connection that sent a line that is not JSON-RPC.")
+        write_queue.close()
 
 
-def _received(connected: socket.socket, seconds: float | None) -> bytes:
-    """What comes next, within so many seconds; nothing at the end."""
+def _receive(connected: socket.socket, seconds: float | None) -> bytes:
+    """The next bytes, within so many seconds; empty at the end."""
     if seconds is not None and seconds <= 0:
         return b""
     try:
         connected.settimeout(seconds)
         return connected.recv(CHUNK)
-    except OSError:  # it is gone, in the way that programs go when they crash, or too late
+    except OSError:  # the client crashed, or is too late
         return b""

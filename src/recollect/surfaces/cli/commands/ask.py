@@ -15,17 +15,17 @@ from recollect.surfaces.cli.render import print_json, say
 @click.command("ask")
 @click.argument("question", type=TEXT, nargs=-1, required=True)
 @click.option("--project", type=TEXT, help="Only sessions of this project.")
-@click.option("--extract", is_flag=True, help="Answer with what was found, also where a model is configured.")
+@click.option("--extract", is_flag=True, help="Quote what was found, even if a model is configured.")
 @json_option
 @realm_options
 def command(question: tuple[str, ...], project: str | None, extract: bool, as_json: bool, **realm: object) -> None:
-    """Answer a question from past sessions, with sources: searches, opens details and reads by itself.
+    """Answer a question from past sessions, with sources.
 
     \b
     recollect ask "why did we move to JWT?"
     recollect ask how was the flaky upload test fixed --project webapp
 
-    Without a model the answer is made of what was found; [extraction] in settings.toml may name one that writes it.
+    Quotes what was found. A model writes the answer if [extraction] in settings.toml names one.
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     context = RequestContext.now(has_deadline=as_json)

@@ -6,13 +6,15 @@ import click
 import msgspec
 
 from recollect.surfaces.cli.output import ask
-from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options
+from recollect.surfaces.cli.realm_options import TEXT, invalid_json, json_option, realm_options
 from recollect.surfaces.cli.render import say
 
 
 @click.group("config")
 def command() -> None:
-    """The config of a realm: read it, replace it, change it. Every write raises its generation by 1.
+    """Read and change a realm's config.
+
+    Every write increases the config's generation by 1.
 
     \b
     recollect config get
@@ -22,8 +24,8 @@ def command() -> None:
 
 
 def _generation_option(function: Any) -> Any:
-    told = "Write only if the config is still of this generation."
-    return click.option("--expected-generation", type=int, metavar="N", help=told)(function)
+    text = "Write only if the config still has this generation."
+    return click.option("--expected-generation", type=int, metavar="N", help=text)(function)
 
 
 @command.command("get")
@@ -44,7 +46,7 @@ def get(as_json: bool, **realm: Any) -> None:
 @json_option
 @realm_options
 def replace(config: str, expected_generation: int | None, as_json: bool, **realm: Any) -> None:
-    """Make this the whole config.
+    """Replace the whole config.
 
     \b
     recollect config set '{"deadline_ms": 2000}'
@@ -59,7 +61,9 @@ def replace(config: str, expected_generation: int | None, as_json: bool, **realm
 @json_option
 @realm_options
 def patch(changes: str, expected_generation: int | None, as_json: bool, **realm: Any) -> None:
-    """Change some of the config (RFC 7396): null removes, objects are merged.
+    """Merge changes into the config (RFC 7396).
+
+    null removes a key, objects are merged.
 
     \b
     recollect config patch '{"deadline_ms": null}'
@@ -72,7 +76,7 @@ def _decoded(given: str) -> Any:
     try:
         return msgspec.json.decode(given)
     except msgspec.DecodeError as reason:
-        raise click.UsageError(f"This is no JSON ({reason}); try '{{\"deadline_ms\": 2000}}'.") from reason
+        raise click.UsageError(f"{invalid_json(reason)}. Example: '{{\"deadline_ms\": 2000}}'.") from reason
 
 
 def _draw(answer: dict[str, Any]) -> None:

@@ -9,15 +9,17 @@ from recollect.distil import Progress, distil
 from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 
-NICE = 10  # how much we let others go before us
+NICE = 10  # lower priority than programs that a person waits for
 
 
 @click.command("distil")
-@click.option("--again", is_flag=True, help="Make all observations anew.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing, and let other programs go first.")
+@click.option("--again", is_flag=True, help="Extract all observations again.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing, and run at low priority.")
 @realm_options
 def command(again: bool, quiet: bool, **realm: object) -> None:
-    """Make observations and vectors of all that was read. `sync`, `watch` and `mcp` do this by themselves.
+    """Extract observations and build the semantic index.
+
+    `sync`, `watch` and `mcp` do this by themselves.
 
     \b
     recollect distil
@@ -31,7 +33,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         memory.mark_all_stale()
         memory.put_meta(DISTILLED, "")
         memory.close()
-    with opened.open_archive():  # makes the archive where there is none
+    with opened.open_archive():  # creates the archive if there is none
         pass
     done = distil(opened.folder, opened.settings, os.environ, lambda: False, None if quiet else _show)
     if quiet:
@@ -39,10 +41,10 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     if not opened.folder.exists():
-        click.echo(f"The state folder {opened.folder} was deleted meanwhile.", err=True)
+        click.echo(f"The folder {opened.folder} was deleted in the meantime.", err=True)
         return
     if not done:
-        click.echo("Another process is distilling this realm already.")
+        click.echo("Another process is already doing this.")
         return
     with opened.open_memory() as memory:
         click.echo(f"{memory.count():,} observations.")

@@ -19,21 +19,21 @@ from recollect.store.memory import Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import print_json, say
 
-NAMED = 10  # turns that are named one by one
+NAMED = 10  # turns that are listed one by one
 
 
 @click.command("extract")
-@click.option("--dry-run", is_flag=True, help="Say what there is to read and what it would cost. Asks nobody.")
-@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Tokens, in and out, that this run may cost.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="TURNS", help="Read no more turns than this.")
-@click.option("--again", is_flag=True, help="Read also what this model has read before.")
+@click.option("--dry-run", is_flag=True, help="Show what would be read and its cost. Asks no model.")
+@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Most tokens to use, input and output.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="TURNS", help="Read at most this many turns.")
+@click.option("--again", is_flag=True, help="Also read turns that this model has read before.")
 @json_option
 @realm_options
 def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, as_json: bool, **realm: object) -> None:
-    """Let a model read finished turns, the newest first, and keep what it observes.
+    """Let a model read turns and record observations.
 
-    Which model, and how much it may cost, stands under [extraction] in settings.toml: an OpenAI-compatible service or a
-    command of your own. Every turn is read once. Nothing is ever read by a model unless you ask for it.
+    Reads finished turns, newest first, each of them once. [extraction] in settings.toml names the model and its budget:
+    an OpenAI-compatible service or your own command. No model reads anything unless you run this.
 
     \b
     recollect extract --dry-run            # how many turns, how many tokens
@@ -61,7 +61,7 @@ def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Pla
     try:
         with closing(Memory(realm.folder)) as memory:
             read = memory.extracted_turns(name)
-    except OutOfDate:  # nothing was ever remembered
+    except OutOfDate:  # there are no observations yet
         read = {}
     with realm.open_archive() as reader, _progress(quiet) as show:
         return plan_extraction(
@@ -85,11 +85,11 @@ def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quie
             extract(reader, memory, model, limits, report, tell)
     except StoreBusy as busy:
         raise StoreBusy(
-            "Another Recollect is having turns read by a model; two would pay for the same turns twice."
+            "Another process is already extracting. Wait for it: two would pay for the same turns twice."
         ) from busy
 
 
-# ---- what is shown
+# ---- output
 
 
 def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
@@ -107,7 +107,7 @@ def _for_programs(found: Plan | ExtractionReport) -> dict[str, Any]:
 
 
 def _turn(odd: UnusableAnswer) -> str:
-    """An id that `recollect open` takes."""
+    """An ID for `recollect open`."""
     return f"turn:{odd.session.hex()}-{odd.turn}"
 
 
@@ -116,34 +116,34 @@ def _plan_in_words(found: Plan) -> str:
         return f"Nothing to read for {found.model}: it has read every finished turn."
     return (
         f"{found.turns:,} turns to read for {found.model}: about {found.tokens_in:,} tokens in, "
-        f"at most {found.tokens_out:,} out. {found.trivial:,} more are too slight to be read.\n"
+        f"at most {found.tokens_out:,} out. {found.trivial:,} more are too short to be worth reading.\n"
         f"The budget of {found.budget:,} tokens is enough for at least {found.fits:,} of them, the newest "
-        f"({found.fits_tokens:,} tokens). Nothing was asked."
+        f"({found.fits_tokens:,} tokens). No model was asked."
     )
 
 
 def _report_in_words(report: ExtractionReport) -> str:
-    told = [
+    lines = [
         f"{report.model} read {report.turns:,} turns: {report.observations:,} observations, {report.tokens_in:,} tokens in, "
         f"{report.tokens_out:,} out (budget {report.budget:,})."
     ]
     if report.refused:
-        told.append(f"{report.refused:,} observations were refused: without evidence, malformed, or too many at once.")
+        lines.append(f"{report.refused:,} observations were rejected: without evidence, malformed, or too many at once.")
     if report.nonsense:
-        told.append(f"{len(report.nonsense):,} answers held no observations; `--again` asks once more:")
-        told += [f"  {_turn(odd)}: {odd.reason}" for odd in report.nonsense[:NAMED]]
-        told += ["  …"] if len(report.nonsense) > NAMED else []
+        lines.append(f"{len(report.nonsense):,} answers contained no observations; `--again` asks again:")
+        lines += [f"  {_turn(odd)}: {odd.reason}" for odd in report.nonsense[:NAMED]]
+        lines += ["  …"] if len(report.nonsense) > NAMED else []
     match report.ended:
         case "budget":
-            told.append("The next turn does not fit the budget: `recollect extract` goes on from here.")
+            lines.append("The next turn does not fit the budget: `recollect extract` continues from here.")
         case "all read":
-            told.append("Every finished turn has been read.")
-    return "\n".join(told)
+            lines.append("Every finished turn has been read.")
+    return "\n".join(lines)
 
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[int, int, int, int], None]]:
-    """On a terminal: turns, observations, and how much of the budget they took."""
+    """Progress on a terminal: turns, observations, and the part of the budget that they used."""
     if quiet or not sys.stderr.isatty():
         yield lambda turns, tokens, budget, observations: None
         return

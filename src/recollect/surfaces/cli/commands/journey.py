@@ -21,7 +21,7 @@ from recollect.surfaces.cli.times import iso, milliseconds_of
 
 @click.group("journey")
 def command() -> None:
-    """One person's sessions and documents over time: begin a journey, add to it, search it.
+    """Collect one person's sessions and documents.
 
     \b
     recollect journey create --user 5d6f3a5e-1c1b-4c7e-9a55-2f6c6b0f3a10
@@ -34,12 +34,12 @@ def command() -> None:
 @request_options(
     GetOrCreateJourney,
     {"user_id": "--user --user-id"},
-    help={"user_id": "Whose journey: a person has one. Default: a new one for nobody."},
+    help={"user_id": "The person (default: a new journey without a person)."},
 )
 @json_option
 @realm_options
 def create(arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """Get a person's journey, or begin one.
+    """Get a person's journey, or create one.
 
     \b
     recollect journey create
@@ -54,20 +54,25 @@ def create(arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
 @request_options(
     LinkSessionToJourney,
     {"summary": "--summary", "diagnosis": "--diagnosis"},
-    help={"diagnosis": "What was diagnosed in it. Default: as observed."},
+    help={
+        "summary": "Summary to show and search (default: generated).",
+        "diagnosis": "What was diagnosed (default: from observations).",
+    },
 )
-@click.option("--no-diagnosis", is_flag=True, help="Nothing was diagnosed in it.")
+@click.option("--no-diagnosis", is_flag=True, help="Nothing was diagnosed.")
 @json_option
 @realm_options
 def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bool, as_json: bool, **realm: Any) -> None:
-    """Put a session into a journey; it leaves the one it is in.
+    """Add a session to a journey.
+
+    A session is in one journey at a time, so it leaves its earlier one.
 
     \b
     recollect journey link JOURNEY session:9ab2…
     recollect journey link JOURNEY SESSION --summary "Moved uploads to S3" --diagnosis "The bucket was full"
     """
     if "diagnosis" in arguments and no_diagnosis:
-        raise click.UsageError("--diagnosis and --no-diagnosis exclude each other.")
+        raise click.UsageError("Use either --diagnosis or --no-diagnosis, not both.")
     arguments |= {"journey_id": journey, "session_id": session_uuid(session)}
     arguments |= {"diagnosis": False} if no_diagnosis else {}
     ask("link_session_to_journey", arguments, draw.link, as_json=as_json, realm=realm)
@@ -77,13 +82,13 @@ def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bo
 @click.argument("journey")
 @click.argument("query", nargs=-1)
 @click.option(
-    "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions begun then or later: 2026-04-30, 12h, 7d."
+    "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions started then or later: today, 2026-04-30, 7d."
 )
-@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions begun then or earlier.")
+@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions started then or earlier.")
 @request_options(
     QueryJourneyHistory,
     {"limit": "-n --limit", "include_documents": "--documents --include-documents"},
-    help={"limit": "How many, {ge} to {le}. Default {default}.", "include_documents": "List the documents too."},
+    help={"limit": "Number of sessions, {ge} to {le} (default: {default}).", "include_documents": "Also list documents."},
 )
 @json_option
 @realm_options
@@ -96,7 +101,9 @@ def history(
     as_json: bool,
     **realm: Any,
 ) -> None:
-    """Search the sessions of a journey by their summaries; without a query, the newest.
+    """Search a journey's sessions by their summaries.
+
+    Without a query, shows the newest.
 
     \b
     recollect journey history JOURNEY
@@ -118,11 +125,15 @@ def _moment(when: str | None, option: str) -> str | None:
 
 @command.command("timeline")
 @click.argument("journey")
-@request_options(JourneyTimeline, {"limit": "-n --limit"}, help={"limit": "How many, {ge} to {le}. Default {default}."})
+@request_options(
+    JourneyTimeline, {"limit": "-n --limit"}, help={"limit": "Number of entries, {ge} to {le} (default: {default})."}
+)
 @json_option
 @realm_options
 def timeline(journey: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """Sessions and documents of a journey, oldest first.
+    """List a journey's sessions and documents by time.
+
+    Oldest first.
 
     \b
     recollect journey timeline JOURNEY
@@ -137,12 +148,12 @@ def timeline(journey: str, arguments: dict[str, Any], as_json: bool, **realm: An
     AddDocumentToJourney,
     {"document_type": "--type --document-type", "title": "--title", "content": "--content"},
     help={
-        "document_type": "woop_plan, file_upload, artifact or note. Default: note.",
-        "title": "What it is called.",
-        "content": "Its text, or a path; a path is kept, never opened.",
+        "document_type": "woop_plan, file_upload, artifact or note (default: note).",
+        "title": "Title of the document.",
+        "content": "Text, or a path. A path is stored, never opened.",
     },
 )
-@click.option("--metadata", metavar="JSON", help="An object with whatever else belongs to it.")
+@click.option("--metadata", metavar="JSON", help="An object with any other data.")
 @json_option
 @realm_options
 def add(journey: str, arguments: dict[str, Any], metadata: str | None, as_json: bool, **realm: Any) -> None:
@@ -160,7 +171,7 @@ def _object(text: str | None) -> Any:
     try:
         return msgspec.json.decode(text) if text is not None else None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise click.BadParameter("is no JSON; try '{\"pages\": 12}'.", param_hint="--metadata") from None
+        raise click.BadParameter("Not JSON. Example: '{\"pages\": 12}'.", param_hint="--metadata") from None
 
 
 @command.command("documents")
@@ -169,7 +180,7 @@ def _object(text: str | None) -> Any:
 @json_option
 @realm_options
 def documents(journey: str, document: str | None, as_json: bool, **realm: Any) -> None:
-    """The documents of a journey, newest first; or one of them, whole.
+    """List a journey's documents, or show one.
 
     \b
     recollect journey documents JOURNEY
@@ -188,7 +199,9 @@ def documents(journey: str, document: str | None, as_json: bool, **realm: Any) -
 @json_option
 @realm_options
 def delete(journey: str, document: str | None, as_json: bool, **realm: Any) -> None:
-    """Delete a document; or a journey with all its documents. Sessions stay, in no journey.
+    """Delete a document, or a journey with all of them.
+
+    Sessions are kept.
 
     \b
     recollect journey delete JOURNEY DOCUMENT

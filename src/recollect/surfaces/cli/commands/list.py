@@ -13,16 +13,21 @@ from recollect.surfaces.cli.render import draw_list
 from recollect.surfaces.cli.request_options import request_options
 from recollect.surfaces.cli.times import iso, milliseconds_of
 
-AHEAD_MS = 86_400_000  # clocks of other machines may run ahead of ours: a day covers them
+AHEAD_MS = 86_400_000  # a day: clocks of other machines may be ahead of ours
 
 
 @click.command("list")
-@click.option("--since", metavar="WHEN", help="Sessions active from then on: 2026-04-30, 12h, 7d. Default: the beginning.")
-@click.option("--until", metavar="WHEN", help="Sessions begun before then. Default: now.")
+@click.option("--since", metavar="WHEN", help="Sessions active since: today, yesterday, 2026-04-30, 12h, 7d.")
+@click.option("--until", metavar="WHEN", help="Sessions started before (default: now).")
 @request_options(
     ListSessions,
     {"limit": "-n --limit", "mode": "--mode", "sort": "--sort", "cursor": "--cursor"},
-    help={"mode": f"Only this kind of work: {', '.join(SessionMode)}.", "cursor": "Go on from an earlier page."},
+    help={
+        "limit": "Number of sessions, {ge} to {le} (default: {default}).",
+        "mode": f"Only sessions of this kind: {', '.join(SessionMode)}.",
+        "sort": "desc: newest first (default); asc: oldest first.",
+        "cursor": "Continue after an earlier page.",
+    },
 )
 @json_option
 @realm_options
@@ -41,7 +46,7 @@ def command(
     """
     start = milliseconds_of(since, "--since") or 0
     end = milliseconds_of(until, "--until")
-    # Without --until the end is the next full day, so that a cursor fits the page after it.
+    # Without --until the end is the next full day, so that a cursor is still valid on the next page.
     end = end if end is not None else (int(time.time() * 1000) // AHEAD_MS + 2) * AHEAD_MS
     arguments |= {"start_datetime": iso(start), "end_datetime": iso(end)}
     ask("list_sessions", arguments, draw_list, as_json=as_json, realm=realm)

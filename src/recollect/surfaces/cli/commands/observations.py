@@ -19,12 +19,12 @@ from recollect.surfaces.cli.times import milliseconds_of
 
 @click.command("observations")
 @click.argument("words", type=TEXT, metavar="[QUESTION | ID…]", nargs=-1)
-@click.option("-n", "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="How many.")
-@click.option("-t", "--type", "types", type=TEXT, multiple=True, help="Only this type: decision, bug-fix, pattern, …")
+@click.option("-n", "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Number of observations.")
+@click.option("-t", "--type", "types", type=TEXT, multiple=True, help="Only this type: decision, bug-fix, pattern …")
 @click.option("--project", "projects", type=TEXT, multiple=True, help="Only this project.")
-@click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only what is tagged with this concept.")
-@click.option("--file", "files", type=TEXT, multiple=True, help="Only what is about this file: a name, or a path's tail.")
-@click.option("--since", metavar="WHEN", help="Only from then on: 2026-04-30, 12h, 7d.")
+@click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only with this concept as a tag.")
+@click.option("--file", "files", type=TEXT, multiple=True, help="Only about this file: a name or the end of a path.")
+@click.option("--since", metavar="WHEN", help="Only since then: today, yesterday, 2026-04-30, 12h, 7d.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
 @json_option
 @realm_options
@@ -40,7 +40,9 @@ def command(
     as_json: bool,
     **realm: object,
 ) -> None:
-    """What was learnt in past sessions: the newest observations, those that answer a question, or some in full.
+    """Show what was learnt in past sessions.
+
+    Lists the newest observations, finds those that answer a question, or shows some in full.
 
     \b
     recollect observations --type decision --project webapp
@@ -93,7 +95,7 @@ def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationF
         out.print(f"   [blue]{observation_ref(row.id)}[/]")
     if not rows:
         narrowed = asked or not filters.is_empty()
-        hint = "" if narrowed else " yet. `recollect sync` makes them of what your agents wrote"
+        hint = "" if narrowed else " yet. `recollect sync` extracts them from your agents' logs"
         out.print(f"No observations found{hint}.")
         sys.exit(0)
     out.print(f"[dim]{len(rows)} observation{'s' if len(rows) != 1 else ''}. In full: recollect observations ID[/]")

@@ -1,12 +1,19 @@
 """recollect open"""
 
+import re
 from typing import Any
 
 import click
+import msgspec
 
-from recollect.surfaces.cli.output import ask
-from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options
+from recollect.errors import ErrorKind
+from recollect.live import LiveRealm
+from recollect.operations import OPERATIONS, RequestContext
+from recollect.surfaces.cli.output import ask, deliver
+from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import draw_open
+
+PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{0,35}", re.IGNORECASE)  # of a session's UUID
 
 
 @click.command("open")
@@ -14,11 +21,33 @@ from recollect.surfaces.cli.render import draw_open
 @json_option
 @realm_options
 def command(identity: str, as_json: bool, **realm: Any) -> None:
-    """Show a session's turns, a turn's events, or an event in full.
+    """Show a session, a turn or an event.
 
     \b
-    recollect open event:4f0c…      the whole text
-    recollect open turn:9ab2…-3     what happened around it
-    recollect open session:9ab2…    the course of it all
+    recollect open event:4f0c…      the event's full text
+    recollect open turn:9ab2…-3     all events of one turn
+    recollect open session:9ab2…    the whole session
+    recollect open 9ab2             the session whose ID starts with 9ab2
     """
-    ask("open", {"id": identity}, draw_open, as_json=as_json, realm=realm)
+    opened = realm_to_read(**realm)
+    wanted = _session_with_prefix(opened, identity, as_json=as_json) if PREFIX.fullmatch(identity) else identity
+    ask("open", {"id": wanted}, draw_open, as_json=as_json, realm=opened, identity=identity)
+
+
+def _session_with_prefix(realm: LiveRealm, prefix: str, *, as_json: bool) -> str:
+    """The ID of the session with this prefix; the prefix itself where there is none. Exits where there are several."""
+    context = RequestContext.now(has_deadline=as_json)
+    reply = OPERATIONS["get_session_details"].run(realm, {"session_id": _with_dashes(prefix)}, context)
+    if reply.kind is ErrorKind.AMBIGUOUS:
+        deliver(reply, as_json=as_json, show=lambda answer: None)
+    if reply.kind is not None:
+        return prefix
+    session: str = msgspec.json.decode(reply.text)["data"]["session_id"]
+    return f"session:{session.replace('-', '')}"
+
+
+def _with_dashes(prefix: str) -> str:
+    """The beginning of a UUID, from its digits."""
+    digits = prefix.replace("-", "")
+    groups = (digits[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
+    return "-".join(filter(None, groups))

@@ -7,13 +7,22 @@ import click
 from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend, Origin
 from recollect.surfaces.cli.output import ask
-from recollect.surfaces.cli.realm_options import chosen_realm, json_option, pinned, realm_options, realm_to_read, settings
+from recollect.surfaces.cli.realm_options import (
+    chosen_realm,
+    json_option,
+    pin_manifest,
+    realm_options,
+    realm_to_read,
+    settings,
+)
 from recollect.surfaces.cli.render import ago, console, say, size
 
 
 @click.group("realm")
 def command() -> None:
-    """Realms: stores that share nothing. Imported history lives in `main`.
+    """List, create and delete realms: separate stores.
+
+    Imported history is in `main`.
 
     \b
     recollect realm list
@@ -26,7 +35,7 @@ def command() -> None:
 @json_option
 @realm_options
 def current(as_json: bool, **realm: Any) -> None:
-    """The realm that these options mean.
+    """Show the realm that these options choose.
 
     \b
     recollect realm current --json
@@ -38,7 +47,7 @@ def current(as_json: bool, **realm: Any) -> None:
 @command.command("list")
 @json_option
 def listed(as_json: bool) -> None:
-    """All realms.
+    """List all realms.
 
     \b
     recollect realm list
@@ -50,7 +59,7 @@ def listed(as_json: bool) -> None:
 @click.argument("realm_id", metavar="ID")
 @json_option
 def show(realm_id: str, as_json: bool) -> None:
-    """What a realm is, and how large.
+    """Show a realm and its size.
 
     \b
     recollect realm show main
@@ -63,23 +72,23 @@ def show(realm_id: str, as_json: bool) -> None:
 @click.option(
     "--realm-backend",
     type=click.Choice([backend.value for backend in Backend]),
-    help="How the realm is stored. Default: sqlite.",
+    help="How the realm is stored (default: sqlite).",
 )
 @json_option
 def create(realm_id: str, realm_backend: str | None, as_json: bool) -> None:
-    """Make a realm; nothing happens if it is there already.
+    """Create a realm, unless it exists.
 
     \b
     recollect realm create experiments
     """
     realm = LiveRealm(settings(), realm_id)
-    pinned(realm, realm_backend, Origin.EXPLICIT)
+    pin_manifest(realm, realm_backend, Origin.EXPLICIT)
     ask("realm_get", {"realm_id": realm_id}, _draw_one, as_json=as_json, realm=realm)
 
 
 @command.command("delete")
 @click.argument("realm_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def delete(realm_id: str, yes: bool, as_json: bool) -> None:
     """Delete a realm with everything in it. Agents' own logs stay.
@@ -88,7 +97,7 @@ def delete(realm_id: str, yes: bool, as_json: bool) -> None:
     recollect realm delete experiments --yes
     """
     if as_json and not yes:
-        raise click.UsageError("With --json nobody is asked: say --yes to delete a realm.")
+        raise click.UsageError("--json cannot ask for confirmation. Add --yes to delete the realm.")
     if not yes:
         click.confirm(f"Delete realm {realm_id} with everything in it?", abort=True, err=True)
     ask("realm_delete", {"realm_id": realm_id}, _draw_deleted, as_json=as_json, realm=LiveRealm(settings()))
@@ -97,7 +106,7 @@ def delete(realm_id: str, yes: bool, as_json: bool) -> None:
 @command.command("prune")
 @json_option
 def prune(as_json: bool) -> None:
-    """Delete the realms that `--isolated` made and nobody is at work in.
+    """Delete realms made by --isolated that are not in use.
 
     \b
     recollect realm prune
@@ -108,32 +117,35 @@ def prune(as_json: bool) -> None:
 def _draw_all(answer: dict[str, Any]) -> None:
     out = console()
     for row in answer["realms"]:
-        out.print(f"[bold]{row['realm_id']}[/]  [dim]{_told(row)}[/]")
+        out.print(f"[bold]{row['realm_id']}[/]  [dim]{_details(row)}[/]")
     failed = answer.get("failed", ())
     for row in failed:
-        say(f"! LiveRealm {row['realm_id']} cannot be listed: {row['message']}", err=True)
+        say(f"! Realm {row['realm_id']} cannot be listed: {row['message']}", err=True)
     if not answer["realms"] and not failed:
-        out.print("No realm yet; `recollect sync` makes the first one.")
+        out.print("No realm yet. `recollect sync` creates the first one.")
 
 
 def _draw_one(row: dict[str, Any]) -> None:
     out = console()
-    out.print(f"[bold]{row['realm_id']}[/]  [dim]{_told(row)}, {size(row['bytes'])}, config {row['config_generation']}[/]")
+    out.print(
+        f"[bold]{row['realm_id']}[/]  [dim]{_details(row)}, {size(row['bytes'])}, config {row['config_generation']}[/]"
+    )
     out.print(row["folder"], style="dim", soft_wrap=True)
 
 
 def _draw_deleted(row: dict[str, Any]) -> None:
-    console().print(f"LiveRealm {row['realm_id']} is gone, {size(row['bytes'])} with it.")
+    console().print(f"Deleted realm {row['realm_id']} ({size(row['bytes'])}).")
 
 
 def _draw_pruned(answer: dict[str, Any]) -> None:
     out = console()
     count = len(answer["realms"])
-    out.print(f"{count} realm{'s' if count != 1 else ''} deleted, {size(sum(row['bytes'] for row in answer['realms']))}.")
+    freed = size(sum(row["bytes"] for row in answer["realms"]))
+    out.print(f"Deleted {count} realm{'s' if count != 1 else ''} ({freed}).")
     for row in answer["failed"]:
-        out.print(f"LiveRealm {row['realm_id']} stays: {row['message']}", markup=False, soft_wrap=True)
+        out.print(f"Realm {row['realm_id']} was not deleted: {row['message']}", markup=False, soft_wrap=True)
 
 
-def _told(row: dict[str, Any]) -> str:
-    made = f", {row['origin']}, made {ago(row['created_at'])}" if row["created_at"] else ""
-    return f"{row['backend']}{made}"
+def _details(row: dict[str, Any]) -> str:
+    created = f", {row['origin']}, created {ago(row['created_at'])}" if row["created_at"] else ""
+    return f"{row['backend']}{created}"

@@ -7,40 +7,38 @@ import click
 from recollect.ingest import Ingester
 from recollect.live import LiveRealm
 from recollect.sources import all_sources
-from recollect.surfaces.cli.commands.sync import AT_ONCE_S, SHARE, remember, sentence
+from recollect.store.write_turn import write_in_turn
+from recollect.surfaces.cli.commands.sync import distil_or_warn, sentence
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
-from recollect.surfaces.cli.write_lock import in_write_turn
 
 PATIENCE_S = 30.0  # seconds to wait for another writer
 
 
 @click.command("rebuild")
-@click.option("--logs", is_flag=True, help="Read all logs again as well. What agents have deleted since stays.")
-@click.option("--behind", is_flag=True, help="Keep the index where it is sound and only add what it lacks.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@click.option("--logs", is_flag=True, help="Also read all logs again. Sessions whose logs are gone are kept.")
+@click.option("--behind", is_flag=True, help="Only add missing entries.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
 @realm_options
 def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
-    """Build the index anew from the archive. Ids stay as they are.
+    """Rebuild the search index. IDs do not change.
 
     \b
     recollect rebuild
     recollect rebuild --logs
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
-    patience_s = 0.0 if behind else PATIENCE_S  # whoever writes now adds what the index lacks
-    with in_write_turn(opened, patience_s, lambda: _intake(opened)) as intake:
+    patience_s = 0.0 if behind else PATIENCE_S  # another writer adds the missing entries itself
+    with write_in_turn(opened.folder, patience_s, lambda: _ingester(opened)) as ingester:
         if not behind:
-            intake.indexer.rebuild()
-        intake.indexer.commit(force=True)
-        report = None
-        if logs:
-            report = intake.reread_all()
-        events = intake.archive.last_key()
+            ingester.indexer.rebuild()
+        ingester.indexer.commit(force=True)
+        report = ingester.reread_all() if logs else None
+        events = ingester.archive.last_key()
     if not quiet:
         click.echo(sentence(report) if report else f"Rebuilt the index ({events:,} events seen).")
     if report:
-        remember(opened, max(AT_ONCE_S, report.seconds * SHARE))
+        distil_or_warn(opened, report.seconds)
 
 
-def _intake(realm: LiveRealm) -> Ingester:
+def _ingester(realm: LiveRealm) -> Ingester:
     return Ingester(realm.folder, realm.settings, all_sources(), os.environ)

@@ -9,24 +9,24 @@ import msgspec
 
 from recollect.errors import ErrorKind
 from recollect.operations import OPERATIONS, Reply, RequestContext
-from recollect.surfaces.cli.commands.sync import AT_ONCE_S, remember
-from recollect.surfaces.cli.output import deliver, located
+from recollect.surfaces.cli.commands.sync import distil_or_warn
+from recollect.surfaces.cli.output import deliver, locate_session
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, labels_of, realm_options, realm_to_read
 from recollect.surfaces.cli.render import plain
-from recollect.surfaces.cli.signals import heed_signals
+from recollect.surfaces.cli.signals import interrupt_on_signals
 from recollect.surfaces.transport.write_queue import WriteQueue, write_all
 
-LAST_S = 1.0  # seconds that whoever reads has for what is left of an answer that was interrupted
+LAST_S = 1.0  # seconds that the reader has for the rest of an interrupted answer
 
 
 @click.command("run")
 @click.argument("prompt")
-@click.option("--resume", metavar="SESSION", help="Continue this session: its id, the beginning of it, or `last`.")
-@click.option("--runner", metavar="NAME", help="Who answers: recall (default), command, acp, or a name from the config.")
-@click.option("--command", metavar="WORDS", help="The program to run, with its arguments, for command and acp.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Label the session; may be repeated.")
-@click.option("--user", "user_id", metavar="UUID", help="Put the new session into this person's journey.")
-@click.option("--journey", "journey_id", metavar="UUID", help="Put the new session into this journey.")
+@click.option("--resume", metavar="SESSION", help="Continue this session: its ID, the first characters, or `last`.")
+@click.option("--runner", metavar="NAME", help="recall (default), command, acp, or a name from the config.")
+@click.option("--command", metavar="WORDS", help="Program with arguments, for the runners command and acp.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Label the session; can be repeated.")
+@click.option("--user", "user_id", metavar="UUID", help="Add the new session to this person's journey.")
+@click.option("--journey", "journey_id", metavar="UUID", help="Add the new session to this journey.")
 @json_option
 @realm_options
 def command(
@@ -40,7 +40,9 @@ def command(
     as_json: bool,
     **realm: Any,
 ) -> None:
-    """Run a turn, in a new session or in one that goes on, and print the answer as it comes. Ctrl-C interrupts it.
+    """Run a turn, in a new session or an existing one.
+
+    Prints the answer as it arrives. --resume continues a session. Ctrl-C interrupts the turn.
 
     \b
     recollect run "how did we fix the login?"
@@ -57,24 +59,24 @@ def command(
     if resume is None:
         arguments |= {"labels": labels_of(labels) or None, "user_id": user_id, "journey_id": journey_id}
     elif labels or user_id or journey_id:
-        raise click.UsageError("--label, --user and --journey are for new sessions, not with --resume.")
+        raise click.UsageError("--label, --user and --journey are for new sessions. Leave them out with --resume.")
     else:
-        arguments["session_id"] = located(opened, resume, as_json=as_json)
+        arguments["session_id"] = locate_session(opened, resume, as_json=as_json)
     name = "meerkat_create_session" if resume is None else "meerkat_start_turn"
     opened.live.surface = "cli"
-    shown = _Shown(is_quiet=as_json)
-    heed_signals()
+    shown = _AnswerPrinter(is_quiet=as_json)
+    interrupt_on_signals()
     try:
         given = {key: value for key, value in arguments.items() if value is not None}
         received = RequestContext.now().received
-        context = RequestContext(received, cancelled=shown.is_unread, on_event=shown.tell, has_deadline=as_json)
+        context = RequestContext(received, cancelled=shown.is_unread, on_event=shown.on_event, has_deadline=as_json)
         reply = OPERATIONS[name].run(opened, given, context)
     finally:
         opened.close()
-    shown.end(None if reply.kind is not ErrorKind.CANCELLED else LAST_S)
-    remember(opened, AT_ONCE_S)
+    shown.close(None if reply.kind is not ErrorKind.CANCELLED else LAST_S)
+    distil_or_warn(opened)
     if reply.is_error and not as_json and (session := _left_behind(reply)):
-        click.echo(f"session {session}", err=True)  # it can be gone on with
+        click.echo(f"session {session}", err=True)  # it can be continued
     deliver(reply, as_json=as_json, show=lambda answer: click.echo(f"session {answer['session_id']}", err=True))
 
 
@@ -85,40 +87,40 @@ def _left_behind(reply: Reply) -> str | None:
     return session
 
 
-class _Shown:
-    """The answer as it comes, on standard output; nothing where a program waits for all of it.
+class _AnswerPrinter:
+    """Prints the answer on standard output as it arrives; nothing with --json.
 
-    What waits for a slow reader is never dropped, and no more than what a turn may say.
+    Text for a slow reader is never dropped. A turn's limit on its output bounds the queue.
     """
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet or sys.stdout is None
         self._last = "\n"
-        self._outbox = WriteQueue(lambda text: write_all(sys.stdout.fileno(), text))
+        self._write_queue = WriteQueue(lambda text: write_all(sys.stdout.fileno(), text))
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def on_event(self, event: dict[str, Any]) -> None:
         if event["type"] == "text_delta" and event["delta"] and not self._is_quiet:
             self._last = event["delta"][-1]
             self._print(plain(event["delta"]))
 
     def is_unread(self) -> bool:
-        """Whether it cannot be printed any more: whoever read it has seen enough, or a disk is full."""
-        return self._outbox.fault is not None
+        """Whether nothing can be printed any more: the reader closed the pipe, or the disk is full."""
+        return self._write_queue.fault is not None
 
-    def end(self, seconds: float | None) -> None:
-        """Print what is left, for as long as that takes or so many seconds."""
+    def close(self, seconds: float | None) -> None:
+        """Print the rest, for at most so many seconds; None waits for ever."""
         if self._last != "\n":
             self._print("\n")
-        self._outbox.close(seconds)
-        if self._outbox.fault is not None and not isinstance(self._outbox.fault, BrokenPipeError):
-            raise self._outbox.fault
+        self._write_queue.close(seconds)
+        if self._write_queue.fault is not None and not isinstance(self._write_queue.fault, BrokenPipeError):
+            raise self._write_queue.fault
 
     def _print(self, text: str) -> None:
-        self._outbox.answer(text.encode(sys.stdout.encoding, "replace"))
+        self._write_queue.put_response(text.encode(sys.stdout.encoding, "replace"))
 
 
 def _piped() -> str:
-    """Standard input, all of it; what is no UTF-8 there is marked."""
+    """All of standard input. Bytes that are not UTF-8 are replaced."""
     return sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin is not None else ""
 
 
@@ -126,4 +128,4 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as reason:
-        raise click.UsageError(f"--command cannot be understood: {reason}.") from reason
+        raise click.UsageError(f"Cannot parse --command {command!r}: {reason}.") from reason

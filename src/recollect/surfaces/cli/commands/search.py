@@ -20,15 +20,16 @@ from recollect.surfaces.cli.times import milliseconds_of
     SearchSessions,
     {"n_hits": "-n --hits", "event_types": "-t --type", "within_id": "--within"},
     help={
-        "event_types": f"Search these kinds of events: {', '.join(SEARCHABLE)}.",
-        "within_id": "Search inside one session or turn.",
+        "n_hits": "Number of hits, {ge} to {le} (default: {default}).",
+        "event_types": f"Only events of this type: {', '.join(SEARCHABLE)}.",
+        "within_id": "Only this session or turn.",
     },
 )
-@click.option("--source", type=TEXT, help="Only this agent's sessions, as `recollect sources` names it.")
+@click.option("--source", type=TEXT, help="Only this agent, as listed by `recollect sources`.")
 @click.option("--project", type=TEXT, help="Only sessions of this project.")
-@click.option("--since", metavar="WHEN", help="Only events from then on: 2026-04-30, 12h, 7d.")
-@click.option("--until", metavar="WHEN", help="Only events before then.")
-@click.option("--why", is_flag=True, help="Show what each score is made of.")
+@click.option("--since", metavar="WHEN", help="Only events since: today, yesterday, 2026-04-30, 12h, 7d.")
+@click.option("--until", metavar="WHEN", help="Only events before.")
+@click.option("--why", is_flag=True, help="Explain each score.")
 @json_option
 @realm_options
 def command(
@@ -42,7 +43,9 @@ def command(
     as_json: bool,
     **realm: Any,
 ) -> None:
-    """Find where something was said or done, in any past session.
+    """Find where something was said or done.
+
+    Searches every session of every agent on this machine.
 
     \b
     recollect search "cargo clippy failure"
@@ -59,4 +62,13 @@ def command(
     opened = realm_to_read(**realm)
     opened.repair_now()
     arguments["query"] = " ".join(query)
-    ask("search_sessions", arguments, draw_search, as_json=as_json, realm=opened, filters=filters, explain=why)
+    ask(
+        "search_sessions",
+        arguments,
+        draw_search,
+        as_json=as_json,
+        realm=opened,
+        identity=arguments.get("within_id"),
+        filters=filters,
+        explain=why,
+    )

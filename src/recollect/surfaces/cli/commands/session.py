@@ -8,20 +8,20 @@ from rich.markup import escape
 
 from recollect.display import one_line
 from recollect.operations.sessions.requests import ListLiveSessions, ReadHistory
-from recollect.surfaces.cli.output import ask, located
+from recollect.surfaces.cli.output import ask, locate_session
 from recollect.surfaces.cli.realm_options import json_option, labels_of, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, say, time_of
 from recollect.surfaces.cli.request_options import request_options
 
-SHORT = 160  # characters of a call, a result or a thought
+SHORT = 160  # characters of a tool call, a result or reasoning
 LOCATOR = click.argument("session_id", metavar="SESSION")
 
 
 @click.group("session")
 def command() -> None:
-    """Sessions that are run here: list them, read them, interrupt and archive them.
+    """List, read, interrupt and archive live sessions.
 
-    A SESSION is its id, realm:id, the beginning of its id, or `last`.
+    SESSION is an ID, realm:ID, the first characters of an ID, or `last`.
 
     \b
     recollect session list
@@ -35,12 +35,16 @@ def command() -> None:
 @request_options(
     ListLiveSessions,
     {"imported": "--imported", "offset": "--offset", "limit": "--limit"},
-    help={"offset": "Leave out the first so many.", "limit": "Show at most so many. Default: {default}."},
+    help={
+        "imported": "Also list sessions from agents' logs.",
+        "offset": "Skip this many sessions.",
+        "limit": "Most to show (default: {default}).",
+    },
 )
 @json_option
 @realm_options
 def listed(labels: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """The sessions of the realm, the last used first.
+    """List the realm's sessions, last used first.
 
     \b
     recollect session list --label task=review
@@ -54,7 +58,7 @@ def listed(labels: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **
 @json_option
 @realm_options
 def show(session_id: str, as_json: bool, **realm: Any) -> None:
-    """What a session is: its state, its labels, what it used.
+    """Show a session's state, labels and usage.
 
     \b
     recollect session show last
@@ -67,12 +71,12 @@ def show(session_id: str, as_json: bool, **realm: Any) -> None:
 @request_options(
     ReadHistory,
     {"offset": "--offset", "limit": "--limit"},
-    help={"offset": "Leave out the first so many messages.", "limit": "Show at most so many. Default: {default}."},
+    help={"offset": "Skip this many messages.", "limit": "Most to show (default: {default})."},
 )
 @json_option
 @realm_options
 def history(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """The messages of a session, oldest first.
+    """Show a session's messages, oldest first.
 
     \b
     recollect session history last --limit 20
@@ -85,7 +89,7 @@ def history(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: 
 @json_option
 @realm_options
 def interrupt(session_id: str, as_json: bool, **realm: Any) -> None:
-    """Cancel the turn that is running, whichever process runs it.
+    """Interrupt the running turn, in any process.
 
     \b
     recollect session interrupt last
@@ -98,7 +102,9 @@ def interrupt(session_id: str, as_json: bool, **realm: Any) -> None:
 @json_option
 @realm_options
 def archive(session_id: str, as_json: bool, **realm: Any) -> None:
-    """End a session for good. It is hidden from the list; its history stays.
+    """Archive a session. Its history is kept.
+
+    An archived session cannot be continued and is not listed.
 
     \b
     recollect session archive last
@@ -107,9 +113,9 @@ def archive(session_id: str, as_json: bool, **realm: Any) -> None:
 
 
 def _ask(operation: str, session: str, more: dict[str, Any], show: Any, *, as_json: bool, **realm: Any) -> None:
-    opened = realm_to_read(**realm)  # a session that is there is in a realm that is, too
+    opened = realm_to_read(**realm)  # a session that exists is in a realm that exists
     try:
-        key = located(opened, session, as_json=as_json)
+        key = locate_session(opened, session, as_json=as_json)
         ask(operation, {"session_id": key, **more}, show, as_json=as_json, realm=opened)
     finally:
         opened.close()
@@ -119,11 +125,11 @@ def _draw_list(answer: dict[str, Any]) -> None:
     out = console()
     for row in answer["sessions"]:
         labels = escape(" ".join(f"{key}={value}" for key, value in row["labels"].items()))
-        told = f"{time_of(row, 'updated_at')}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
+        details = f"{time_of(row, 'updated_at')}, {row['turns']} turn{'s' if row['turns'] != 1 else ''}, {row['runner']}"
         active = "  [green]running[/]" if row["is_active"] else ""
-        out.print(f"[bold]{row['session_id']}[/]  [dim]{told}[/]{active}  {labels}", highlight=False)
+        out.print(f"[bold]{row['session_id']}[/]  [dim]{details}[/]{active}  {labels}", highlight=False)
     if not answer["sessions"]:
-        out.print('No session yet; `recollect run "…"` begins one.')
+        out.print('No session yet. `recollect run "…"` starts one.')
 
 
 def _draw_one(row: dict[str, Any]) -> None:
@@ -144,7 +150,7 @@ def _draw_history(answer: dict[str, Any]) -> None:
 
 
 def _parts(message: dict[str, Any]) -> list[str]:
-    """What is said, whole; what is done, a line each."""
+    """Full text of messages, one line per tool call or result."""
     if blocks := message.get("blocks"):
         return [_block(block) for block in blocks]
     if results := message.get("results"):
@@ -172,4 +178,4 @@ def _draw_interrupted(answer: dict[str, Any]) -> None:
 
 
 def _draw_archived(answer: dict[str, Any]) -> None:
-    click.echo(f"Archived. `recollect session history {answer['session_id']}` still reads it.")
+    click.echo(f"Archived. `recollect session history {answer['session_id']}` still shows it.")

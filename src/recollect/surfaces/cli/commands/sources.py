@@ -16,17 +16,18 @@ from recollect.sources import Source, all_sources
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, tilde, time_of
 
-BY_NAME = "recollect sync FILE"  # how what has no place of its own is read
+BY_NAME = "recollect sync FILE"  # for sources without a fixed place
 
 
 @click.command("sources")
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """Which agents can be read, which are installed here, where their logs are, and how much of them is indexed.
+    """List the agents whose logs can be read.
 
-    Logs that lie in projects (<project>/…) are found in every folder that any agent worked in, in its repository, and below
-    the folders that `project_folders` in settings.toml names.
+    Shows which are installed, where their logs are, and how many sessions are indexed. Logs inside of projects
+    (<project>/…) are found in the folders where agents worked, in their repositories, and below the folders in
+    `project_folders` in settings.toml.
 
     \b
     recollect sources
@@ -65,7 +66,7 @@ def _row(source: Source, counts: dict[str, Any], projects: Sequence[Path], setti
 
 
 def _draw(rows: list[dict[str, Any]]) -> None:
-    """What is here first; then all else that could be."""
+    """Installed agents first, then all others."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -87,7 +88,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
 
 
 def _where(row: dict[str, Any]) -> str:
-    """The places that exist; of what is not here, the first one where it would be."""
+    """The places that exist; for an agent that is not installed, the first place where it would be."""
     there = [home for home in row["homes"] if Path(home).is_dir()]
     if count := len(row["projects"]):
         there.append(f"{row['places'][-1]} in {count} project{'s' if count != 1 else ''}")

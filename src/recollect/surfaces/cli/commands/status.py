@@ -19,7 +19,7 @@ from recollect.surfaces.cli.render import console, print_json, size, time_of
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """What is indexed, how fresh it is, how much of each agent's logs is covered, and how large it all is.
+    """Show what is indexed, how fresh and how large.
 
     \b
     recollect status
@@ -33,6 +33,7 @@ def command(as_json: bool, **realm: object) -> None:
 
 
 def describe(realm: LiveRealm) -> dict[str, Any]:
+    """Counts, freshness and sizes of a realm, and of every source in it."""
     with realm.open_archive() as reader:
         counts, coverage = reader.counts(), reader.coverage()
         last, indexed = reader.last_key(), int(reader.meta("indexed") or 0)
@@ -71,13 +72,13 @@ def describe(realm: LiveRealm) -> dict[str, Any]:
 
 
 def _newest(sources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """When the newest session was updated, and whether that is estimated."""
+    """When the newest session was updated, and whether that time is an estimate."""
     newest = max((source for source in sources if source["last"]), key=lambda source: source["last"], default={})
     return {"updated_at": newest.get("last"), **estimate_field(FIELD in newest)}
 
 
 def _memory(realm: LiveRealm) -> dict[str, Any]:
-    """How much is remembered, and how much of it can be found by meaning."""
+    """Numbers of observations and vectors, and their size."""
     with realm.open_archive() as reader, realm.open_memory() as memory:
         return {
             "observations": memory.count(),
@@ -90,7 +91,7 @@ def _memory(realm: LiveRealm) -> dict[str, Any]:
 def _rows(head: Path) -> int:
     try:
         return int(msgspec.json.decode(head.read_bytes())["rows"])
-    except (OSError, msgspec.DecodeError, KeyError):  # being written anew, or damaged: there are none to search
+    except (OSError, msgspec.DecodeError, KeyError):  # being rewritten, or damaged: nothing to search
         return 0
 
 

@@ -14,16 +14,16 @@ from recollect.settings import TOKEN, state_folder
 from recollect.surfaces.cli.realm_options import json_option
 
 URL = "http://127.0.0.1:7377"
-WITHIN_S = 10.0
+TIMEOUT_S = 10.0
 
 
 @click.command("token")
-@click.option("--new", is_flag=True, help="Replace the token. Running servers take it when they restart.")
-@click.option("--link", is_flag=True, help="Print a link that signs a browser in, once.")
-@click.option("--url", default=URL, show_default=True, help="The server that --link is for.")
+@click.option("--new", is_flag=True, help="Replace the token. Servers use it after a restart.")
+@click.option("--link", is_flag=True, help="Print a link that signs a browser in. It works once.")
+@click.option("--url", default=URL, show_default=True, help="Server for --link.")
 @json_option
 def command(new: bool, link: bool, url: str, as_json: bool) -> None:
-    """Print the token that programs bring to `recollect serve`.
+    """Print the access token of `recollect serve`.
 
     \b
     recollect token
@@ -31,7 +31,7 @@ def command(new: bool, link: bool, url: str, as_json: bool) -> None:
     recollect token --link
     """
     if new and link:
-        raise click.UsageError("--new and --link do not go together.")
+        raise click.UsageError("Use either --new or --link, not both.")
     name, value = ("link", _new_link(url)) if link else ("token", _replace() if new else _token())
     click.echo(json.dumps({name: value}) if as_json else value)
 
@@ -47,14 +47,14 @@ def _replace() -> str:
 
 
 def _new_link(url: str) -> str:
-    """Ask a running server of this machine for a link."""
+    """Ask a running server on this machine for a link."""
     address = urlsplit(url)
     if address.scheme != "http" or not is_loopback(address.hostname or "") or not _port(url):
-        raise BadRequest(f"{url!r} is not the address of a server on this machine, such as {URL}.")
+        raise BadRequest(f"{url!r} is not the address of a server on this machine. Example: {URL}.")
     if is_foreign(_port(url)):
         raise BadRequest(f"{url} belongs to another user of this machine, so the token was not sent to it.")
     token = known_token(state_folder(os.environ), os.environ)
-    connection = http.client.HTTPConnection(address.hostname or "", _port(url), timeout=WITHIN_S)
+    connection = http.client.HTTPConnection(address.hostname or "", _port(url), timeout=TIMEOUT_S)
     try:
         connection.request("POST", "/login-links", headers={"authorization": f"Bearer {token}"})
         response = connection.getresponse()
@@ -64,9 +64,9 @@ def _new_link(url: str) -> str:
     finally:
         connection.close()
     if response.status == 401:
-        raise BadRequest(f"{url} has another token than this state folder.")
+        raise BadRequest(f"{url} uses another token. Set RECOLLECT_HOME to the state folder of that server.")
     if response.status != 200:
-        raise BadRequest(f"{url} makes no links (status {response.status}): it may run with --no-token.")
+        raise BadRequest(f"{url} does not create links (status {response.status}). It may run with --no-token.")
     return str(json.loads(content)["url"])
 
 

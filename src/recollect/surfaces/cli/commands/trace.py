@@ -15,13 +15,13 @@ from recollect.surfaces.cli.request_options import request_options
 
 @click.group("trace")
 def command() -> None:
-    """Find an exact string in every event, read events whole, and see the course of a session step by step.
+    """Find exact strings; read a session step by step.
 
     \b
-    recollect trace search serName            also inside words
-    recollect trace session 9ab2              what was asked, how much was done
+    recollect trace search serName            also inside of words
+    recollect trace session 9ab2              its prompts, and how much was done
     recollect trace session 9ab2 --level steps
-    recollect trace analyze 9ab2              what failed, went in circles, took long
+    recollect trace analyze 9ab2              failures, loops and slow steps
     """
 
 
@@ -37,17 +37,19 @@ def command() -> None:
         "session_id": "--session --session-id",
     },
     help={
-        "limit": "How many matches, {ge} to {le}. Default {default}.",
-        "cursor": "Continue where the page with this cursor ended.",
-        "provider": "Only this agent's sessions, as `recollect sources` names it.",
+        "limit": "Number of matches, {ge} to {le} (default: {default}).",
+        "cursor": "Continue after an earlier page.",
+        "provider": "Only this agent, as listed by `recollect sources`.",
         "event_type": f"Only events of this type: {', '.join(EVENT_TYPES)}.",
-        "session_id": "Only this session: its id, or how that begins.",
+        "session_id": "Only this session: its ID or the first characters.",
     },
 )
 @json_option
 @realm_options
 def search(query: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """Every event that contains a string, in any case, the newest session first.
+    """Find every event that contains a string.
+
+    Ignores case. Newest session first.
 
     \b
     recollect trace search _FAIL
@@ -64,7 +66,7 @@ def search(query: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **r
 @json_option
 @realm_options
 def event(session_id: str, event_index: int, as_json: bool, **realm: Any) -> None:
-    """One event, whole.
+    """Show one event in full.
 
     \b
     recollect trace event 9ab2 17
@@ -79,14 +81,14 @@ def event(session_id: str, event_index: int, as_json: bool, **realm: Any) -> Non
     GetSessionDetails,
     {"detail_level": "--level --detail-level", "include_reasoning": "--reasoning --include-reasoning"},
     help={
-        "detail_level": f"How deep: {', '.join(Level)}. Default {{default}}.",
-        "include_reasoning": "With --level turns: what the agent thought, too.",
+        "detail_level": f"How much to show: {', '.join(Level)} (default: {{default}}).",
+        "include_reasoning": "With --level turns: also show reasoning.",
     },
 )
 @json_option
 @realm_options
 def session(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
-    """The course of a session, at four depths.
+    """Show a session at one of four levels of detail.
 
     \b
     recollect trace session 9ab2
@@ -102,7 +104,7 @@ def session(session_id: str, arguments: dict[str, Any], as_json: bool, **realm: 
 @json_option
 @realm_options
 def analyze(session_id: str, as_json: bool, **realm: Any) -> None:
-    """What failed in a session, went in circles, or took long.
+    """Find failures, loops and slow steps in a session.
 
     \b
     recollect trace analyze 9ab2

@@ -21,15 +21,17 @@ from recollect.surfaces.cli.render import say
 from recollect.surfaces.cli.watcher import Progress
 from recollect.watch import Observer, watch
 
-LOOK_S = 0.2  # seconds between two looks at whether the place is ours: signals are handled in between
+POLL_S = 0.2  # seconds between two checks whether the lock is ours: signals are handled in between
 
 
 @click.command("watch")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
-@click.option("--while-open", is_flag=True, hidden=True, help="Stop when standard input closes: with whoever started us.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
+@click.option("--while-open", is_flag=True, hidden=True, help="Stop when standard input closes.")
 @realm_options
 def command(quiet: bool, while_open: bool, **realm: object) -> None:
-    """Sync now, and again within a fraction of a second whenever an agent writes. Stop with Ctrl-C.
+    """Read new log lines as agents write them.
+
+    Syncs now, and again within a fraction of a second after every change. Stop with Ctrl-C.
 
     \b
     recollect watch
@@ -38,12 +40,12 @@ def command(quiet: bool, while_open: bool, **realm: object) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    if while_open:  # the server that started us holds the watcher's place
+    if while_open:  # the server that started this process holds the watcher's lock
         threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
-        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _ToServer())
+        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _ServerObserver())
         return
-    with _in_place(opened.folder, stop):
-        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _ToPerson(quiet=quiet))
+    with _watcher_lock(opened.folder, stop):
+        watch(opened.folder, opened.settings, all_sources(), os.environ, stop, _TerminalObserver(quiet=quiet))
 
 
 def _stop_at_end_of_input(stop: threading.Event) -> None:
@@ -52,27 +54,27 @@ def _stop_at_end_of_input(stop: threading.Event) -> None:
 
 
 @contextmanager
-def _in_place(realm: Path, stop: threading.Event) -> Iterator[None]:
-    """Hold the watcher's place. A thread waits for it: a signal must be able to end the waiting."""
+def _watcher_lock(realm: Path, stop: threading.Event) -> Iterator[None]:
+    """Hold the watcher's lock. A thread waits for it, so that a signal can end the wait."""
     taken: list[WatcherLock | StoreFault] = []
-    thread = threading.Thread(target=lambda: taken.append(_placed(realm)), daemon=True)
+    thread = threading.Thread(target=lambda: taken.append(_take_lock(realm)), daemon=True)
     thread.start()
     while not stop.is_set() and thread.is_alive():
-        thread.join(LOOK_S)
+        thread.join(POLL_S)
     if taken and isinstance(taken[0], StoreFault):
         raise taken[0]
-    yield  # the end of the process gives the place back
+    yield  # the end of the process releases the lock
 
 
-def _placed(realm: Path) -> WatcherLock | StoreFault:
+def _take_lock(realm: Path) -> WatcherLock | StoreFault:
     try:
         return WatcherLock(realm)
     except StoreFault as fault:
         return fault
 
 
-class _ToPerson(Observer):
-    """Says what was read, in a terminal."""
+class _TerminalObserver(Observer):
+    """Prints what was read."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -87,23 +89,23 @@ class _ToPerson(Observer):
     distil_failed = failed
 
 
-class _ToServer(Observer):
-    """Tells the server that started us whether we read, one line of JSON for every change."""
+class _ServerObserver(Observer):
+    """Reports to the server that started this process: one line of JSON for every change."""
 
     def __init__(self) -> None:
-        self._said: Progress | None = None
+        self._last: Progress | None = None
 
     def reading(self) -> None:
-        self._say(Progress())
+        self._send(Progress())
 
     def synced(self, report: SyncReport) -> None:
-        self._say(Progress())
+        self._send(Progress())
 
     def failed(self, fault: StoreFault) -> None:
-        self._say(Progress(stopped=str(fault)))
+        self._send(Progress(stopped=str(fault)))
 
-    def _say(self, progress: Progress) -> None:
-        if progress != self._said:
-            self._said = progress
+    def _send(self, progress: Progress) -> None:
+        if progress != self._last:
+            self._last = progress
             sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
             sys.stdout.buffer.flush()

@@ -1,26 +1,26 @@
-// The API, from its own description: what one can ask, with a form to ask it.
+// The API reference, made from openapi.json: every operation with a form to try it.
 "use strict";
 
 const main = document.getElementById("operations");
 
 function element(name, attributes = {}, ...inside) {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
+    else if (value !== undefined) created.setAttribute(key, value);
   }
-  made.append(...inside);
-  return made;
+  created.append(...inside);
+  return created;
 }
 
-// A text in which words between backticks are code.
+// A text with the words between backticks as code.
 function prose(text) {
   const parts = (text ?? "").split("`");
-  if (parts.length % 2 === 0) return [text]; // one of them stands alone
+  if (parts.length % 2 === 0) return [text]; // an unmatched backtick
   return parts.map((part, place) => (place % 2 ? element("code", {}, part) : part));
 }
 
-// A value that fits a schema, to begin with: what must be there, and nothing else.
+// An example value for a schema: required fields only.
 function example(schema) {
   if ("default" in schema) return schema.default;
   if (schema.enum) return schema.enum[0];
@@ -33,10 +33,10 @@ function example(schema) {
   return { array: [], integer: schema.minimum ?? 1, number: 0, boolean: false }[kind] ?? "";
 }
 
-// What may be written into a field.
+// The placeholder of a field.
 function hint({ type = "", default: usual }) {
   if (type === "object") return "key=value";
-  return usual === undefined ? type : `${type}, ${usual} by default`;
+  return usual === undefined ? type : `${type}, default ${usual}`;
 }
 
 function field(parameter) {
@@ -68,7 +68,7 @@ function request(method, path, fields, body) {
 function curl({ url, options }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const words = ["curl", options.method === "GET" ? "" : `-X ${options.method}`, quoted(location.origin + url)];
-  words.push('-H "Authorization: Bearer $(recollect token)"'); // the page itself has a cookie, which no program should copy
+  words.push('-H "Authorization: Bearer $(recollect token)"'); // the page uses a cookie, which programs should not copy
   words.push(...Object.entries(options.headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`));
   if (options.body) words.push(`-d ${quoted(options.body)}`);
   return words.filter(Boolean).join(" ");
@@ -112,7 +112,7 @@ function form(method, path, operation) {
       status.classList.toggle("bad", !response.ok);
       await show(response, out);
     } catch (error) {
-      status.textContent = error.name === "AbortError" ? "stopped" : "the server cannot be reached";
+      status.textContent = error.name === "AbortError" ? "stopped" : "Cannot reach the server";
     }
   };
   const copy = async () => {
@@ -126,7 +126,7 @@ function form(method, path, operation) {
     status,
   ];
   const optional = schema && Object.keys(schema.properties ?? {}).filter((name) => !(schema.required ?? []).includes(name));
-  const more = optional?.length ? [element("p", { class: "status" }, `Also taken: ${optional.join(", ")}.`)] : [];
+  const more = optional?.length ? [element("p", { class: "status" }, `Optional: ${optional.join(", ")}.`)] : [];
   const parts = [...fields.map(({ row }) => row), ...(body ? [body, ...more] : [])];
   return element("div", { class: "inside" }, element("p", {}, ...prose(operation.description)), ...parts,
     element("div", { class: "buttons" }, ...buttons), out);
@@ -135,11 +135,11 @@ function form(method, path, operation) {
 function entry(method, path, operation) {
   const head = element("summary", {}, element("b", {}, method.toUpperCase()), element("code", {}, path),
     element("span", {}, operation.summary ?? ""));
-  const made = element("details", { "data-words": `${method} ${path} ${operation.summary}`.toLowerCase() }, head);
-  made.addEventListener("toggle", () => {
-    if (made.open && made.children.length === 1) made.append(form(method, path, operation));
+  const details = element("details", { "data-words": `${method} ${path} ${operation.summary}`.toLowerCase() }, head);
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(form(method, path, operation));
   });
-  return made;
+  return details;
 }
 
 function draw(api) {
@@ -165,4 +165,4 @@ document.getElementById("filter").addEventListener("input", ({ target }) => {
 
 fetch("/openapi.json")
   .then((response) => response.json())
-  .then(draw, () => { main.textContent = "The description of this API cannot be read."; });
+  .then(draw, () => { main.textContent = "Cannot load openapi.json."; });

@@ -1,0 +1,37 @@
+"""Work that a command leaves to a background process, so that its caller does not wait."""
+
+import os
+import subprocess
+import time
+
+from recollect import OURS
+from recollect.distil import distil
+from recollect.realms.realm import Realm
+from recollect.store import archive_path
+from recollect.store.lock import NEXT, WATCHING, is_held
+
+SHORT_S = 1.5  # seconds of distilling that a caller may wait for: enough for a small sync
+SHARE = 0.04  # of the time that a large sync took, which a caller may wait longer
+
+
+def distil_soon(realm: Realm, after_s: float = 0.0) -> None:
+    """Distil what was read, for a short time here and then in the background. `after_s`: how long reading took.
+
+    Raises `StoreFault` where nothing can be distilled. What was read can still be found by words.
+    """
+    if not archive_path(realm.folder).exists():
+        return  # nothing was ever read into this realm
+    end = time.monotonic() + max(SHORT_S, after_s * SHARE)
+    if not distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end):
+        _start("distil", "--quiet", "--realm", realm.name)
+
+
+def sync_later(realm: Realm) -> None:
+    """Read new log lines after the process that writes now, unless a watcher or another process will."""
+    if not is_held(realm.folder, WATCHING) and not is_held(realm.folder, NEXT):
+        _start("sync", "--patient", "--json", "--realm", realm.name)
+
+
+def _start(*command: str) -> None:
+    nowhere = subprocess.DEVNULL
+    subprocess.Popen([*OURS, *command], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

@@ -1,0 +1,68 @@
+"""Repairing a realm: a damaged archive is read again from the logs, and the search index is rebuilt from the archive."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.errors import StoreFault
+from recollect.ingest import Ingester
+from recollect.realms.realm import Realm
+from recollect.sources import all_sources
+from recollect.store import NewerSchema, OutOfDate, archive_path
+from recollect.store.lock import exclusive
+from recollect.store.sqlite.salvage import salvage
+from recollect.store.write_turn import write_in_turn
+
+PATIENCE_S = 30  # seconds to wait for another writer
+
+
+def repair(realm: Realm) -> list[str]:
+    """Repair the archive, then the index that is built from it. Returns what was done, in sentences."""
+    done = []
+    if _is_damaged(realm):
+        aside = write_in_turn(realm.folder, PATIENCE_S, lambda: _set_aside(realm))
+        with _ingester(realm) as ingester:
+            ingester.sync()
+            rescued = salvage(aside, ingester.archive)
+        done.append(f"The damaged archive was set aside as {aside} and all logs were read again.")
+        done.append(f"{rescued} sessions whose logs are gone were rescued from it.")
+    with _ingester(realm) as ingester:
+        ingester.indexer.rebuild()
+        ingester.indexer.commit(force=True)
+    done.append("The index was rebuilt from the archive.")
+    realm.reopen()
+    return done
+
+
+def _is_damaged(realm: Realm) -> bool:
+    try:
+        with realm.open_archive() as reader:
+            return reader.integrity_fault() is not None
+    except NewerSchema:
+        raise
+    except OutOfDate:  # there is none yet, or opening it for writing brings it up to date
+        return False
+    except StoreFault:
+        return True
+
+
+def _set_aside(realm: Realm) -> Path:
+    """Rename the archive, so that the next writer creates a new one."""
+    path = archive_path(realm.folder)
+    aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
+    with exclusive(realm.folder):
+        path.rename(aside)
+        with suppress(FileNotFoundError):  # the last commits may only be in the write-ahead log
+            path.with_name(f"{path.name}-wal").rename(f"{aside}-wal")
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    return aside
+
+
+def _ingester(realm: Realm) -> Ingester:
+    """The realm opened for writing, once no other process writes."""
+
+    def open_ingester() -> Ingester:
+        return Ingester(realm.folder, realm.settings, all_sources(), os.environ)
+
+    return write_in_turn(realm.folder, PATIENCE_S, open_ingester)
