@@ -56,7 +56,7 @@ OWN_COMMAND = re.compile(  # its command line, after the usual prefixes of a com
 )
 
 
-class Call(Struct, array_like=True):
+class OpenCall(Struct, array_like=True):
     """A tool call that waits for its response."""
 
     tool: str | None
@@ -81,7 +81,7 @@ class State(Struct, kw_only=True):
     model: str | None = None
     parent: str | None = None
     parent_call: str | None = None
-    calls: dict[str, Call] = {}
+    calls: dict[str, OpenCall] = {}
     web: bool = False
     own: bool = False
     tool: bool = False
@@ -232,7 +232,7 @@ def _event(state: State, record: Record) -> Event:
     if record.kind is Kind.TOOL_CALL:
         own = is_own(record.tool, record.arguments)
         if record.call:
-            state.calls[record.call] = Call(record.tool, state.seq, own)
+            state.calls[record.call] = OpenCall(record.tool, state.seq, own)
             if len(state.calls) > OPEN_CALLS:
                 del state.calls[next(iter(state.calls))]
     elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.get(record.call or "")):

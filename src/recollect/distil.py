@@ -43,7 +43,7 @@ RULES_META = "rules"  # key in the memory's meta: the version of the rules that 
 SEEN_META = "seen"  # key in the memory's meta: the last event whose session was looked at
 
 
-class Progress(Struct):
+class DistilProgress(Struct):
     """How far a pass is: `done` of `total` of what it makes, "observations", "pieces" or "vectors"."""
 
     what: str
@@ -51,7 +51,7 @@ class Progress(Struct):
     total: int
 
 
-OnStep = Callable[[Progress], None]
+OnStep = Callable[[DistilProgress], None]
 
 
 def turn_checksum(turn: TurnRow, last_key: int = 0) -> int:
@@ -122,7 +122,7 @@ class Distiller:
         """Whether the state folder was deleted or replaced. What is written now would be lost."""
         return file_identity(self.realm / DISTILLING) != self._lock_file
 
-    def steps(self) -> Iterator[Progress]:
+    def steps(self) -> Iterator[DistilProgress]:
         """Run one pass, step by step. Stopping between two steps loses nothing."""
         archive_state = self.reader.fingerprint()
         needs_ngrams = _needs_ngrams(self.realm, self.reader)
@@ -155,14 +155,14 @@ class Distiller:
             return []
         return [session for session in emptied if index is not None and index.contains_session(session)]
 
-    def _index_ngrams(self, emptied: Sequence[int]) -> Iterator[Progress]:
+    def _index_ngrams(self, emptied: Sequence[int]) -> Iterator[DistilProgress]:
         """Update the n-gram index. If this is stopped, the texts since its last commit are indexed again."""
         writer = ngrams.NgramWriter(self.realm, self.reader.meta("identity") or "")
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
             for rows in self.reader.events_to_index(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
-                yield Progress("pieces", rows[0][0].key, last)
+                yield DistilProgress("pieces", rows[0][0].key, last)
                 writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
                 if added >= NGRAM_TEXTS_PER_COMMIT:
@@ -190,16 +190,16 @@ class Distiller:
             if known.get(session.id) != session_checksum(session) or session.key in rewritten
         }
 
-    def _observe(self, changed: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+    def _observe(self, changed: Mapping[bytes, SessionRow]) -> Iterator[DistilProgress]:
         last = self.reader.last_key()
         sessions = [session for session in changed.values() if session.event_count]
         for place, session in enumerate(sessions):
-            progress = Progress("observations", place, len(sessions))
+            progress = DistilProgress("observations", place, len(sessions))
             yield progress
             yield from self._observe_session(session, progress)
         self.memory.put_meta(SEEN_META, str(last))
 
-    def _observe_session(self, session: SessionRow, progress: Progress) -> Iterator[Progress]:
+    def _observe_session(self, session: SessionRow, progress: DistilProgress) -> Iterator[DistilProgress]:
         known = self.memory.observed_turns(session.id)
         last_keys = self.reader.last_keys(session.key)
         turns = [turn for turn in self.reader.turns(session.key) if turn.terminal is not None]
@@ -224,7 +224,7 @@ class Distiller:
 
     # ---- vectors
 
-    def _embed(self, changed: Mapping[bytes, SessionRow]) -> Generator[Progress, None, bool]:
+    def _embed(self, changed: Mapping[bytes, SessionRow]) -> Generator[DistilProgress, None, bool]:
         """Embed what has no vector yet. Returns False if the embedding model is not available."""
         try:
             model = self._model = self._model or open_embedder(self.settings.embedding, self.env)
@@ -244,7 +244,7 @@ class Distiller:
 
         return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
 
-    def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[Progress]:
+    def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[DistilProgress]:
         from recollect.index.place import Place
 
         writer = self._vector_writer(model, "events", self.reader.meta("identity") or "")
@@ -253,7 +253,7 @@ class Distiller:
                 writer.delete_missing(session.key, self.reader.event_keys(session.key))
         last = self.reader.last_key()
         for events in self.reader.events_above(writer.head.indexed_up_to, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
-            yield Progress("vectors", writer.head.indexed_up_to, last)
+            yield DistilProgress("vectors", writer.head.indexed_up_to, last)
             with_text = [event for event in events if event.body]
             rows = [
                 Place(
@@ -276,14 +276,14 @@ class Distiller:
             for _ in self._embed_observations(model):
                 pass
 
-    def _embed_observations(self, model: Embedder) -> Iterator[Progress]:
+    def _embed_observations(self, model: Embedder) -> Iterator[DistilProgress]:
         from recollect.index.place import Place
 
         writer = self._vector_writer(model, "observations", self.memory.meta("identity") or "")
         if writer.head.rows:
             writer.delete_except(self.memory.all_keys())
         while observations := self.memory.observations_above(writer.head.indexed_up_to, EVENTS_PER_STEP):
-            yield Progress("vectors", writer.head.indexed_up_to, self.memory.last_key())
+            yield DistilProgress("vectors", writer.head.indexed_up_to, self.memory.last_key())
             rows = [Place(row.key, 0, row.turn, 0, row.at, 0) for row in observations]
             writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
 

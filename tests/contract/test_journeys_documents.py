@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from recollect.live import LiveRealm
 from recollect.operations import OPERATIONS, RequestContext
 from recollect.settings import Settings
+from recollect.store.journeys import DateRange
 from recollect.store.journeys import Journeys as Stored
-from recollect.store.journeys import TimeWindow
 from recollect.store.memory import Memory
 from tests.conftest import Person
 from tests.contract.journeys_client import NOBODY, TYPES, VOYAGE, Body, Journeys, ask, call, heard, opened, under_way
@@ -286,4 +286,4 @@ def test_no_document_outlives_a_journey_that_is_deleted_meanwhile(person: Person
     assert all(error == {"code": 404, "message": f"Journey {journey} not found"} for error in refused)
     assert removed["document_count"] == 60 - len(refused)
     with closing(Memory(person.realm)) as memory:
-        assert Stored(memory).documents(uuid.UUID(journey).bytes, TimeWindow()) == []
+        assert Stored(memory).documents(uuid.UUID(journey).bytes, DateRange()) == []

@@ -13,8 +13,8 @@ from recollect.live import LiveRealm
 from recollect.operations.journeys.members import settle
 from recollect.operations.journeys.session_summary import in_one_line
 from recollect.store import archive_path
+from recollect.store.journeys import DateRange
 from recollect.store.journeys import Journeys as Stored
-from recollect.store.journeys import TimeWindow
 from recollect.store.memory import Memory
 from tests.conftest import Person
 from tests.contract.journeys_client import (
@@ -311,7 +311,7 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
         with realm.open_memory() as memory:
             told = {
                 str(uuid.UUID(bytes=one.session)): one.summary
-                for one in Stored(memory).members_by_time(key, TimeWindow(), 10)
+                for one in Stored(memory).members_by_time(key, DateRange(), 10)
             }
         assert told.keys() == {*ids.values()} - {ids[WINCH]}
         assert told[ids[DECK]] == f"{DECK}. Ended: The deck is dry.", "there was no time for this one"

@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import StoreFault
 from recollect.model import Observation
 from recollect.store import OutOfDate
-from recollect.store.journeys import JourneyDocument, JourneyRow, Journeys, SessionSummaryRow, TimeWindow
+from recollect.store.journeys import DateRange, JourneyDocument, JourneyRow, Journeys, SessionSummaryRow
 from recollect.store.memory import AGENT, RULES, Memory, ObservationFilters, ObservationWords, ObservedPlace, memory_path
 from recollect.store.memory_journal import create_journal, journal_path
 
@@ -62,7 +62,7 @@ def lose(realm: Path) -> None:
 
 def documents(realm: Path) -> bytes:
     with Memory(realm, writable=True) as memory:
-        found = Journeys(memory).documents(JOURNEY, TimeWindow(), newest_first=False)
+        found = Journeys(memory).documents(JOURNEY, DateRange(), newest_first=False)
         return b"".join(row.id[:1] for row in found)
 
 
@@ -73,7 +73,7 @@ def test_every_row_comes_back_as_it_was_with_what_finds_it(realm: Path) -> None:
         (row,) = memory.newest(ObservationFilters(concepts=("fauna",), files=("den.py",)), 9)
         assert (row.title, row.facts, row.evidence) == ("Quolls bite", ["at night"], [b"e" * 16, b"f" * 16])
         assert [key for key, _ in memory.match_words("around", ObservationFilters(), 9)] == [row.key]
-        (member,), count = Journeys(memory).search_members(JOURNEY, "quoll", TimeWindow(), 9)
+        (member,), count = Journeys(memory).search_members(JOURNEY, "quoll", DateRange(), 9)
         assert (member.session, member.summary, count) == (SESSION, "Of quolls", 1)
         journey = Journeys(memory).journey_of_user(b"u" * 16)
         assert journey == JourneyRow(JOURNEY, b"u" * 16, 1)
@@ -172,7 +172,7 @@ def test_a_session_that_the_archive_has_not_read_yet_costs_only_what_the_rules_s
         memory.forget_session(SESSION, for_good=False)
     with Memory(realm) as memory:
         assert [row.made_by for row in memory.newest(ObservationFilters(), 9)] == [AGENT]
-        assert Journeys(memory).members_by_time(JOURNEY, TimeWindow(), 9)[0].summary == "Of quolls"
+        assert Journeys(memory).members_by_time(JOURNEY, DateRange(), 9)[0].summary == "Of quolls"
 
 
 def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) -> None:
@@ -182,7 +182,7 @@ def test_nothing_is_left_of_a_session_that_nobody_may_see_any_more(realm: Path) 
     lose(realm)
     with Memory(realm, writable=True) as memory:
         assert memory.newest(ObservationFilters(), 9) == []
-        assert Journeys(memory).members_by_time(JOURNEY, TimeWindow(), 9) == []
+        assert Journeys(memory).members_by_time(JOURNEY, DateRange(), 9) == []
     assert "quolls" not in journal_path(realm).read_text("utf-8")
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_written_costs_what_was_to_be_written(realm: Path)
         with pytest.raises(StoreFault, match=str(journal_path(realm))):
             Journeys(memory).add_document(document(b"b"))
         journal_path(realm).rmdir()
-        assert [row.id for row in Journeys(memory).documents(JOURNEY, TimeWindow())] == [b"a" * 16]
+        assert [row.id for row in Journeys(memory).documents(JOURNEY, DateRange())] == [b"a" * 16]
         Journeys(memory).add_document(document(b"c"))
     lose(realm)
     assert documents(realm) == b"ac"

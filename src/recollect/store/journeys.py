@@ -75,7 +75,7 @@ class JourneyDocument(DocumentHead, frozen=True, kw_only=True):
     metadata: str | None
 
 
-class TimeWindow(Struct, frozen=True):
+class DateRange(Struct, frozen=True):
     """A period in milliseconds, both ends included."""
 
     first: int = -END_OF_TIME
@@ -212,7 +212,7 @@ class Journeys:
 
     # ---- history
 
-    def members_by_time(self, journey: bytes, window: TimeWindow, limit: int, *, newest_first: bool = True) -> list[Member]:
+    def members_by_time(self, journey: bytes, window: DateRange, limit: int, *, newest_first: bool = True) -> list[Member]:
         order = "DESC" if newest_first else "ASC"
         found = self._rows(
             f"""
@@ -224,11 +224,11 @@ class Journeys:
         )
         return [_member(*row) for row in found]
 
-    def count_members(self, journey: bytes, window: TimeWindow) -> int:
+    def count_members(self, journey: bytes, window: DateRange) -> int:
         found = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
         return int(found[0][0])
 
-    def search_members(self, journey: bytes, match: str, window: TimeWindow, limit: int) -> tuple[list[Member], int]:
+    def search_members(self, journey: bytes, match: str, window: DateRange, limit: int) -> tuple[list[Member], int]:
         """The sessions whose summary matches an FTS5 query, best first, then by date; and their number.
 
         CROSS JOIN makes SQLite search the words first. Only the rows that are shown are fetched completely.
@@ -260,7 +260,7 @@ class Journeys:
             return True
 
     def documents(
-        self, journey: bytes, window: TimeWindow, limit: int = -1, *, newest_first: bool = True
+        self, journey: bytes, window: DateRange, limit: int = -1, *, newest_first: bool = True
     ) -> list[DocumentHead]:
         """The documents of a journey. A negative limit means no limit."""
         order = "DESC" if newest_first else "ASC"
@@ -291,7 +291,7 @@ class Journeys:
         return _struct(JourneyDocument, found[0]) if found else None
 
 
-def _within(journey: bytes, window: TimeWindow) -> dict[str, Any]:
+def _within(journey: bytes, window: DateRange) -> dict[str, Any]:
     return {"journey": journey, "first": window.first, "last": window.last}
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from recollect.errors import ReadOnlyFolder, SessionBusy, SessionNotFound
 from recollect.model import now_ms, timestamp
-from recollect.store.sqlite.database import Database, OutOfDate, file_identity, roll_back, transaction
+from recollect.store.sqlite.database import OutOfDate, SqliteDatabase, file_identity, roll_back, transaction
 
 Message = dict[str, Any]
 
@@ -83,7 +83,7 @@ RUNNING = ", ".join(RunningRow.__struct_fields__)
 LEASE = ", ".join(LeaseRow.__struct_fields__)
 
 
-class Live(Database):
+class Live(SqliteDatabase):
     """One connection for one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = True) -> None:

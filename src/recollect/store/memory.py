@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from recollect.model import Observation, derived_id
 from recollect.store.memory_journal import MemoryJournal, journal_path
-from recollect.store.sqlite.database import Database, file_identity
+from recollect.store.sqlite.database import SqliteDatabase, file_identity
 from recollect.store.sqlite.event_cells import as_json
 
 RULES = "rules"  # the author of an observation: "rules", "agent", or the name of a model
@@ -104,7 +104,7 @@ def observation_id(place: ObservedPlace, observation: Observation, made_by: str)
     return derived_id("observation", *parts, *title)[:ID_BYTES]
 
 
-class Memory(Database):
+class Memory(SqliteDatabase):
     """The memory opened by one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = False, is_absent: bool = False) -> None:

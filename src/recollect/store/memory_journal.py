@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from recollect.errors import StoreFault
 from recollect.store.jsonl_file import append_lines, file_size, read_objects, replace_lines
-from recollect.store.sqlite.database import Database, OutOfDate
+from recollect.store.sqlite.database import OutOfDate, SqliteDatabase
 
 TABLES = {  # those that cannot be derived again, with the columns that identify a row
     "journey": ("id",),
@@ -55,7 +55,7 @@ def create_journal(realm: Path) -> None:
 class MemoryJournal:
     """The journal, for one connection to its memory. Call all methods except `is_up_to_date` inside a transaction."""
 
-    def __init__(self, memory: Database, path: Path, derived_by: str) -> None:
+    def __init__(self, memory: SqliteDatabase, path: Path, derived_by: str) -> None:
         """`derived_by`: the author whose observations are derived, and so not in the journal."""
         self.path = path
         self._memory = memory

@@ -12,7 +12,7 @@ from recollect.operations.journeys import views
 from recollect.operations.journeys.journeys import Answer, check_journey, check_time, not_found, open_journeys
 from recollect.operations.journeys.requests import AddDocumentToJourney, DeleteDocument, GetDocument, ListDocuments
 from recollect.realms import Realm
-from recollect.store.journeys import JourneyDocument, Journeys, TimeWindow
+from recollect.store.journeys import DateRange, JourneyDocument, Journeys
 
 
 def add_document_to_journey(realm: Realm, request: AddDocumentToJourney, context: RequestContext) -> Answer:
@@ -43,7 +43,7 @@ def _encoded(realm: Realm, metadata: dict[str, Any] | None) -> str | None:
 
 def list_documents(realm: Realm, request: ListDocuments, context: RequestContext) -> Answer:
     with open_journeys(realm, check_time(realm, context), request.journey_id) as journeys:
-        return {"documents": [views.document_head(row) for row in journeys.documents(request.journey_id, TimeWindow())]}
+        return {"documents": [views.document_head(row) for row in journeys.documents(request.journey_id, DateRange())]}
 
 
 def get_document(realm: Realm, request: GetDocument, context: RequestContext) -> Answer:

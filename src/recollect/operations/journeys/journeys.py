@@ -24,7 +24,7 @@ from recollect.operations.times import first_millisecond
 from recollect.realms import Realm
 from recollect.search import ParsedQuery, deadline_check, parse
 from recollect.search.observations import full_text_query
-from recollect.store.journeys import JourneyRow, Journeys, Member, SessionSummaryRow, TimeWindow
+from recollect.store.journeys import DateRange, JourneyRow, Journeys, Member, SessionSummaryRow
 
 DEADLINE_MS = 5_000
 
@@ -168,16 +168,16 @@ def query_journey_history(realm: Realm, request: QueryJourneyHistory, context: R
     }
 
 
-def _window(request: QueryJourneyHistory) -> TimeWindow:
+def _window(request: QueryJourneyHistory) -> DateRange:
     """From the first to the last whole millisecond between two dates, both included."""
-    window = TimeWindow()
+    window = DateRange()
     if request.from_date is not None:
         window = replace(window, first=first_millisecond(request.from_date))
     return window if request.to_date is None else replace(window, last=request.to_date // 1000)
 
 
 def _find(
-    journeys: Journeys, journey: bytes, query: ParsedQuery | None, window: TimeWindow, limit: int
+    journeys: Journeys, journey: bytes, query: ParsedQuery | None, window: DateRange, limit: int
 ) -> tuple[list[Member], int]:
     """The sessions to show, and how many there are. A query without any word finds none."""
     if query is None:
@@ -190,7 +190,7 @@ def _find(
 def journey_timeline(realm: Realm, request: JourneyTimeline, context: RequestContext) -> Answer:
     journey, limit = request.journey_id, request.limit
     with _open_refreshed(realm, context, journey) as journeys:
-        sessions = journeys.members_by_time(journey, TimeWindow(), limit, newest_first=False)
-        documents = journeys.documents(journey, TimeWindow(), limit, newest_first=False)
+        sessions = journeys.members_by_time(journey, DateRange(), limit, newest_first=False)
+        documents = journeys.documents(journey, DateRange(), limit, newest_first=False)
         diagnosed = diagnosed_among(journeys.memory, sessions)
     return {"journey_id": uuid_text(journey), "entries": views.entries(sessions, diagnosed, documents, limit)}

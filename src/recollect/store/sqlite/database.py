@@ -275,7 +275,7 @@ def fetch(db: sqlite3.Connection, path: Path, sql: str, values: Any = ()) -> lis
         raise store_fault(reason, path) from reason
 
 
-class Database:
+class SqliteDatabase:
     """One connection for one thread."""
 
     def __init__(

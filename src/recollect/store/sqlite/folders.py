@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from recollect.folders import LONGEST_PATH
-from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.database import SqliteDatabase
 
 
-class WorkingFolders(Database):
+class WorkingFolders(SqliteDatabase):
     """The part of readers and writers that knows which folders may hold logs of projects."""
 
     def folders(self) -> list[Path]:

@@ -1,9 +1,9 @@
 """Which logs hold the same records: two of one session, or one that begins with a copy of another."""
 
-from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.database import SqliteDatabase
 
 
-class OverlappingLogs(Database):
+class OverlappingLogs(SqliteDatabase):
     """The part of the writer that knows which logs overlap and must be read together."""
 
     def load_overlaps(self) -> None:

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from recollect.errors import StoreFault
-from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.database import SqliteDatabase
 
 
-class Savepoints(Database):
+class Savepoints(SqliteDatabase):
     """The part of the writer that deletes events and undoes a batch."""
 
     def load_caches(self) -> None:

@@ -28,7 +28,7 @@ LOCK_AGAIN_S = 60.0  # before a lock that cannot be opened is tried again: the d
 log = logging.getLogger(__name__)
 
 
-class Progress(Struct, frozen=True):
+class WatcherProgress(Struct, frozen=True):
     """A line of JSON that the watcher writes to its server."""
 
     stopped: str = ""  # why it cannot read now
@@ -110,9 +110,9 @@ class Supervisor(threading.Thread):
         return _ending(watcher.returncode)
 
 
-def _progress(line: bytes) -> Progress | None:
+def _progress(line: bytes) -> WatcherProgress | None:
     try:
-        return msgspec.json.decode(line, type=Progress)
+        return msgspec.json.decode(line, type=WatcherProgress)
     except msgspec.DecodeError:  # other output
         return None
 

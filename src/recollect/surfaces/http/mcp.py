@@ -55,7 +55,7 @@ Answer = tuple[bytes, int]  # body and status
 ENCODED = re.compile(r"=\?base64\?(.*)\?=")  # a header value that is not ASCII
 
 
-class Session(Struct):
+class McpSession(Struct):
     """The running calls of a client that has initialized."""
 
     running: dict[str | int, Call]
@@ -69,7 +69,7 @@ class McpEndpoint:
     def __init__(self, dispatcher: Dispatcher, offer: Toolset) -> None:
         self._dispatcher = dispatcher
         self._offer = offer
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, McpSession] = OrderedDict()
 
     def route(self) -> Route:
         async def enter(request: Request) -> Response:
@@ -112,7 +112,7 @@ class McpEndpoint:
         headers = self._new_session(session) if message.get("method") == "initialize" and status == 200 else {}
         return Response(answer, status, headers, JSON if answer else None)
 
-    def _session_of(self, request: Request, message: Any, is_stateless: bool) -> Session:
+    def _session_of(self, request: Request, message: Any, is_stateless: bool) -> McpSession:
         """The session of a client, or a new one for this message. Raises KeyError for an unknown session."""
         if not isinstance(message, dict):
             raise RpcError(INVALID_REQUEST, "the body must be one JSON-RPC 2.0 object; batches are not served")
@@ -122,11 +122,11 @@ class McpEndpoint:
             raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
         name = request.headers.get(SESSION)
         if name is None or is_stateless or message.get("method") == "initialize":
-            return Session({})
+            return McpSession({})
         self._sessions.move_to_end(name)
         return self._sessions[name]
 
-    def _new_session(self, session: Session) -> dict[str, str]:
+    def _new_session(self, session: McpSession) -> dict[str, str]:
         """Register a session. Returns the header that names it."""
         name = str(uuid7())
         self._sessions[name] = session
@@ -134,7 +134,7 @@ class McpEndpoint:
             self._sessions.popitem(last=False)
         return {SESSION: name}
 
-    def _start(self, message: Message, context: RequestContext, session: Session, statuses: dict[int, int]) -> "Exchange":
+    def _start(self, message: Message, context: RequestContext, session: McpSession, statuses: dict[int, int]) -> "Exchange":
         exchange = Exchange(statuses)
 
         def run(job: Job, is_long: bool) -> bool:
@@ -201,7 +201,7 @@ class Exchange:
             return {}, b""
 
 
-async def _answer_while_connected(request: Request, exchange: Exchange, session: Session) -> Answer:
+async def _answer_while_connected(request: Request, exchange: Exchange, session: McpSession) -> Answer:
     """The response, while the client is connected: without a session, disconnecting cancels the call."""
     answering, leaving = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_wait_for_disconnect(request))
     try:

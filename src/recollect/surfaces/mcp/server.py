@@ -200,7 +200,7 @@ class McpServer:
         operation = self.offer.operations.get(name) if isinstance(name, str) else None
         if operation is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
-        progress = Progress(meta.get("progressToken"), self.send)
+        progress = ProgressReporter(meta.get("progressToken"), self.send)
         progress.send(0, f"{operation.title}…")
 
         def cancelled() -> bool:  # a server that stops still answers quick calls
@@ -223,7 +223,7 @@ class McpServer:
         return {"description": prompt.description, "messages": [message]}
 
 
-class Progress:
+class ProgressReporter:
     """Progress notices of a call, if the client wants them: a fraction that only grows, and a few words."""
 
     def __init__(self, token: Any, send: Send) -> None:

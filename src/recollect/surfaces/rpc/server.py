@@ -59,7 +59,7 @@ def methods() -> dict[str, Method]:
     }
 
 
-class Request(Struct, frozen=True):
+class RpcRequest(Struct, frozen=True):
     """A request; one without an id is a notification and gets no response."""
 
     method: str
@@ -105,7 +105,7 @@ class RpcConnection:
                 raise
             self._refuse(refused.id, refused.error)
 
-    def _handle(self, request: Request, context: RequestContext) -> None:
+    def _handle(self, request: RpcRequest, context: RequestContext) -> None:
         try:
             self._start(request, context)
         except RpcError as error:
@@ -118,7 +118,7 @@ class RpcConnection:
             while self._under_way and is_read():
                 self._changed.wait(POLL_S)
 
-    def _start(self, request: Request, context: RequestContext) -> None:
+    def _start(self, request: RpcRequest, context: RequestContext) -> None:
         if self._token is not None:
             self._check_token(request)
         given = request.params
@@ -147,7 +147,7 @@ class RpcConnection:
         if not self._submit(run, is_long=operation.is_long):
             raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
 
-    def _check_token(self, request: Request) -> None:
+    def _check_token(self, request: RpcRequest) -> None:
         """The first request must be `initialize`, with the token."""
         token = request.params.get("token") if isinstance(request.params, dict) else None
         is_right = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
@@ -195,11 +195,11 @@ class RpcConnection:
 
     # ---- answers
 
-    def _answer(self, request: Request, result: Any) -> None:
+    def _answer(self, request: RpcRequest, result: Any) -> None:
         if not request.is_notification:
             self._write_queue.put_response(encode_line({"jsonrpc": "2.0", "id": request.id, "result": result}))
 
-    def _fail(self, request: Request, error: RpcError) -> None:
+    def _fail(self, request: RpcRequest, error: RpcError) -> None:
         if not request.is_notification:
             self._refuse(request.id, error)
 
@@ -220,7 +220,7 @@ class NotARequest(Exception):
         self.is_message = is_message  # the line is a JSON-RPC 2.0 object anyway
 
 
-def _request(line: bytes | None) -> Request:
+def _request(line: bytes | None) -> RpcRequest:
     if line is None:
         raise NotARequest(INVALID_REQUEST, TOO_LONG)
     try:
@@ -238,7 +238,7 @@ def _request(line: bytes | None) -> Request:
         raise NotARequest(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
     if not isinstance(method, str):
         raise NotARequest(INVALID_REQUEST, "method must be a string", identity, is_message=True)
-    return Request(method, message.get("params"), identity, "id" not in message)
+    return RpcRequest(method, message.get("params"), identity, "id" not in message)
 
 
 # ---- from a request to an operation, and back

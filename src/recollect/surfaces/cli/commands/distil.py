@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from recollect.distil import Progress, distil
+from recollect.distil import DistilProgress, distil
 from recollect.store.memory import DISTILLED, FAULT, Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 
@@ -52,6 +52,6 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
             click.echo(f"! Without vectors: {fault}", err=True)
 
 
-def _show(progress: Progress) -> None:
+def _show(progress: DistilProgress) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{progress.what}: {progress.done:,} of {progress.total:,}", err=True, nl=False)

@@ -18,7 +18,7 @@ from recollect.store.watcher_lock import WatcherLock
 from recollect.surfaces.cli.commands.sync import sentence
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 from recollect.surfaces.cli.render import say
-from recollect.surfaces.cli.watcher import Progress
+from recollect.surfaces.cli.watcher import WatcherProgress
 from recollect.watch import Observer, watch
 
 POLL_S = 0.2  # seconds between two checks whether the lock is ours: signals are handled in between
@@ -93,18 +93,18 @@ class _ServerObserver(Observer):
     """Reports to the server that started this process: one line of JSON for every change."""
 
     def __init__(self) -> None:
-        self._last: Progress | None = None
+        self._last: WatcherProgress | None = None
 
     def reading(self) -> None:
-        self._send(Progress())
+        self._send(WatcherProgress())
 
     def synced(self, report: SyncReport) -> None:
-        self._send(Progress())
+        self._send(WatcherProgress())
 
     def failed(self, fault: StoreFault) -> None:
-        self._send(Progress(stopped=str(fault)))
+        self._send(WatcherProgress(stopped=str(fault)))
 
-    def _send(self, progress: Progress) -> None:
+    def _send(self, progress: WatcherProgress) -> None:
         if progress != self._last:
             self._last = progress
             sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
