@@ -90,7 +90,7 @@ def test_a_second_server_on_the_port_is_told_so(server: HttpServer, person: Pers
     done = person.run("serve", "--port", port, "--no-sync", check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.strip().splitlines()) == 1
-    assert f"Port {port}" in done.stderr
+    assert f"port {port}" in done.stderr
     assert server.ask("GET", "/health")[0] == 200
 
 
