@@ -50,6 +50,7 @@ def test_a_marker_is_seen_after_the_cache_is_cleared(tmp_path: Path) -> None:
     assert has_marker(str(tmp_path))
 
 
+@pytest.mark.process
 def test_a_hook_can_import_it_without_the_heavy_part_of_the_standard_library() -> None:
     code = "import sys; import recollect.exclusion; print(*{'pathlib', 're', 'typing'} & set(sys.modules))"
     assert (
