@@ -91,7 +91,7 @@ class Publisher:
 
     def _publish_unless_locked(self, target: int) -> None:
         """Publish, unless another process holds the lock; and note how far the archive is."""
-        from recollect.ingest import publish  # 150 ms to import; not needed without live sessions
+        from recollect.ingest import publish  # 150 ms of CPU to import; not needed without live sessions
         from recollect.ingest.live import published_change
 
         published = published_change(self._folder)

@@ -51,7 +51,7 @@ class SemanticSearch:
             return None
         if (embedder := self.embedder()) is None:
             return None
-        from recollect.index import vectors  # 30 ms to import; not needed without vectors
+        from recollect.index import vectors  # 30 ms of CPU to import; not needed without vectors
 
         try:
             with self._lock:

@@ -29,7 +29,7 @@ def run(assignment: Assignment, start_s: float = AGENT_START_S) -> Generator[Out
     if policy not in POLICIES:
         raise BadRequest(f"permissions must be one of {', '.join(POLICIES)}", field="permissions")
     try:
-        from recollect.live.runners.acp_turn import AcpTurn  # an optional dependency, and 500 ms to import
+        from recollect.live.runners.acp_turn import AcpTurn  # an optional dependency; 450 ms of CPU to import
     except ModuleNotFoundError as reason:
         raise ProviderFault('This runner needs more: pip install "recollect-agents[acp]"', missing=reason.name) from reason
     if assignment.cancel.is_set():
