@@ -119,6 +119,7 @@ def test_both_clients_offer_the_same_in_the_same_words(waited: type, awaited: ty
     assert spoken(waited) == spoken(awaited)
 
 
+@pytest.mark.process
 def test_the_blocking_client_is_what_is_generated_from_the_async_one() -> None:
     generated = runpy.run_path(str(ROOT / "scripts" / "blocking_client.py"))["generate"]()
     assert sorted(path.name for path in generated) == ["_client.py", "_journey.py", "_session.py"]

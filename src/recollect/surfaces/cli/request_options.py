@@ -1,4 +1,4 @@
-"""Command line options made from the requests that they fill: their types, limits and help stand there."""
+"""Command line options derived from typed requests: their types, limits and help texts."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps

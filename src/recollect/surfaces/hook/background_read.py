@@ -41,7 +41,7 @@ def _with_sub_agents(transcripts: set[str]) -> list[str]:
 
 
 def _is_free(realm: Path, until: float) -> bool:
-    """Wait until nobody writes this realm; False if that takes too long."""
+    """Wait until no process writes this realm; False if that takes too long."""
     while is_held(realm):
         if time.monotonic() > until:
             return False

@@ -34,7 +34,7 @@ MESSAGES = {
 
 
 def create_app(
-    dispatcher: Dispatcher, offer: Toolset, *, sign_in: SignIn | None, is_public: bool, rpc: str | None
+    dispatcher: Dispatcher, toolset: Toolset, *, sign_in: SignIn | None, is_public: bool, rpc: str | None
 ) -> Starlette:
     app = Starlette(
         routes=[
@@ -42,7 +42,7 @@ def create_app(
             Route("/health", _health(dispatcher, rpc), methods=["GET"]),
             Route("/openapi.json", _openapi, methods=["GET"]),
             *(Route(path, _page(*page), methods=["GET"]) for path, page in PAGES.items()),
-            McpEndpoint(dispatcher, offer).route(),
+            McpEndpoint(dispatcher, toolset).route(),
             *routes(dispatcher),
             *(sign_in.routes() if sign_in is not None else ()),
         ],

@@ -41,26 +41,26 @@ class Dispatcher:
 
     async def follow_session(self, session: str, last_event: int | None) -> "EventStream | Reply":
         """A stream of the events of a session's turns, or an error."""
-        wake = ThreadEvent()
-        begun = await self._in_thread(lambda: subscribe(self.realm, session, last_event, wake.set))
-        if isinstance(begun, Reply):
-            return begun
-        return self._open(begun, wake, lambda: self._in_thread(lambda: is_present(self.realm, session)))
+        changed = ThreadEvent()
+        subscriber = await self._in_thread(lambda: subscribe(self.realm, session, last_event, changed.set))
+        if isinstance(subscriber, Reply):
+            return subscriber
+        return self._open(subscriber, changed, lambda: self._in_thread(lambda: is_present(self.realm, session)))
 
     def open_stream(self) -> "EventStream":
         """A stream of the events that are fed to its subscriber."""
-        wake = ThreadEvent()
-        return self._open(Subscriber(on_change=wake.set), wake)
+        changed = ThreadEvent()
+        return self._open(Subscriber(on_change=changed.set), changed)
 
     def close(self) -> None:
         """End all streams."""
-        for reading in list(self._streams):
-            reading.listener.finish()
+        for stream in list(self._streams):
+            stream.subscriber.finish()
 
-    def _open(self, listener: Subscriber, wake: "ThreadEvent", is_present: "IsPresent | None" = None) -> "EventStream":
-        reading = EventStream(listener, wake, self._streams.discard, is_present)
-        self._streams.add(reading)
-        return reading
+    def _open(self, subscriber: Subscriber, changed: "ThreadEvent", is_present: "IsPresent | None" = None) -> "EventStream":
+        stream = EventStream(subscriber, changed, self._streams.discard, is_present)
+        self._streams.add(stream)
+        return stream
 
     async def _in_thread(self, job: Callable[[], Result], *, is_long: bool = False) -> Result:
         """The result of a job that runs in a thread."""
@@ -111,21 +111,21 @@ class EventStream:
 
     def __init__(
         self,
-        listener: Subscriber,
-        wake: ThreadEvent,
+        subscriber: Subscriber,
+        changed: ThreadEvent,
         on_close: Callable[["EventStream"], None],
         is_present: IsPresent | None,
     ) -> None:
         """`is_present` tells whether there can be more events: another process may archive the session."""
-        self.listener = listener
-        self._changed = wake
+        self.subscriber = subscriber
+        self._changed = changed
         self._on_close = on_close
         self._is_present = is_present
 
     async def wait_for_first(self) -> bool:
         """Wait for the first event; False if the stream ends without one."""
-        while self.listener.is_empty():
-            if self.listener.is_finished():
+        while self.subscriber.is_empty():
+            if self.subscriber.is_finished():
                 return False
             await self._changed.wait()
         return True
@@ -134,9 +134,9 @@ class EventStream:
         """All events as Server-Sent Events, until the stream ends."""
         try:
             while True:
-                if waiting := list(iter(lambda: self.listener.next(0), None)):
+                if waiting := list(iter(lambda: self.subscriber.next(0), None)):
                     yield b"".join(map(encode_event, waiting))
-                elif self.listener.is_finished():
+                elif self.subscriber.is_finished():
                     return
                 elif not await self._changed.wait(HEARTBEAT_S):
                     if self._is_present is not None and not await self._is_present():
@@ -147,7 +147,7 @@ class EventStream:
 
     def close(self) -> None:
         self._on_close(self)
-        self.listener.close()
+        self.subscriber.close()
 
 
 def encode_event(event: Event) -> bytes:

@@ -66,9 +66,9 @@ class McpSession(Struct):
 
 
 class McpEndpoint:
-    def __init__(self, dispatcher: Dispatcher, offer: Toolset) -> None:
+    def __init__(self, dispatcher: Dispatcher, toolset: Toolset) -> None:
         self._dispatcher = dispatcher
-        self._offer = offer
+        self._toolset = toolset
         self._sessions: OrderedDict[str, McpSession] = OrderedDict()
 
     def route(self) -> Route:
@@ -140,7 +140,7 @@ class McpEndpoint:
         def run(job: Job, is_long: bool) -> bool:
             return self._dispatcher.threads.submit(exchange.then_end(job), is_long=is_long)
 
-        McpServer(self._dispatcher.realm, self._offer, exchange.send, session.running).receive(message, context, run)
+        McpServer(self._dispatcher.realm, self._toolset, exchange.send, session.running).receive(message, context, run)
         return exchange
 
 

@@ -115,16 +115,16 @@ def _events(dispatcher: Dispatcher) -> Endpoint:
 
 async def _turn(dispatcher: Dispatcher, operation: Operation, arguments: Any, context: RequestContext) -> Response:
     """A turn as a stream of its events, then `result` or `error`. A turn that cannot start gets a plain response."""
-    reading = dispatcher.open_stream()
-    streamed = msgspec.structs.replace(context, on_event=reading.listener.push)
+    stream = dispatcher.open_stream()
+    streamed = msgspec.structs.replace(context, on_event=stream.subscriber.push)
     running = asyncio.ensure_future(dispatcher.run(operation, arguments, streamed))
-    running.add_done_callback(lambda _: reading.listener.finish())
-    if not await reading.wait_for_first():
-        reading.close()
+    running.add_done_callback(lambda _: stream.subscriber.finish())
+    if not await stream.wait_for_first():
+        stream.close()
         return response_of(await running)
 
     async def lines() -> AsyncIterator[bytes]:
-        async for events in reading.lines():
+        async for events in stream.lines():
             yield events
         reply = await running
         yield encode_named_event("result" if status_of(reply) == 200 else "error", reply.structured or reply.text.encode())

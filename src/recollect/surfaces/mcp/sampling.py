@@ -143,7 +143,7 @@ class Sampling:
         identity, waiting = f"recollect-{next(self._numbers)}", _PendingRequest(threading.Event())
         self._pending[identity] = waiting
         if self._closed.is_set():
-            raise ModelDidNotAnswer("The client has gone.")
+            raise ModelDidNotAnswer("The client is gone.")
         self._send({"jsonrpc": "2.0", "id": identity, "method": METHOD, "params": params})
         timeout_s = self._realm.settings.extraction.timeout_s
         waiting.answered.wait(timeout_s)
@@ -151,7 +151,7 @@ class Sampling:
             return waiting.answer
         self._pending.pop(identity, None)
         if self._closed.is_set():
-            raise ModelDidNotAnswer("The client has gone.")
+            raise ModelDidNotAnswer("The client is gone.")
         cancelled = {"requestId": identity, "reason": "it took too long"}
         self._send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
         raise ModelDidNotAnswer(

@@ -65,10 +65,12 @@ class Call(Struct):
 class McpServer:
     """Answers messages. `send` is called from several threads; it must not block or raise."""
 
-    def __init__(self, realm: LiveRealm, offer: Toolset, send: Send, running: "dict[str | int, Call] | None" = None) -> None:
+    def __init__(
+        self, realm: LiveRealm, toolset: Toolset, send: Send, running: "dict[str | int, Call] | None" = None
+    ) -> None:
         """`running`: the client's running calls, shared if several servers handle its messages."""
         self.realm = realm
-        self.offer = offer
+        self.toolset = toolset
         self.send = send
         self.folder: str | None = None  # where the client's agent works, if known
         self.sampling: Sampling | None = None  # set if the client can answer requests
@@ -114,7 +116,7 @@ class McpServer:
 
     def _is_long(self, params: Any) -> bool:
         name = params.get("name") if isinstance(params, dict) else None
-        operation = self.offer.operations.get(name) if isinstance(name, str) else None
+        operation = self.toolset.operations.get(name) if isinstance(name, str) else None
         return operation is not None and operation.is_long
 
     def _on_notification(self, method: Any, params: Any) -> None:
@@ -163,20 +165,20 @@ class McpServer:
             case "ping" if not stateless:
                 result: Message = {}
             case "tools/list":
-                result = {"tools": [tool_of(operation) for operation in self.offer.operations.values()]}
+                result = {"tools": [tool_of(operation) for operation in self.toolset.operations.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "tools/call":
                 result = self._call_tool(call, params, meta)
             case "prompts/list":
-                result = {"prompts": [prompt_of(prompt) for prompt in self.offer.prompts.values()]}
+                result = {"prompts": [prompt_of(prompt) for prompt in self.toolset.prompts.values()]}
                 if stateless:
                     result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
             case "prompts/get":
                 result = self._get_prompt(params)
             case "server/discover":
                 versions = [*STATELESS, *reversed(HANDSHAKE)]
-                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": self.offer.guide}
+                result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": self.toolset.guide}
                 result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
                 stateless = True
             case _:
@@ -185,19 +187,19 @@ class McpServer:
 
     def _initialize(self, params: Message) -> Message:
         self.on_initialize()
-        wanted = params.get("protocolVersion")
+        requested = params.get("protocolVersion")
         if self.sampling is not None:
             self.sampling.initialize(params)
         return {
-            "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
+            "protocolVersion": requested if requested in HANDSHAKE else HANDSHAKE[-1],
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER,
-            "instructions": self.offer.guide,
+            "instructions": self.toolset.guide,
         }
 
     def _call_tool(self, call: Call, params: Message, meta: Message) -> Message:
         name = params.get("name")
-        operation = self.offer.operations.get(name) if isinstance(name, str) else None
+        operation = self.toolset.operations.get(name) if isinstance(name, str) else None
         if operation is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         progress = ProgressReporter(meta.get("progressToken"), self.send)
@@ -214,7 +216,7 @@ class McpServer:
 
     def _get_prompt(self, params: Message) -> Message:
         name, given = params.get("name"), params.get("arguments") or {}
-        prompt = self.offer.prompts.get(name) if isinstance(name, str) else None
+        prompt = self.toolset.prompts.get(name) if isinstance(name, str) else None
         if prompt is None:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
         if not isinstance(given, dict) or any(not isinstance(given.get(argument), str) for argument in prompt.arguments):

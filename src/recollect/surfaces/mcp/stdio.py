@@ -16,7 +16,7 @@ from recollect.surfaces.transport.write_queue import WriteQueue, encode_line, wr
 AGENT_EXIT_S = 8.0  # seconds for running agents to end
 
 
-def serve(realm: LiveRealm, offer: Toolset, stdin: BinaryIO, stdout: BinaryIO) -> None:
+def serve(realm: LiveRealm, toolset: Toolset, stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer messages until the client closes standard input. No message ends the loop."""
     threads, warm_up = ThreadPool(), WarmUp(realm)
     write_queue = WriteQueue(warm_up.then_start(lambda line: write_all(stdout.fileno(), line)))
@@ -31,7 +31,7 @@ def serve(realm: LiveRealm, offer: Toolset, stdin: BinaryIO, stdout: BinaryIO) -
     def run(job: Job, is_long: bool) -> bool:
         return threads.submit(job, is_long=is_long)
 
-    server = McpServer(realm, offer, send)
+    server = McpServer(realm, toolset, send)
     server.folder = _working_folder()
     server.on_initialize = warm_up.request
     if realm.settings.extraction.by == "sampling":

@@ -33,11 +33,11 @@ def read_chunk(descriptor: int) -> bytes:
 @cache
 def _signal_pipe() -> int:
     """A descriptor that becomes readable on every signal. The kernel may deliver a signal to another thread."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    return reading
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    return read_end
 
 
 def has_reader(descriptor: int) -> bool:

@@ -72,7 +72,7 @@ def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Pla
 def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quiet: bool) -> None:
     model = open_model(realm.settings.extraction, os.environ)
 
-    def tell(done: ExtractionReport) -> None:
+    def on_progress(done: ExtractionReport) -> None:
         show(done.turns, done.tokens_in + done.tokens_out, done.budget, done.observations)
 
     try:
@@ -82,7 +82,7 @@ def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quie
             realm.open_archive() as reader,
             _progress(quiet) as show,
         ):
-            extract(reader, memory, model, limits, report, tell)
+            extract(reader, memory, model, limits, report, on_progress)
     except StoreBusy as busy:
         raise StoreBusy(
             "Another process is already extracting. Wait for it: two would pay for the same turns twice."

@@ -63,7 +63,7 @@ def command(
             _print_addresses(chosen, server.url, server.rpc, server.link(), as_json=as_json)
             server.run()
     finally:
-        chosen.close()  # after the server: a turn that starts later would take a lease that nobody releases
+        chosen.close()  # after the server: a turn that starts later would take a lease and never release it
 
 
 def _print_addresses(realm: LiveRealm, url: str, rpc: str | None, link: str | None, *, as_json: bool) -> None:

@@ -55,9 +55,9 @@ def search(query: tuple[str, ...], arguments: dict[str, Any], as_json: bool, **r
     recollect trace search _FAIL
     recollect trace search "connection refused" -t tool_result --provider codex
     """
-    wanted = " ".join(query)
-    arguments |= {"query": wanted, "session_id": session_uuid(arguments.get("session_id"))}
-    ask("search_event_previews", arguments, lambda answer: draw.matches(answer, wanted), as_json=as_json, realm=realm)
+    text = " ".join(query)
+    arguments |= {"query": text, "session_id": session_uuid(arguments.get("session_id"))}
+    ask("search_event_previews", arguments, lambda answer: draw.matches(answer, text), as_json=as_json, realm=realm)
 
 
 @command.command("event")

@@ -1,4 +1,4 @@
-"""Whoever reads the events of a session is let go when there will be none."""
+"""A stream of session events ends when there will be no more."""
 
 import asyncio
 

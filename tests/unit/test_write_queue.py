@@ -1,4 +1,4 @@
-"""What waits for one reader: answers for ever, notices while they are few."""
+"""A queue for one reader: responses are never dropped, progress notices are dropped above a limit."""
 
 import json
 import os

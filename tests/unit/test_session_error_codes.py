@@ -1,4 +1,4 @@
-"""An error of a live session has the numbers of the word that it is called by, whatever went wrong inside."""
+"""An error of a live session has the codes of its kind, whatever went wrong inside."""
 
 import json
 from pathlib import Path
