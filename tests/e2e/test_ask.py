@@ -163,9 +163,9 @@ def test_no_question_is_a_usage_error(person: Person) -> None:
 
 def test_search_says_what_each_score_is_made_of(person: Person) -> None:
     plain, why = (person.run("search", "exponential backoff", "-n", "3", *more).stdout for more in ((), ("--why",)))
-    parts = re.findall(r"^ +(0\.\d+) of (.+)$", why, re.MULTILINE)
+    parts = re.findall(r"^ +score (0\.\d+) = (.+)$", why, re.MULTILINE)
     assert len(parts) == 3
     assert all(re.search(r"\bwords \d", told) for _, told in parts)
-    assert " of words" not in plain
+    assert "score " not in plain
     hits = person.json("search", "exponential backoff", "-n", "3", "--why")["data"]["results"]
     assert [f"{hit['score']:.3f}" for hit in hits] == [score for score, _ in parts]

@@ -85,8 +85,8 @@ def _problem(row: tuple[str, str, int, str, int, str]) -> dict[str, Any]:
 def _draw(found: dict[str, Any]) -> None:
     out = console()
     for line in found["repaired"]:
-        out.print(f"[green]{line}[/]")
-    out.print(f"archive: {found['archive']}", markup=False)
+        out.print(f"[green]{escape(line)}[/]", soft_wrap=True)
+    out.print(f"archive: {found['archive']}", markup=False, soft_wrap=True)
     out.print(f"index: {found['index']}", markup=False)
     out.print(f"memory: {found['memory']}", markup=False, soft_wrap=True)
     for name, lines in found["lines"].items():
@@ -103,6 +103,6 @@ def _draw(found: dict[str, Any]) -> None:
         if problem["excerpt"]:
             out.print(f"  {problem['excerpt']}", markup=False)
     for hint in found["hints"]:
-        out.print(f"[bold]→ {hint}[/]")
+        out.print(f"[bold]→ {escape(hint)}[/]", soft_wrap=True)
     if not found["hints"] and not found["problems"]:
         out.print("[green]Nothing to repair.[/]")
