@@ -1,4 +1,4 @@
-"""Steps 1 to 4 in one pass: read what agents wrote since the last sync, fold it, store it, index it."""
+"""Steps 1 to 4 in one pass: read new log entries, fold them, store them, index them."""
 
 from recollect.ingest.report import OnProgress, SyncReport
 from recollect.ingest.sync import Ingester, publish, sync

@@ -1,4 +1,4 @@
-"""What of a log may be stored: exclusion and privacy are checked, and secrets are taken out, before anything else."""
+"""Checks exclusion and privacy of a log's entries, and redacts secrets, before anything is stored."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from recollect.project import project_of
 from recollect.settings import Settings
 from recollect.store import Writer
 
-PRIVATE = "do not index this chat"  # in any case, anywhere in a session: nothing of it is stored
+PRIVATE = "do not index this chat"  # in upper or lower case, anywhere in a session: the session is not stored
 PART = 4 << 20  # characters of a text that are searched at once: lower() copies them
 
 
@@ -19,11 +19,11 @@ class Excluded(Exception):
 
 
 class Private(Excluded):
-    """Somebody said in the session that it must not be stored. That holds for its sub-agents too."""
+    """A text in the session says that it must not be stored. That applies to its sub-agents too."""
 
 
 def remove_excluded(archive: Writer, session: bytes, path: str, reason: Excluded) -> None:
-    """Remove from the archive what was stored of a session before it was excluded."""
+    """Remove the stored events of a session that is excluded now."""
     if isinstance(reason, Private):
         archive.make_private(session)
     else:
@@ -42,7 +42,10 @@ class Admission:
         self._redactor = EntryRedactor()
 
     def admit(self, entries: list[Entry]) -> list[tuple[str, Counter[str]]]:
-        """Redact these entries in place. Returns (session, redactions by rule). Raises `Excluded` if none may be stored."""
+        """Redact these entries in place. Returns (session, redactions by rule).
+
+        Raises `Excluded` if the entries must not be stored.
+        """
         self._check_folders(entries)
         self._check_parents(entries)
         texts = [text_of(entry) for entry in entries]

@@ -1,4 +1,4 @@
-"""From entries to stored sessions: admit, leave out copies, fold, store, hand over to the index."""
+"""Turns entries into stored sessions: admit, leave out copies, fold, store, index."""
 
 from recollect.assemble import Folded, State, fold, known_of, learn, session_of
 from recollect.ingest.admit import Admission
@@ -28,7 +28,7 @@ from recollect.title import TITLE, label
 
 
 class SessionUpdater:
-    """Stores what one log says. `states` are the folds in progress, by the native ids of its sessions."""
+    """Stores the entries of one log. `states` are the folds in progress, by the native ids of its sessions."""
 
     def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log) -> None:
         self.archive = archive
@@ -52,7 +52,7 @@ class SessionUpdater:
         return events
 
     def replace(self, entries: list[Entry], report: SyncReport) -> int:
-        """Make sessions equal to these entries. Returns the number of events that were written for that."""
+        """Replace sessions by these entries. Returns the number of events that were written."""
         self.states = {}
         entries = self._admit(entries, report)
         sessions = self._deduplicator.own_by_session(entries)
@@ -64,7 +64,7 @@ class SessionUpdater:
     # ---- before anything is stored
 
     def _admit(self, entries: list[Entry], report: SyncReport) -> list[Entry]:
-        """These entries without secrets and with their ids. Raises `Excluded` if nothing may be stored."""
+        """The entries without secrets and with their ids. Raises `Excluded` if they must not be stored."""
         entries = list(separate_context(entries))
         for session, counts in self._admission.admit(entries):
             redactions = self._state(session).redactions
@@ -105,13 +105,13 @@ class SessionUpdater:
         return self._store_folded(state, folded, folded.events)
 
     def _compare_session(self, native_id: str, records: SessionRecords, own: str, report: SyncReport) -> int:
-        """Compare records with what the archive has of their session, and replace it from the first change on."""
+        """Compare records with the stored events of their session, and replace those from the first difference on."""
         identity, state = session_id(self.source.name, native_id), self._state(native_id)
         has_open_command = bool(state.command)
         folded = self._fold(state, records)
         change = self.rewritten.first_change(native_id, folded.events, state)
         if change is None and not self.rewritten.has_caught_up(native_id, state):
-            return 0  # nothing is new, and what the log has not reached yet stays
+            return 0  # nothing is new; stored events that the log has not reached yet stay
         if change is not None and self.rewritten.has_lost_events(native_id, folded.events[change], records):
             self.states[native_id] = self.rewritten.store_prefix(native_id)
             new = self._deduplicator.new_records(records, self.states)
@@ -134,10 +134,10 @@ class SessionUpdater:
         stored = self.archive.path_and_size(session_id(self.source.name, native_id))
         return stored is None or stored[0] != self.path
 
-    # ---- a log that is read whole
+    # ---- a log that is read completely
 
     def _replace_session(self, native_id: str, records: SessionRecords, report: SyncReport) -> int:
-        """Make a session equal to its log, by writing the difference only."""
+        """Make a session equal to its log. Only the differences are written."""
         stored = self.archive.all_stored_events(session_id(self.source.name, native_id))
         self._set_missing_times([record for record in records if isinstance(record, Record)], stored)
         state = self._state(native_id)
@@ -161,7 +161,7 @@ class SessionUpdater:
         return len(changed)
 
     def _set_missing_times(self, records: list[Record], stored: dict[bytes, EventCells]) -> None:
-        """In a log without times, a stored record keeps its time, and a new one gets the date of the file."""
+        """Date the records of a log without times: a stored record as it is stored, a new one by the date of the file."""
         if any(record.at is not None for record in records):
             return
         for record in records:
@@ -169,7 +169,7 @@ class SessionUpdater:
             record.estimated = True
 
     def _store_metadata(self, state: State) -> None:
-        """Store what this log says about a session that another log holds: its title, its folder."""
+        """Store this log's metadata of a session that another log holds, such as its title and its folder."""
         project = project_of(state.cwd) if state.cwd else None
         self.archive.put_metadata(session_id(self.source.name, state.native_id), self.path, known_of(state), project)
 
@@ -181,7 +181,7 @@ class SessionUpdater:
     # ---- fold, store, index
 
     def _fold(self, state: State, records: SessionRecords) -> Folded:
-        """Fold a batch. Turns that an agent ran for a live session are marked, because the live session has them too."""
+        """Fold a batch. Turns that an agent ran for a live session are marked: the live session also has them."""
         folded = fold(state, records, self._file_time())
         live = self.archive.live_turn_starts(state.native_id) if self.source.name != LIVE_SOURCE else ()
         if live:
@@ -191,11 +191,11 @@ class SessionUpdater:
         return folded
 
     def _file_time(self) -> int:
-        """When the log was last written, in milliseconds: the time of records that have none."""
+        """When the log was last written, in milliseconds. Records without a time get this one."""
         return self.log.stamp.mtime_ns // 1_000_000
 
     def _session(self, state: State) -> Session | None:
-        """The session as it is now; None while it has no turn."""
+        """The session in its current state; None while it has no turn."""
         identity = session_id(self.source.name, state.native_id)
         if state.parent:
             self.archive.put_link(identity, session_id(self.source.name, state.parent), state.parent_call)
@@ -232,7 +232,7 @@ class SessionUpdater:
                 record.text, record.arguments = "", None
 
     def _store_event_titles(self, entries: list[Entry]) -> None:
-        """Store titles that name a record instead of a session. The record may be in another session."""
+        """Store titles that refer to a record instead of a session. The record may be in another session."""
         for entry in entries:
             if isinstance(entry, SessionMetadata) and entry.leaf and entry.title:
                 title = label(entry.title, TITLE)

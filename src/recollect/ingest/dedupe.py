@@ -9,7 +9,7 @@ from recollect.model import Entry, Problem, Record, SessionMetadata, event_id, p
 from recollect.store import Writer
 
 SessionRecords = list[Record | SessionMetadata]
-"""What a log says in one session and about it, in the log's order."""
+"""The records and metadata of one session, in the order of the log."""
 States = dict[str, State]
 """The folds in progress, by the native ids of their sessions."""
 
@@ -29,11 +29,11 @@ class Deduplicator:
         return self._by_session(entries, lambda record, owner, seq: self._is_stored(record, owner, seq, states))
 
     def own_by_session(self, entries: list[Entry]) -> dict[str, SessionRecords]:
-        """All records of a log that is read whole, by session, without those of other sessions."""
-        return self._by_session(entries, self._is_other_sessions)
+        """All records of a log that is read completely, by session. Records that belong to other sessions are left out."""
+        return self._by_session(entries, self._belongs_elsewhere)
 
     def new_records(self, records: SessionRecords, states: States) -> SessionRecords:
-        """These without the records that the archive has."""
+        """These records and metadata without the records that the archive already has."""
         known = self.archive.locate_events([record.id for record in records if isinstance(record, Record)])
         return [
             entry
@@ -60,7 +60,7 @@ class Deduplicator:
         return sessions
 
     def _is_stored(self, record: Record, owner: bytes, seq: int, states: States) -> bool:
-        """Whether a record is the event with its id: `owner` is the session that has it, `seq` its place there."""
+        """Whether a record equals the stored event with its id: the one at `seq` of the session `owner`."""
         if owner != session_id(self.source, record.session):
             self._note_overlap(owner)
             if has_same_content(record, *self.archive.kind_and_text(record.id)):
@@ -71,28 +71,28 @@ class Deduplicator:
                 return True
             if seq >= self.rewritten.prefix_length(record.session):
                 return False
-        known = self._give_own_id(record)
+        known = self._assign_new_id(record)
         return known is not None and self._is_stored(record, *known, states)
 
     def _note_overlap(self, owner: bytes) -> None:
-        """Another log holds a record of this one, so the order in which the two are read matters."""
+        """Note that another log holds a record of this one, so the reading order of the two matters."""
         if owner not in self._overlaps:
             self._overlaps.add(owner)
             path = path_text(self.log.path)
             self.archive.put_overlap(path, self.archive.path_of_session(owner) or path)
 
-    def _is_other_sessions(self, record: Record, owner: bytes, seq: int) -> bool:
-        """Whether a record belongs to another session. If only its id does, it gets an id of its own."""
+    def _belongs_elsewhere(self, record: Record, owner: bytes, seq: int) -> bool:
+        """Whether a record belongs to another session. If only the id belongs there, the record gets a new id."""
         own = session_id(self.source, record.session)
         if owner == own:
             return False
         if has_same_content(record, *self.archive.kind_and_text(record.id)):
             return True
-        known = self._give_own_id(record)
+        known = self._assign_new_id(record)
         return known is not None and known[0] != own
 
-    def _give_own_id(self, record: Record) -> tuple[bytes, int] | None:
-        """Give a record an id of its own, because another event has its id. Returns where that id is stored, if it is."""
+    def _assign_new_id(self, record: Record) -> tuple[bytes, int] | None:
+        """Give a record a new id, because another event has its id. Returns the position of the new id if it is stored."""
         self.archive.put_problems(self.source, [Problem(self.log.path, record.line, ID_TAKEN, record.key)])
         record.key = f"{record.session}/{record.key}"
         record.id = event_id(self.source, record.key)

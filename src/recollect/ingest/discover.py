@@ -17,6 +17,8 @@ UNRECOGNISED = "not a log of any agent we know"
 
 
 class Log(Struct, frozen=True):
+    """A file, folder or database of a source. `stamp` is its size and date when it was found."""
+
     source: Source
     format: Format
     path: Path
@@ -26,27 +28,27 @@ class Log(Struct, frozen=True):
 def discover(
     sources: Iterable[Source], env: Mapping[str, str], settings: Settings, projects: Sequence[Path]
 ) -> Iterator[Log | Problem]:
-    """Every log of every source on this machine: in its homes, and in projects."""
+    """Every log of every source on this machine, in the homes of the source and in projects."""
     seen: set[Path] = set()
     for source in sources:
-        for format, found in (*source.find(env), *logs_in_projects(source, projects)):
-            if isinstance(found, Problem) or found not in seen:
-                yield from _log(source, format, found, settings)
-            if not isinstance(found, Problem):
-                seen.add(found)
+        for format, path in (*source.find(env), *logs_in_projects(source, projects)):
+            if isinstance(path, Problem) or path not in seen:
+                yield from _log(source, format, path, settings)
+            if not isinstance(path, Problem):
+                seen.add(path)
 
 
 def discover_in(projects: Sequence[Path], sources: Iterable[Source], settings: Settings) -> Iterator[Log | Problem]:
     """The logs in these projects."""
     for source in sources:
-        for format, found in logs_in_projects(source, projects):
-            yield from _log(source, format, found, settings)
+        for format, path in logs_in_projects(source, projects):
+            yield from _log(source, format, path, settings)
 
 
 def logs_at_paths(
     paths: Iterable[Path], sources: tuple[Source, ...], settings: Settings
 ) -> Iterator[tuple[Path, Log | Problem]]:
-    """The files at these paths and in these folders, each with its log, recognised by its content."""
+    """The files at these paths and in these folders, each with its log. Logs are recognised by content."""
     endings = tuple({ending for source in sources for format in source.formats for ending in format.endings})
     for path in paths:
         if not path.exists():
@@ -81,7 +83,7 @@ def _recognised(path: Path, sources: tuple[Source, ...], settings: Settings) -> 
 def logs_of_files(
     paths: Iterable[Path], sources: Iterable[Source], env: Mapping[str, str], settings: Settings
 ) -> Iterator[Log | Problem]:
-    """Map changed files to the logs that they belong to, in the homes of these sources."""
+    """The logs that these changed files belong to, in the homes of these sources."""
     homes = [
         (home, home.resolve(), source, format)
         for source in sources
@@ -90,11 +92,11 @@ def logs_of_files(
     ]
     seen: set[Path] = set()
     for changed in paths:
-        for home, real, source, format in homes:
-            if not (changed.is_relative_to(home) or changed.is_relative_to(real)):
+        for home, real_home, source, format in homes:
+            if not (changed.is_relative_to(home) or changed.is_relative_to(real_home)):
                 continue
             # The kernel reports the target of a link; the archive has the path with the link.
-            path = home / changed.relative_to(real) if changed.is_relative_to(real) else changed
+            path = home / changed.relative_to(real_home) if changed.is_relative_to(real_home) else changed
             if not format.recursive and path.parent != home:
                 continue
             for log in _logs_of_file(format, path):
@@ -104,29 +106,29 @@ def logs_of_files(
 
 
 def _logs_of_file(format: Format, path: Path) -> Iterator[Path]:
-    if path.is_dir():  # files may have come into a new folder before it was watched
-        yield from (found for found in format.find(path) if not isinstance(found, Problem))
+    if path.is_dir():  # files may have appeared in a new folder before it was watched
+        yield from (log for log in format.find(path) if not isinstance(log, Problem))
     elif (log := format.log_of(path)) is not None and log.is_file():
         yield log
 
 
-def _log(source: Source, format: Format, found: Path | Problem, settings: Settings) -> Iterator[Log | Problem]:
-    if isinstance(found, Problem):
-        yield found
+def _log(source: Source, format: Format, path: Path | Problem, settings: Settings) -> Iterator[Log | Problem]:
+    if isinstance(path, Problem):
+        yield path
         return
-    if matches(str(found), settings.exclude):
+    if matches(str(path), settings.exclude):
         return
     try:
-        yield Log(source, format, found, format.stamp(found))
+        yield Log(source, format, path, format.stamp(path))
     except OSError as reason:
-        yield Problem(found, 0, f"cannot be read: {reason.strerror}")
+        yield Problem(path, 0, f"cannot be read: {reason.strerror}")
 
 
 def recognise(head: Head, sources: tuple[Source, ...]) -> tuple[Source, Format] | None:
-    """The source and format of a file, by its first values. Forks of an agent are later in `sources`, so they go first."""
+    """The source and format of a file, by its first values. Forks come later in `sources`, so they are tried first."""
     for source in reversed(sources):
         for format in source.formats:
-            with suppress(*READ_ERRORS):  # a file that breaks the check is not a log of this source
+            with suppress(*READ_ERRORS):  # a file that makes the check fail is not a log of this source
                 if format.recognises(head):
                     return source, format
     return None

@@ -1,4 +1,4 @@
-"""Keeps the text index up to date with the archive, whatever happened to either."""
+"""Keeps the text index up to date with the archive, even after a crash or a deletion of the index."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,13 +11,13 @@ from recollect.index.text import TEXT, TextDocument, TextWriter
 from recollect.model import KIND_CODE, OWN_TRAFFIC_CODE, SEARCHABLE, Event, Kind
 from recollect.store import EventRow, Reader, Writer, archive_path
 
-COMMIT_EVERY = 250_000  # documents: a crash in a first sync costs at most this much indexing
+COMMIT_EVERY = 250_000  # documents: a crash in a first sync loses at most this much indexing
 LARGE = 1 << 20  # characters: larger texts are freed before the index copies them
 COMMIT_CHARACTERS = 64 << 20  # of text that may wait in memory for the index
 
 
 class Indexer:
-    """Opens the index when there is something to write, and commits it after the archive has committed."""
+    """Writes the text index. It opens the index when needed, and commits it after the archive has committed."""
 
     def __init__(self, realm: Path, archive: Writer) -> None:
         self.realm = realm
@@ -27,19 +27,19 @@ class Indexer:
         self._characters = 0
 
     def is_up_to_date(self) -> bool:
-        """Whether the index has everything, judged without opening it."""
-        in_place = (TEXT.folder(self.realm) / COMMITTED).exists()
-        return in_place and self.archive.watermark() == self.archive.last_key() and not self.archive.removed_keys()
+        """Whether the index has all events of the archive. This does not open the index."""
+        exists = (TEXT.folder(self.realm) / COMMITTED).exists()
+        return exists and self.archive.watermark() == self.archive.last_key() and not self.archive.removed_keys()
 
     def open(self) -> TextWriter:
         """The index writer, after it has caught up with the archive."""
         if self._writer is None:
-            self._writer = TextWriter(self.realm, self.archive.identity(), self._announce_empty)
+            self._writer = TextWriter(self.realm, self.archive.identity(), self._reset_watermark)
             self._catch_up(self._writer)
         return self._writer
 
-    def _announce_empty(self) -> None:
-        """Note that nothing is indexed before the new index exists, so no reader takes it for complete."""
+    def _reset_watermark(self) -> None:
+        """Set the watermark to 0 before a new index is created, so that no reader takes it for complete."""
         self.archive.put_watermark(0, [])
 
     def _catch_up(self, writer: TextWriter) -> None:
@@ -85,7 +85,7 @@ class Indexer:
         return self._pending >= COMMIT_EVERY or self._characters >= COMMIT_CHARACTERS
 
     def commit(self, *, force: bool = False) -> None:
-        """Make what the archive has committed searchable. Small amounts wait unless forced."""
+        """Commit the index, so that committed events are searchable. Few documents wait unless `force` is set."""
         if not force and not self.is_full():
             return
         removed = self.archive.removed_keys()
@@ -102,19 +102,19 @@ class Indexer:
     def rebuild(self) -> None:
         """Delete the index and build it again from the archive."""
         self.close()
-        self._announce_empty()
+        self._reset_watermark()
         TEXT.remove(self.realm)
         self.open()
 
     def rollback(self) -> None:
-        """Drop documents that are not committed, after the archive rolled back. The next `open` catches up."""
+        """Drop uncommitted documents, because the archive rolled back. The next `open` catches up."""
         writer, self._writer, self._pending, self._characters = self._writer, None, 0, 0
         if writer is not None:
             with suppress(ValueError, OSError):  # the cause of the rollback may also hit the index
                 writer.rollback()
 
     def reopen(self) -> None:
-        """Catch up with what the archive committed elsewhere. Nothing may wait for a commit."""
+        """Index events that the archive committed without this object. No document may wait for a commit."""
         self.close()
         self.open()
 
@@ -125,7 +125,7 @@ class Indexer:
 
 
 def _take_text(event: Event) -> str:
-    """The text of an event for the index. The event loses a large one, because the engine makes three copies of it."""
+    """The text of an event for the index. A large text is removed from the event: the engine makes three copies of it."""
     text = call_text(event.tool, event.arguments) if event.kind is Kind.TOOL_CALL else event.text
     if len(text) > LARGE:
         event.text, event.arguments = "", None

@@ -1,6 +1,6 @@
-"""Reads a log of lines on from its cursor.
+"""Reads a log of lines, starting at its cursor.
 
-The read loop: a batch of lines becomes entries, the entries and the cursor are stored, and the transaction commits when due.
+The read loop turns a batch of lines into entries, and stores the entries and the cursor. The transaction commits when due.
 """
 
 from collections import Counter
@@ -27,14 +27,14 @@ from recollect.sources import READ_ERRORS, STORE_ERRORS, Line, Lines, WrongShape
 from recollect.sources.formats.jsonl import EXCERPT, OversizedLine, decode, first_values, is_torn, open_log, raw_lines
 from recollect.store import Cursor, Writer
 
-BATCH_BYTES = 4 << 20  # of log per batch: bounds memory, and what a crash can cost
+BATCH_BYTES = 4 << 20  # bytes of a log per batch: limits memory, and the work that a crash can lose
 BATCH_LINES = 4_000
-MISFIT_CHARACTERS = 2_000  # of a line of unknown shape that are stored
+MAX_UNKNOWN_CHARACTERS = 2_000  # characters of a line of unknown shape that are stored
 NO_STATE = msgspec.Raw(b"\xc0")  # nil in msgpack
 
 
 def put_log_problem(archive: Writer, log: Log, reason: Exception, report: SyncReport) -> None:
-    """Note that a log cannot be read on. What is stored of it stays, and it is tried again once it has changed."""
+    """Note that a log cannot be read further. Its stored events stay. The next sync after a change tries again."""
     path, stamp = path_text(log.path), log.stamp
     cursor = archive.cursor(path) or Cursor(path=path, source=log.source.name)
     archive.put_problems(log.source.name, [Problem(log.path, cursor.line + 1, describe_error(reason))])
@@ -43,7 +43,7 @@ def put_log_problem(archive: Writer, log: Log, reason: Exception, report: SyncRe
 
 
 class LogReader:
-    """A log of lines that has changed. Creating it identifies the log; `read` stores what is new."""
+    """A log of lines that has changed. The constructor identifies the log; `read` stores its new entries."""
 
     def __init__(self, archive: Writer, indexer: Indexer, settings: Settings, log: Log, format: Lines) -> None:
         self.archive = archive
@@ -67,11 +67,11 @@ class LogReader:
         try:
             state = msgspec.msgpack.decode(cursor.state or b"", type=CursorState)
         except msgspec.DecodeError:
-            return  # it was a log of another format
+            return  # the log had another format
         rewritten = self.updater.rewritten
         if cursor.offset > 0 and is_same_log(self.log.path, self.log.stamp, cursor, state):
             self.cursor_state = state
-            self.archive.drop_problems(cursor.path, after=cursor.line)  # those lines are read again now
+            self.archive.drop_problems(cursor.path, after=cursor.line)  # the lines after the cursor are read again now
             self.updater.states = state.sessions
             self.source_state = msgspec.msgpack.decode(state.source_state, type=self.format.state)
             rewritten.set_previous(state.previous)
@@ -81,7 +81,7 @@ class LogReader:
             rewritten.was_rotated = state.was_rotated or is_empty or is_rotated(self.log.path, cursor, state)
 
     def read(self, transaction: BatchTransaction, report: SyncReport, on_progress: OnProgress | None) -> None:
-        """Store what is new in the log. What goes wrong costs this log only."""
+        """Store the new entries of the log. An error affects this log only."""
         if self.cursor_state is None and not self._start():
             return
         report.files_read += 1
@@ -100,21 +100,21 @@ class LogReader:
         except STORE_ERRORS as reason:
             put_log_problem(self.archive, self.log, reason, report)
 
-    # ---- a log that is new, or no longer the one that the cursor describes
+    # ---- a log that is new, or differs from the one that the cursor describes
 
     def _start(self) -> bool:
-        """Prepare to read from the first byte. False if another copy of this log was read further."""
+        """Prepare to read from the first byte. Returns False if another copy of this log was read further."""
         session = session_id(self.source.name, self.source_state.session)
         other = self.archive.cursor_of_session(session, other_than=self.path)
         if other is not None and not self._takes_over(other):
-            self.archive.drop_problems(self.path)  # it may have been read before the other one
+            self.archive.drop_problems(self.path)  # this log may have been read before the other one
             self._store_cursor(Cursor(path=self.path, source=self.source.name, tally={"noise: copy of another log": 1}))
             return False
         self._reset()
         return True
 
     def _reset(self) -> None:
-        """Forget everything that was read of the log in this sync."""
+        """Forget everything that this sync has read of the log."""
         self.updater.rewritten.restart()
         self.updater.rewritten.continues = self.source_state.continues
         self.archive.drop_problems(self.path)
@@ -123,20 +123,23 @@ class LogReader:
         self.cursor_state = CursorState(source_state=NO_STATE, sessions=self.updater.states)
 
     def _restart(self) -> None:
-        """Read from the first byte again; the session keeps its name."""
+        """Read from the first byte again, under the same session name."""
         name = self.source_state.session
         self.source_state = self.format.begin(self.log.path, first_values(self.log.path, self.format.shape))
         self.source_state.session = name
         self._reset()
 
     def _takes_over(self, other: Cursor) -> bool:
-        """Two files have the same session. The longer one is the session; if unrelated, they are two sessions."""
+        """Whether this log, not the other one, becomes the log of the session that both have.
+
+        The longer log wins. Unrelated logs are two sessions.
+        """
         other_path = Path(other.path)
         self.archive.put_overlap(self.path, other.path)
         match compare(self.log.path, other_path, other):
             case Relation.LONGER:
                 self.archive.drop_cursor(other.path)
-                if other_path.exists():  # else this one may be rewritten, and lack some of it
+                if other_path.exists():  # else this log may be rewritten, and lack some of its events
                     self.archive.move_sessions(other.path, self.path)
             case Relation.SAME:
                 if other_path.exists():
@@ -168,7 +171,7 @@ class LogReader:
                 report.bytes += read_bytes
                 report.lines += 1
                 batch_bytes += read_bytes
-                del raw  # it may be large, and storing needs memory too
+                del raw  # a line may be large, and storing needs memory too
                 if batch_bytes >= BATCH_BYTES or len(entries) >= BATCH_LINES:
                     transaction.commit_when_due(self._store(entries, report, finished=False))
                     entries, batch_bytes = [], 0
@@ -187,7 +190,7 @@ class LogReader:
             self.archive.put_problems(self.source.name, [Problem(self.log.path, 0, f"a line {describe_error(reason)}")])
 
     def _entries_of_line(self, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]") -> list[Entry]:
-        """The entries of one physical line. A line that cannot be decoded is a problem, and the others are read."""
+        """The entries of one physical line. A line that cannot be decoded becomes a problem; reading continues."""
         try:
             lines = decode(self.log.path, offset, number, raw, decoder)
             return [entry for line in lines for entry in self._entries(line)]
@@ -199,7 +202,7 @@ class LogReader:
             return (line,)
         if isinstance(line.value, WrongShape):
             key = f"{self.source_state.session}@{line.offset}"
-            text = line.raw[:MISFIT_CHARACTERS].decode("utf-8", "replace")
+            text = line.raw[:MAX_UNKNOWN_CHARACTERS].decode("utf-8", "replace")
             return (Record(session=self.source_state.session, key=key, kind=Kind.UNKNOWN, text=text, line=line.number),)
         try:
             return list(self.format.read(line, self.source_state))
@@ -212,7 +215,7 @@ class LogReader:
     def _store(self, entries: list[Entry], report: SyncReport, *, finished: bool) -> int:
         """Store a batch and its cursor. Returns the number of new events.
 
-        The cursor gets the file's present size and date only once all of it was read.
+        The cursor gets the present size and date of the file only after the last batch.
         """
         assert self.cursor is not None
         self.cursor.tally = dict(Counter(self.cursor.tally) + tally_of(entries))
@@ -224,14 +227,14 @@ class LogReader:
         return events
 
     def _remove_excluded(self, reason: Excluded) -> None:
-        """Store of an excluded log only that it was read."""
+        """Remove everything of an excluded log except the fact that it was read."""
         remove_excluded(self.archive, session_id(self.source.name, self.source_state.session), self.path, reason)
         self.archive.drop_problems(self.path)
         self.cursor_state = None
         self._store_cursor(Cursor(path=self.path, source=self.source.name, tally={"noise: excluded log": 1}))
 
     def _redacted_source_state(self) -> bytes:
-        """The source's state as it is stored, without secrets. It may hold a prompt that is still queued."""
+        """The encoded state of the source, without secrets. It may hold a prompt that is still queued."""
         packed = msgspec.msgpack.encode(self.source_state)
         text = packed.decode("utf-8", "replace")
         if not self.settings.redact or redact(text) == text:

@@ -1,4 +1,4 @@
-"""Reads live sessions into the archive, on from a cursor, like a log of lines."""
+"""Reads live sessions into the archive, starting at a cursor, like a log of lines."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,9 +25,9 @@ from recollect.store import Cursor, OutOfDate, Reader, Writer, archive_path
 from recollect.store.live import Live, LiveRow
 from recollect.store.transcripts import transcript_path
 
-BATCH = 1_000  # messages
+BATCH = 1_000  # messages that are read at once
 
-_message = msgspec.json.Decoder(Message)
+_MESSAGE = msgspec.json.Decoder(Message)
 
 
 def published_change(realm: Path) -> int:
@@ -62,11 +62,12 @@ class LiveReader:
             self.updater.states = msgspec.msgpack.decode(known.state, type=CursorState).sessions
 
     def _is_valid(self, cursor: Cursor) -> bool:
-        """Whether the last message that was read is still there: somebody may have cut the transcript file."""
+        """Whether the last message that was read still exists. A person may have cut the transcript file."""
         last = self.live.messages(self.row.id, cursor.line - 1, 1) if cursor.line else [b""]
         return [crc32(body) for body in last] == [cursor.crc]
 
     def read(self, transaction: BatchTransaction, report: SyncReport) -> None:
+        """Store the new messages of the session."""
         report.files_read += 1
         self.archive.put_acp_sessions(self.row.id, self.row.native_ids)
         is_private = self.cursor.line > 0 and self.archive.is_private(self.row.id)  # by an earlier message
@@ -96,9 +97,9 @@ class LiveReader:
             transaction.commit_when_due(events)
 
     def _entries(self, number: int, body: bytes) -> Iterable[Entry]:
-        """The entries of a message. A message that somebody edited may be a problem; the others are read."""
+        """The entries of a message. A message that a person edited may become a problem; reading continues."""
         try:
-            return list(read_message(self.name, number, _message.decode(body)))
+            return list(read_message(self.name, number, _MESSAGE.decode(body)))
         except (msgspec.MsgspecError, *READ_ERRORS) as reason:
             excerpt = body[:EXCERPT].decode("utf-8", "replace")
             return (Problem(self.updater.log.path, number, describe_error(reason), excerpt),)

@@ -1,4 +1,4 @@
-"""Whether a log on disk is still the file that its cursor describes: unchanged, grown, rotated or replaced."""
+"""Tells whether a log is still the file that its cursor describes: unchanged, grown, rotated or replaced."""
 
 import os
 import zlib
@@ -14,28 +14,28 @@ from recollect.sources import Stamp
 from recollect.sources.formats.jsonl import open_log
 from recollect.store import Cursor
 
-EDGE = 4_096  # bytes at both ends of what was read: if they are unchanged, the file grew
+EDGE = 4_096  # bytes at both ends of the part that was read: if they are unchanged, the file only grew
 CHUNK = 1 << 20  # bytes that are read at once
 
 
 class CursorState(Struct, kw_only=True, rename={"source_state": "memory", "previous": "before", "was_rotated": "moved_on"}):
-    """What a cursor has besides numbers. It is stored under the names that older versions use."""
+    """The part of a cursor that is not numbers. The stored field names are those of older versions."""
 
-    source_state: msgspec.Raw  # what the source needs to read on
+    source_state: msgspec.Raw  # what the source needs to continue
     sessions: dict[str, State] = {}  # the folds in progress, by native id
     edges: int = 0  # a checksum of the first and last bytes that were read
     inside_line: bool = False  # the last line that was read had no newline yet
-    previous: dict[str, State] = {}  # the folds of the last complete read, until the log has reached their end again
-    was_rotated: bool = False  # emptied or rotated: what the log holds now comes after what it held before
+    previous: dict[str, State] = {}  # the folds of the last complete read, until this read has reached their end
+    was_rotated: bool = False  # emptied or rotated: the present content comes after the earlier content
 
 
 def has_changed(known: tuple[int, int, int] | None, stamp: Stamp) -> bool:
-    """Whether a file can hold anything new. Every sync checks this for every file."""
+    """Whether a file can hold new entries. Every sync checks this for every file."""
     return known != (stamp.size, stamp.mtime_ns, stamp.inode)
 
 
 def is_same_log(path: Path, stamp: Stamp, cursor: Cursor, state: CursorState) -> bool:
-    """Whether a changed file only grew. If it grew in place, its edges are compared; otherwise every byte that was read."""
+    """Whether a changed file only grew. If it grew in place, only its edges are compared; else all bytes that were read."""
     compressed = path.suffix == ".zst"
     if not compressed and stamp.size < cursor.offset:
         return False
@@ -53,7 +53,7 @@ def edges(stream: BinaryIO, offset: int) -> int:
 
 
 def is_rotated(path: Path, cursor: Cursor, state: CursorState) -> bool:
-    """Whether what was read of a log is now in a file beside it, such as `x.jsonl.1`."""
+    """Whether the part of a log that was read is now in a file beside it, such as `x.jsonl.1`."""
     if path.suffix == ".zst" or not cursor.offset:
         return False
     with os.scandir(path.parent) as entries:
@@ -65,12 +65,12 @@ def is_rotated(path: Path, cursor: Cursor, state: CursorState) -> bool:
     )
 
 
-def _starts_with(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
+def _starts_with(entry: "os.DirEntry[str]", size: int, checksum: int) -> bool:
     try:
         if not entry.is_file() or entry.stat().st_size < size:
             return False
         with Path(entry.path).open("rb") as stream:
-            return edges(stream, size) == known
+            return edges(stream, size) == checksum
     except OSError:
         return False
 
@@ -78,19 +78,20 @@ def _starts_with(entry: "os.DirEntry[str]", size: int, known: int) -> bool:
 class Relation(StrEnum):
     """How a log relates to another log of the same session."""
 
-    LONGER = "longer"  # it starts with everything that was read of the other
-    SAME = "same"  # it has nothing that the other does not have
+    LONGER = "longer"  # it starts with the part of the other that was read
+    SAME = "same"  # it has nothing more than the other
     UNRELATED = "unrelated"
 
 
-def compare(path: Path, other: Path, read: Cursor) -> Relation:
-    """Compare a log with what was read of another one."""
-    if prefix_crc(path, read.offset) == read.crc:
-        return Relation.LONGER if prefix_crc(path, read.offset + 1) is not None else Relation.SAME
+def compare(path: Path, other: Path, cursor: Cursor) -> Relation:
+    """Compare a log with the part of another log that was read."""
+    if prefix_crc(path, cursor.offset) == cursor.crc:
+        return Relation.LONGER if prefix_crc(path, cursor.offset + 1) is not None else Relation.SAME
     if not other.exists():
-        return Relation.LONGER  # the other was moved here and rewritten
+        return Relation.LONGER  # the other log was moved here and rewritten
     size = _size(path)
-    return Relation.SAME if size <= read.offset and prefix_crc(other, size) == prefix_crc(path, size) else Relation.UNRELATED
+    is_prefix = size <= cursor.offset and prefix_crc(other, size) == prefix_crc(path, size)
+    return Relation.SAME if is_prefix else Relation.UNRELATED
 
 
 def _size(path: Path) -> int:
@@ -102,7 +103,7 @@ def _size(path: Path) -> int:
 
 
 def prefix_crc(path: Path, size: int) -> int | None:
-    """The checksum of a log's first `size` bytes; None where it has fewer."""
+    """The checksum of a log's first `size` bytes; None if it has fewer."""
     crc = 0
     with open_log(path) as stream:
         while size:

@@ -1,4 +1,4 @@
-"""Logs that hold the same records are read together, in one order (docs/decisions/2026-11-18-reading-order.md)."""
+"""Reads logs that share records together, in one order (docs/decisions/2026-11-18-reading-order.md)."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from recollect.store import Cursor, Writer
 
 
 def can_reread(archive: Writer, logs: list[Log]) -> bool:
-    """Whether these logs still hold everything that the archive has of them."""
+    """Whether these logs still hold all events that the archive read from them."""
     return all(_is_complete(archive, log) for log in logs)
 
 
@@ -35,7 +35,7 @@ def _only_grew(log: Log, cursor: Cursor) -> bool:
 
 
 def may_have_shrunk(log: Log | None, cursor: Cursor) -> bool:
-    """Whether a log, or one that no longer exists, may have held more. Only its cursor knows what that was."""
+    """Whether a log, even a deleted one, may have held more than now. Only its cursor knows what that was."""
     if cursor.state is None or (log is not None and not isinstance(log.format, Lines)):
         return False
     try:
@@ -48,7 +48,7 @@ def may_have_shrunk(log: Log | None, cursor: Cursor) -> bool:
 
 
 def only_last_grew(archive: Writer, changed: list[Log], others: list[Log]) -> bool:
-    """Whether only the last log in reading order changed. Then reading on gives the same as reading all again."""
+    """Whether only the last log in reading order changed. Then continuing it has the same result as reading all again."""
     if len(changed) != 1:
         return False
     logs = [*changed, *others]
@@ -63,9 +63,9 @@ def _has_state(archive: Writer, log: Log) -> bool:
 
 
 def _reading_order(archive: Writer, log: Log, *, as_read: bool) -> tuple[bool, int, str]:
-    """Where a log comes in the reading order: originals before copies, the oldest first.
+    """The sort key of the reading order: originals before copies, the oldest first.
 
-    `as_read`: by the date that the log had when it was last read, else by its date now.
+    With `as_read`, the date is that of the last read, else the present date of the file.
     """
     path = path_text(log.path)
     cursor = archive.cursor(path)
@@ -77,7 +77,7 @@ def _reading_order(archive: Writer, log: Log, *, as_read: bool) -> tuple[bool, i
 
 
 def forget_logs(archive: Writer, logs: list[Log]) -> None:
-    """Remove what was read of these logs, and their cursors, so that they are read from their start."""
+    """Remove the events of these logs and their cursors, so that they are read from their start."""
     with archive.transaction():
         for log in logs:
             path = path_text(log.path)

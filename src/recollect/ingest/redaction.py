@@ -1,4 +1,4 @@
-"""Takes secrets out of entries before they are stored."""
+"""Redacts secrets in entries before they are stored."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ import msgspec
 from recollect.model import Entry, Problem, Record, SessionMetadata
 from recollect.redact import marks, redact, redact_all, suspects
 
-NAMES = ("cwd", "branch", "model")
-NAMES_OF_RECORDS = (*NAMES, "tool")
+NAME_FIELDS = ("cwd", "branch", "model")
+RECORD_NAME_FIELDS = (*NAME_FIELDS, "tool")
 
 
 class EntryRedactor:
-    """Redacts the entries of one log. Ids and the path of the log stay, because entries are found by them."""
+    """Redacts the entries of one log. Ids and the path of the log are not changed, because entries are found by them."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}  # a log has few names, so each is redacted once
 
     def redact(self, entries: list[Entry], texts: list[str]) -> Iterator[tuple[str, Counter[str]]]:
-        """Replace secrets in place; `texts` are those of the entries. Yields (session, redactions by rule)."""
-        for place in suspects(texts):
-            entry = entries[place] = _redacted(entries[place])
+        """Replace secrets in place. `texts` are the texts of the entries. Yields (session, redactions by rule)."""
+        for index in suspects(texts):
+            entry = entries[index] = _redacted(entries[index])
             if isinstance(entry, Record):
                 yield entry.session, marks(text_of(entry))
         for entry in entries:
@@ -30,7 +30,7 @@ class EntryRedactor:
                 self._redact_names(entry)
 
     def _redact_names(self, entry: Record | SessionMetadata) -> None:
-        for field in NAMES_OF_RECORDS if isinstance(entry, Record) else NAMES:
+        for field in RECORD_NAME_FIELDS if isinstance(entry, Record) else NAME_FIELDS:
             name = getattr(entry, field)
             if name is None:
                 continue
@@ -41,7 +41,7 @@ class EntryRedactor:
 
 
 def text_of(entry: Entry) -> str:
-    """All texts of an entry that are stored, as one."""
+    """All texts of an entry that are stored, as one text."""
     if isinstance(entry, Record):
         return entry.text + msgspec.json.encode(entry.arguments).decode() if entry.arguments else entry.text
     if isinstance(entry, SessionMetadata):

@@ -18,7 +18,7 @@ class SyncReport(Struct, kw_only=True):
     problems: int = 0
     seconds: float = 0.0
     unreadable: list[str] = []
-    unrecognised: list[str] = []  # named files, and files in named folders, that are not a log of any known agent
+    unrecognised: list[str] = []  # named files, and files in named folders, that are not logs of a known agent
     warnings: list[str] = []
     recognised: dict[str, str] = {}  # named files, each with the source that it was recognised as
 

@@ -1,4 +1,4 @@
-"""Reads a log that is rewritten as it grows: a document or a database. Each session is read whole if it has changed."""
+"""Reads a log that is rewritten as it grows: a document or a database. A changed session is read completely."""
 
 from collections import Counter
 
@@ -21,14 +21,14 @@ from recollect.store import Cursor, Writer
 
 
 class SessionSnapshot(Struct, array_like=True):
-    """A session as it was when last read."""
+    """The state of a session when it was last read."""
 
-    mark: str  # it changes whenever the session does
+    mark: str  # changes whenever the session changes
     tally: dict[str, int]
 
 
 class SnapshotState(Struct, kw_only=True, rename={"sessions": "kept"}):
-    """The state in the cursor of such a log. It is stored under the name that older versions use."""
+    """The state in the cursor of a document or database. The stored field name is that of older versions."""
 
     sessions: dict[str, SessionSnapshot] = {}
 
@@ -54,9 +54,10 @@ class SnapshotReader:
         try:
             return msgspec.msgpack.decode(cursor.state, type=SnapshotState).sessions
         except msgspec.DecodeError:
-            return {}  # it was a log of another format
+            return {}  # the log had another format
 
     def read(self, transaction: BatchTransaction, report: SyncReport, on_progress: OnProgress | None) -> None:
+        """Store the sessions of the log that have changed."""
         report.files_read += 1
         for path in (self.log.path, *self.format.parts(self.log.path)):
             self.archive.drop_problems(path_text(path))
@@ -74,7 +75,7 @@ class SnapshotReader:
         except OSError as reason:
             report.unreadable.append(f"{self.path}: cannot be read: {reason.strerror or reason}")
             return
-        self._store_cursor(self.read_sessions, self.log.stamp, read=self.log.stamp.size)
+        self._store_cursor(self.read_sessions, self.log.stamp, bytes_read=self.log.stamp.size)
         if on_progress:
             on_progress(report)
 
@@ -89,7 +90,7 @@ class SnapshotReader:
     # ---- a session that has changed
 
     def _store(self, session: str, mark: str, entries: list[Entry], report: SyncReport) -> int:
-        """Make a session equal to these entries. Returns the number of events that were written."""
+        """Replace a session by these entries. Returns the number of events that were written."""
         self._replace_parts()
         tally = dict(tally_of(entries))
         report.bytes += sum(len(entry.text) for entry in entries if isinstance(entry, Record))
@@ -114,7 +115,7 @@ class SnapshotReader:
         return events
 
     def _replace_parts(self) -> None:
-        """Forget the sessions of files that were logs while this log was missing, and are parts of it now."""
+        """Forget the sessions of files that are parts of this log now, but were logs while this log was missing."""
         for part in self.format.parts(self.log.path):
             cursor = None if self.format.is_log(part) else self.archive.cursor(path_text(part))
             if cursor is None:
@@ -124,13 +125,13 @@ class SnapshotReader:
             self.archive.drop_cursor(path_text(part))
 
     def _put_problem(self, reason: Unreadable, report: SyncReport) -> None:
-        """Note that the log cannot be read. What is stored of it stays. It is tried again unless that is pointless."""
+        """Note that the log cannot be read. Its stored sessions stay. A temporary error is tried again."""
         problem = Problem(self.log.path, reason.line, reason.reason, reason.excerpt)
         self.archive.put_problems(self.source.name, [problem])
         report.problems += 1
         self._store_cursor({**self.known, **self.read_sessions}, self.log.stamp if reason.permanent else Stamp(0, 0, 0))
 
-    def _store_cursor(self, sessions: dict[str, SessionSnapshot], stamp: Stamp, *, read: int = 0) -> None:
+    def _store_cursor(self, sessions: dict[str, SessionSnapshot], stamp: Stamp, *, bytes_read: int = 0) -> None:
         tally = sum((Counter(session.tally) for session in sessions.values()), Counter[str]())
         cursor = Cursor(
             path=self.path,
@@ -138,7 +139,7 @@ class SnapshotReader:
             size=stamp.size,
             mtime_ns=stamp.mtime_ns,
             inode=stamp.inode,
-            offset=read,
+            offset=bytes_read,
             line=tally.total() - tally[UNDATED],
             state=msgspec.msgpack.encode(SnapshotState(sessions=sessions)),
             tally=dict(tally),

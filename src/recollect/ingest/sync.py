@@ -1,7 +1,7 @@
-"""One sync: find the logs that changed, read each on from its cursor, store and index what is new.
+"""One sync: find the logs that changed, continue each at its cursor, store and index the new events.
 
-A batch of a log and the cursor behind it are stored in one transaction. So a process that is killed at any moment has
-read each line exactly once. The index is committed after the archive, and can always catch up with it.
+A batch of a log and the cursor after it are stored in one transaction. So each line is stored exactly once, even if the
+process is killed. The index is committed after the archive, and can always catch up with it.
 """
 
 import gc
@@ -47,7 +47,7 @@ RECENT_NS = 86_400 * 10**9  # a day: logs that were written earlier are not poll
 
 
 class Ingester:
-    """A realm that is opened for writing, by one process at a time. It can sync many times."""
+    """A realm opened for writing, by one process at a time. It can sync many times."""
 
     def __init__(self, realm: Path, settings: Settings, sources: tuple[Source, ...], env: Mapping[str, str]) -> None:
         self.realm = realm
@@ -61,7 +61,7 @@ class Ingester:
         self._polled: dict[Path, tuple[Log, Stamp]] = {}
         self._exclusions_at = 0.0
         self._from_start: set[str] = set()  # logs that this sync reads from their start
-        self._groups: set[frozenset[str]] = set()  # overlapping logs, as known when the sync began
+        self._groups: set[frozenset[str]] = set()  # overlapping logs that were known when the sync began
         self._live: Live | None = None
         self._lock = exclusive(realm)
         self._lock.__enter__()
@@ -91,7 +91,7 @@ class Ingester:
         self._lock.__exit__(None, None, None)
 
     def sync(self, paths: Iterable[Path] | None = None, on_progress: OnProgress | None = None) -> SyncReport:
-        """Read what is new in all logs, or in the logs at `paths`."""
+        """Read new entries of all logs, or of the logs at `paths`."""
         if paths is not None:
             report = SyncReport()
             return self._sync(
@@ -115,13 +115,13 @@ class Ingester:
         return project_folders(self.archive.folders(), self.sources, self.settings)
 
     def _poll(self, found: Iterable[Log | Problem]) -> None:
-        """Poll those of these logs that need polling and were written recently."""
+        """Poll the logs that need polling and were written recently."""
         recent = time.time_ns() - RECENT_NS
         logs = [log for log in found if isinstance(log, Log) and log.format.is_polled and log.stamp.mtime_ns > recent]
         self._polled |= {log.path: (log, log.stamp) for log in logs}
 
     def _forget_excluded(self) -> None:
-        """Remove sessions that were excluded since they were read. Their logs have not changed."""
+        """Remove sessions that were excluded after they were read. Their logs have not changed."""
         if time.monotonic() < self._exclusions_at:
             return
         self._exclusions_at = time.monotonic() + EXCLUSIONS_S
@@ -137,7 +137,7 @@ class Ingester:
                     self.archive.forget_session(session, path)
 
     def _recognised(self, found: Iterable[tuple[Path, Log | Problem]], report: SyncReport) -> Iterator[Log | Problem]:
-        """SyncReport which source each named file was recognised as, and which files were not recognised."""
+        """Report the source of each named file, and the files that were not recognised."""
         logs: set[Path] = set()
         for path, item in found:
             if isinstance(item, Log):
@@ -151,28 +151,28 @@ class Ingester:
                 yield item
 
     def sync_live(self) -> SyncReport | None:
-        """Read what is new in the live sessions of this realm; None if nothing is."""
+        """Read new messages of the live sessions of this realm. Returns None if there are none."""
         live = self._live_sessions()
         if live is None:
             return None
-        known, newest = int(self.archive.meta(PUBLISHED) or 0), live.change_count()
-        if known == newest:
+        published, newest = int(self.archive.meta(PUBLISHED) or 0), live.change_count()
+        if published == newest:
             return None
         report, began = SyncReport(), time.perf_counter()
         self.indexer.open()
         with BatchTransaction(self.archive, self.indexer) as transaction:
-            rows = live.changed_after(known if known < newest else 0)  # a higher number: the database was replaced
+            rows = live.changed_after(published if published < newest else 0)  # a higher number: the database was replaced
             for row in rows:
                 LiveReader(self.archive, self.indexer, self.settings, live, row).read(transaction, report)
         self.indexer.commit(force=True)
         self._mark_duplicates({native_id for row in rows for native_id in row.native_ids})
-        with self.archive.transaction():  # last: who reads this number finds everything that it counts
+        with self.archive.transaction():  # last: a reader of this number finds everything that it counts
             self.archive.put_meta(PUBLISHED, str(newest))
         report.seconds = time.perf_counter() - began
         return report
 
     def _mark_duplicates(self, native_ids: set[str]) -> None:
-        """Mark turns in agents' own logs that live sessions have too. Those logs may have been read first."""
+        """Mark turns in agents' own logs that live sessions also have. Those logs may have been read first."""
         with self.archive.transaction():
             is_changed = self.archive.mark_duplicate_turns(sorted(native_ids))
         if is_changed:
@@ -180,21 +180,21 @@ class Ingester:
             self.indexer.commit(force=True)
 
     def _live_sessions(self) -> Live | None:
-        """The live sessions. They stay open: opening and closing them would look like a change to the watcher."""
-        now = file_identity(live_path(self.realm))
-        if self._live is not None and self._live.file != now:
+        """The live sessions. They stay open, because opening and closing them looks like a change to the watcher."""
+        file = file_identity(live_path(self.realm))
+        if self._live is not None and self._live.file != file:
             self._live.close()
             self._live = None
-        if self._live is None and now is not None:
+        if self._live is None and file is not None:
             self._live = Live(self.realm)
         return self._live
 
     def sync_changed(self, paths: Iterable[Path]) -> SyncReport:
-        """Read what is new in those of these files that are logs in a home of a source."""
+        """Read new entries of the changed files that are logs in a home of a source."""
         return self._sync(logs_of_files(paths, self.sources, self.env, self.settings), None)
 
     def sync_polled(self) -> SyncReport | None:
-        """Read what is new in the polled logs. This looks at the date of each file only."""
+        """Read new entries of the polled logs. Only the date of each file is checked."""
         changed = []
         for path, (log, stamp) in self._polled.items():
             try:
@@ -219,8 +219,8 @@ class Ingester:
         gc.disable()  # reading makes no reference cycles, and the collector would scan every batch for them
         try:
             self._read_all(logs, report, on_progress)
-            if again := self._read_out_of_order(logs):
-                self._read_all(again, report, on_progress)
+            if reread := self._read_out_of_order(logs):
+                self._read_all(reread, report, on_progress)
         finally:
             gc.enable()
         self.indexer.commit(force=True)
@@ -256,21 +256,21 @@ class Ingester:
         ]
         changed = [log for log in logs if path_text(log.path) in group]
         if len(changed) + len(others) < len(group) or not can_reread(self.archive, [*changed, *others]):
-            return logs  # the archive has events that are in no log any more: they must stay
+            return logs  # the archive has events that no log has any more: they must stay
         if only_last_grew(self.archive, changed, others):
             return logs
         forget_logs(self.archive, [*changed, *others])
         return [*logs, *others]
 
     def _read_out_of_order(self, logs: list[Log]) -> list[Log]:
-        """Logs that turned out to overlap with others, and must be read again in their order."""
+        """Logs that this sync found to overlap with others. They must be read reread in reading order."""
         groups = {self.archive.overlap_group(path_text(log.path)) for log in logs} - self._groups
-        late = [group for group in groups if len(group) > 1 and not group <= self._from_start]
-        again = self._with_overlapping([log for log in logs if any(path_text(log.path) in group for group in late)])
-        return [log for log in again if path_text(log.path) in self._from_start]
+        unordered = [group for group in groups if len(group) > 1 and not group <= self._from_start]
+        reread = self._with_overlapping([log for log in logs if any(path_text(log.path) in group for group in unordered)])
+        return [log for log in reread if path_text(log.path) in self._from_start]
 
     def reread_all(self) -> SyncReport:
-        """Read all logs from their start. Overlapping logs are read in their order, whichever was read first."""
+        """Read all logs from their start. Overlapping logs are read in reading order, not in the order of before."""
         found = list(discover(self.sources, self.env, self.settings, self._projects()))
         logs = {path_text(log.path): log for log in found if isinstance(log, Log)}
         complete = {path: log for path, log in logs.items() if can_reread(self.archive, [log])}
@@ -278,10 +278,10 @@ class Ingester:
         self.archive.drop_cursors([cursor for cursor in cursors if may_have_shrunk(logs.get(cursor.path), cursor)])
         report = self.sync()
         groups = {self.archive.overlap_group(path) for path in complete}
-        again = [complete[path] for group in groups if len(group) > 1 and group <= complete.keys() for path in group]
-        if again:
-            forget_logs(self.archive, again)
-            self._sync(again, None, SyncReport())
+        overlapping = [complete[path] for group in groups if len(group) > 1 and group <= complete.keys() for path in group]
+        if overlapping:
+            forget_logs(self.archive, overlapping)
+            self._sync(overlapping, None, SyncReport())
         return report
 
     def _read_all(self, logs: list[Log], report: SyncReport, on_progress: OnProgress | None) -> None:
@@ -311,7 +311,7 @@ def _reader(ingester: Ingester, log: Log, report: SyncReport) -> LogReader | Sna
             case unknown:
                 raise TypeError(f"{log.source.name}: {type(unknown).__name__} is neither Lines, Document nor Database")
     except FileNotFoundError:
-        return None  # deleted since it was listed; what is stored of it stays
+        return None  # deleted since it was listed; its stored sessions stay
     except READ_ERRORS as reason:
         put_log_problem(ingester.archive, log, reason, report)
         return None
@@ -321,7 +321,7 @@ def _reader(ingester: Ingester, log: Log, report: SyncReport) -> LogReader | Sna
 
 
 def publish(realm: Path, settings: Settings) -> int:
-    """Read new live messages into the archive. Returns the last change that it has then. Raises `StoreBusy`."""
+    """Read new live messages into the archive. Returns the last change that the archive then has. Raises `StoreBusy`."""
     with Ingester(
         realm, msgspec.structs.replace(settings, sources=()), (), {}
     ) as ingester:  # without sources it reads no logs

@@ -1,4 +1,4 @@
-"""One transaction over many batches of many logs."""
+"""A transaction over many batches of many logs."""
 
 import time
 from typing import Any
@@ -7,7 +7,7 @@ from recollect.ingest.indexing import Indexer
 from recollect.store import Writer
 
 COMMIT_EVENTS = 20_000  # events per transaction over many small files
-COMMIT_SECONDS = 1.0  # a sync that is killed loses at most this much work; a commit does not wait for the disk
+COMMIT_SECONDS = 1.0  # a killed sync loses at most this much work; a commit does not wait for the disk
 
 
 class BatchTransaction:
@@ -38,7 +38,7 @@ class BatchTransaction:
                 self.archive.load_caches()
 
     def commit_when_due(self, events: int) -> None:
-        """Count a batch of events and its cursor. Commit, index and begin again once the transaction is large or old."""
+        """Count a batch of events and its cursor. Commit a large or old transaction, index it and begin another."""
         self._rows += events + 1
         if self._rows >= COMMIT_EVENTS or time.monotonic() >= self._commit_at or self.indexer.is_full():
             self._open.__exit__(None, None, None)
