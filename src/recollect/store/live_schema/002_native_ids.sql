@@ -1,2 +1,2 @@
--- A JSON array: what the agents that ran its turns call the session, also in their own logs.
+-- A JSON array: the ids of the session in the agents that ran its turns, and in their logs.
 ALTER TABLE session ADD COLUMN native_ids TEXT NOT NULL DEFAULT '[]';

@@ -1,5 +1,5 @@
--- What is remembered of sessions: observations. Beside the archive, not in it: it has writers of its own, and what agents
--- recorded themselves cannot be read from any log again. Sessions and events are named by their ids.
+-- The memory: observations of sessions. It is a separate database, because it has other writers than the archive, and no
+-- log has the observations that agents recorded. Rows refer to sessions and events by their ids.
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -8,8 +8,8 @@ CREATE TABLE meta (
 
 INSERT INTO meta VALUES ('identity', lower(hex(randomblob(16))));
 
--- A row is never changed: an observation that became another one comes back under a new key, so that everything an index
--- has not seen lies above its watermark. Lists are JSON; `evidence` holds event ids of 16 bytes, one after the other.
+-- A row is never changed: a changed observation is inserted under a new key. So every row that an index does not have is
+-- above its watermark. Lists are JSON. `evidence` has event ids of 16 bytes, one after the other.
 CREATE TABLE observation (
     key            INTEGER PRIMARY KEY AUTOINCREMENT,
     id             BLOB NOT NULL UNIQUE,
@@ -35,7 +35,7 @@ CREATE INDEX observation_by_turn ON observation (session, turn);
 CREATE INDEX observation_by_time ON observation (at);
 CREATE INDEX observation_by_project ON observation (project COLLATE NOCASE, at);
 
--- Concepts and files, to filter by. `name` is folded: a concept, or the last part of a path.
+-- Concepts and files, for filters. `name` is case-folded: a concept, or the last part of a path.
 CREATE TABLE tag (
     noun        TEXT NOT NULL,
     name        TEXT NOT NULL,
@@ -45,10 +45,10 @@ CREATE TABLE tag (
 ) WITHOUT ROWID;
 CREATE INDEX tag_by_observation ON tag (observation);
 
--- The words of observations, cut and stemmed as in the text index; `around` are those of their turn.
+-- The words of observations, split and stemmed as in the text index. `around` has the words of their turn.
 CREATE VIRTUAL TABLE told USING fts5 (title, facts, narrative, around, tokenize = 'unicode61 remove_diacritics 0');
 
--- Which turns have been looked at, and as what: a turn whose mark is another one now is looked at again.
+-- Turns that the rules have read, with the mark of that moment. A turn with a different mark is read again.
 CREATE TABLE observed (
     session BLOB NOT NULL,
     turn    INTEGER NOT NULL,
@@ -56,13 +56,13 @@ CREATE TABLE observed (
     PRIMARY KEY (session, turn)
 ) WITHOUT ROWID;
 
--- Which sessions have been looked at, and as what.
+-- Sessions that the rules have read, with the mark of that moment.
 CREATE TABLE looked (
     session BLOB PRIMARY KEY,
     mark    INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Which turns a model has read, and what that cost in tokens.
+-- Turns that a model has read, and the number of tokens that it used.
 CREATE TABLE extracted (
     session BLOB NOT NULL,
     turn    INTEGER NOT NULL,

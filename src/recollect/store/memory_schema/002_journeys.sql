@@ -1,4 +1,4 @@
--- Journeys: the sessions and documents of one person's work. No log holds them, so they cannot be made again.
+-- Journeys: the sessions and documents of one person's work. No log has them, so they cannot be derived again.
 
 CREATE TABLE journey (
     id         BLOB PRIMARY KEY,
@@ -6,9 +6,9 @@ CREATE TABLE journey (
     created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- A session of a journey, and what is told of it. `mark` is the state of the session that `summary` was made of: '' when it
--- is to be made again, NULL while the archive has no such session. Then `started_at` is NULL too, and nothing of it is shown.
--- An `own` summary was given, not made. `diagnosed` is NULL unless somebody said whether the session holds a diagnosis.
+-- A session of a journey, and its summary. `mark` is the state of the session that the summary was generated from. It is ''
+-- if the summary is outdated, and NULL if the archive does not have the session. Then `started_at` is NULL too, and the
+-- session is not shown. `own` is 1 if the caller supplied the summary. `diagnosed` is NULL unless the caller supplied it.
 CREATE TABLE member (
     key        INTEGER PRIMARY KEY,
     session    BLOB NOT NULL UNIQUE,
@@ -22,10 +22,10 @@ CREATE TABLE member (
 );
 CREATE INDEX member_by_time ON member (journey, started_at, session);
 
--- The words of summaries, cut and stemmed as in the text index.
+-- The words of summaries, split and stemmed as in the text index.
 CREATE VIRTUAL TABLE recounted USING fts5 (summary, tokenize = 'unicode61 remove_diacritics 0');
 
--- A summary tells what was observed, so an observation that comes or goes makes it old.
+-- A summary is generated from observations, so it is outdated when one is added or removed.
 CREATE TRIGGER observation_came AFTER INSERT ON observation BEGIN
     UPDATE member SET mark = '' WHERE session = new.session AND mark IS NOT NULL;
 END;
@@ -33,7 +33,7 @@ CREATE TRIGGER observation_went AFTER DELETE ON observation BEGIN
     UPDATE member SET mark = '' WHERE session = old.session AND mark IS NOT NULL;
 END;
 
--- `metadata` is JSON, as it was given.
+-- `metadata` is JSON, unchanged from the request.
 CREATE TABLE document (
     key        INTEGER PRIMARY KEY,
     id         BLOB NOT NULL UNIQUE,

@@ -5,7 +5,7 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- Which archive this is. An index says of which one it was made.
+-- The identity of this archive. An index stores the identity of the archive that it was built from.
 INSERT INTO meta VALUES ('identity', lower(hex(randomblob(16))));
 
 -- Tool, model and project names: few, and repeated in every event.
@@ -39,7 +39,7 @@ CREATE INDEX session_by_update ON session (updated_at, id);
 CREATE INDEX session_by_start ON session (started_at, id);
 CREATE INDEX session_by_path ON session (path);
 
--- Who spawned whom. A link may be known before either session is.
+-- Which session started which sub-agent. A link may be stored before either session is.
 CREATE TABLE link (
     child  BLOB PRIMARY KEY,
     parent BLOB NOT NULL,
@@ -66,8 +66,8 @@ CREATE TABLE turn (
     PRIMARY KEY (session, ordinal)
 ) WITHOUT ROWID;
 
--- A row is never changed: an event that has to move is removed and comes back under a new key, so that everything an
--- index does not know yet has a key above its watermark. body: text, or a blob of it compressed; of a tool call, JSON.
+-- A row is never changed: an event that moves is removed and inserted under a new key. So every event that an index does
+-- not have is above its watermark. body: text, or a blob with compressed text. The body of a tool call is JSON.
 CREATE TABLE event (
     key       INTEGER PRIMARY KEY AUTOINCREMENT,
     id        BLOB NOT NULL UNIQUE,
@@ -87,19 +87,19 @@ CREATE TABLE event (
 );
 CREATE INDEX event_by_turn ON event (session, turn, seq);
 
--- Keys of removed events that an index may still hold.
+-- Keys of removed events that an index may still have.
 CREATE TABLE gone (
     key INTEGER PRIMARY KEY
 );
 
--- Titles that name an event instead of a session. Its session may be another file's, read sooner or later.
+-- Titles that refer to an event instead of a session. The event may be in another log, read earlier or later.
 CREATE TABLE named (
     event BLOB PRIMARY KEY,
     title TEXT NOT NULL,
     rank  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- How far each log has been read, and what reading on needs to know.
+-- How far each log was read, and the state that is needed to continue.
 CREATE TABLE cursor (
     path     TEXT PRIMARY KEY,
     source   TEXT NOT NULL,

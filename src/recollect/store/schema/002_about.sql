@@ -1,4 +1,4 @@
--- What one log says of a session that another log tells, such as its title: `about` is JSON. Either may come first.
+-- Metadata that one log states about a session of another log, such as its title, as JSON. Either log may be read first.
 CREATE TABLE about (
     session BLOB NOT NULL,
     path    TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- Sessions of which nothing may be kept. What their sub-agents wrote is as private as they are, whenever it is read.
+-- Sessions that must not be stored. Their sub-agents are private too, even if they are read later.
 CREATE TABLE private (
     session BLOB PRIMARY KEY
 ) WITHOUT ROWID;

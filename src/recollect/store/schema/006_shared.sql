@@ -1,4 +1,4 @@
--- Logs that tell the same: two of one session, or one that begins with a copy of another. Both directions.
+-- Logs with the same records: two logs of one session, or one that begins with a copy of another. In both directions.
 CREATE TABLE shared (
     path  TEXT NOT NULL,
     other TEXT NOT NULL,

@@ -1,9 +1,9 @@
--- A log without times is dated by its file. Events say so by flag 4; turns and sessions if one of their events does.
+-- A log without times gets the date of its file. Flag 4 marks such events. Turns and sessions are marked if an event is.
 ALTER TABLE turn ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE session ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;
 
--- Of what was read before: the events that have the date of their log, to the millisecond. Where the log has at least as many
--- records without a time as the session has events, all of its events.
+-- Events that were read before are marked if they have the date of their log, to the millisecond. If the log has at least
+-- as many records without a time as the session has events, all events of the session are marked.
 CREATE TEMP TABLE undated AS
 SELECT path, mtime_ns / 1000000 AS at, json_extract(tally, '$.undated') AS records
   FROM cursor
