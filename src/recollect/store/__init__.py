@@ -1,6 +1,6 @@
-"""Step 3, KEEP: the archive of a realm, in SQLite. All SQL about our own data is here.
+"""Step 3, STORE: the archive of a realm, in SQLite. All SQL about our own data is here.
 
-One `Writer` at a time; any number of `Reader`s beside it.
+One `Writer` can be open at a time, and any number of `Reader`s.
 """
 
 from recollect.store.sqlite.database import NewerSchema, OutOfDate, file_identity, is_database

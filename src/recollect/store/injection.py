@@ -1,6 +1,6 @@
 """The query of the memory that a hook runs at the start of a session.
 
-It imports the standard library only: the rest of the store takes 60 ms to import, and an agent waits.
+The module imports the standard library only. Other modules of the store take 60 ms to import, and an agent waits.
 """
 
 import os
@@ -8,21 +8,21 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-WAIT_S = 0.2  # for a lock: readers see one only while a database is repaired
+WAIT_S = 0.2  # seconds to wait for a lock: a reader meets one only while a database is repaired
 
 Row = tuple[bytes, str, str, int, str, str, int]
 """id, author, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
 
 
 def newest(
-    realm: Path, project: str, limit: int, asking: tuple[str, str], open_without_lock: Callable[[Path], sqlite3.Connection]
+    realm: Path, project: str, limit: int, caller: tuple[str, str], open_without_lock: Callable[[Path], sqlite3.Connection]
 ) -> list[Row]:
     """The latest observations of a project.
 
-    `asking`: the id and the log of the session that starts. Its own observations are left out, and those of its sub-agents,
-    whose logs are in a folder named by the id. `open_without_lock` opens a database in a read-only folder.
+    `caller`: the id and the log of the session that starts. Its own observations are left out. So are those of its
+    sub-agents, whose logs are in a folder named by the id. `open_without_lock` opens a database in a read-only folder.
     """
-    session, log = asking
+    session, log = caller
     path = realm / "memory.db"
     if not path.exists():
         return []
@@ -39,7 +39,7 @@ def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> l
     try:
         return db.execute(
             f"""
-            SELECT id, made_by, type, at, title, facts, {_estimated(db)}
+            SELECT id, made_by, type, at, title, facts, {_estimated_column(db)}
               FROM observation
              WHERE project = ? COLLATE NOCASE AND (? = '' OR instr(path, ?) = 0) AND path <> ?
              ORDER BY at DESC
@@ -50,7 +50,7 @@ def _select(db: sqlite3.Connection, values: tuple[str, str, str, str, int]) -> l
         db.close()
 
 
-def _estimated(db: sqlite3.Connection) -> str:
-    """The column, or 0: a memory that an earlier version wrote does not have it until the next sync."""
-    found = db.execute("SELECT 1 FROM pragma_table_info('observation') WHERE name = 'estimated'").fetchone()
-    return "estimated" if found else "0"
+def _estimated_column(db: sqlite3.Connection) -> str:
+    """The column `estimated`, or 0 if a memory of an earlier version does not have it before the next sync."""
+    has_column = db.execute("SELECT 1 FROM pragma_table_info('observation') WHERE name = 'estimated'").fetchone()
+    return "estimated" if has_column else "0"

@@ -1,6 +1,6 @@
-"""Journeys: which sessions and documents belong to one person's work. They are in the memory's database.
+"""Journeys: the sessions and documents of one person's work. They are in the memory's database.
 
-Each member has a copy of what it shows. So a journey of ten thousand sessions is searched without reading any of them. One
+Each member has a copy of the data that it shows. So a search in a journey of ten thousand sessions reads none of them. One
 query of the archive finds the members whose copy is outdated.
 """
 
@@ -23,11 +23,13 @@ Row = TypeVar("Row", bound=Struct)
 
 
 def session_mark(session: SessionRow) -> str:
-    """The state of a session that its summary was made from; the same as `MARK` in SQL."""
+    """A text that changes when a session changes. It equals `MARK` in SQL."""
     return f"{session.event_count} {session.updated_at} {session.title}"
 
 
 class JourneyRow(Struct, frozen=True):
+    """A journey. `user` is the person that it belongs to, if known."""
+
     id: bytes
     user: bytes | None
     created_at: int
@@ -48,7 +50,7 @@ class SessionSummaryRow(Struct, frozen=True, kw_only=True):
 
 
 class Member(Struct, frozen=True):
-    """A session of a journey as it is shown. `score` tells how well it matches a query."""
+    """The shown data of a session in a journey. `score` is how well the session matches a query."""
 
     session: bytes
     started_at: int
@@ -59,7 +61,7 @@ class Member(Struct, frozen=True):
 
 
 class DocumentHead(Struct, frozen=True, kw_only=True):
-    """A document as a list shows it."""
+    """The data of a document that a list shows."""
 
     id: bytes
     type: str
@@ -83,9 +85,9 @@ class DateRange(Struct, frozen=True):
 
 
 MEMBER = "session, started_at, summary, diagnosed, estimated"
-HEAD = ", ".join(DocumentHead.__struct_fields__)
+DOCUMENT_HEAD = ", ".join(DocumentHead.__struct_fields__)
 DOCUMENT = ", ".join(JourneyDocument.__struct_fields__)
-IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # a hidden session started at NULL
+IN_WINDOW = "journey = :journey AND started_at BETWEEN :first AND :last"  # `started_at` of a hidden session is NULL
 
 
 class Journeys:
@@ -99,7 +101,7 @@ class Journeys:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All queries in the block see the same state, whoever writes meanwhile."""
+        """All queries in the block see the same state, even if another process writes meanwhile."""
         self._rows("BEGIN")
         try:
             yield
@@ -115,11 +117,11 @@ class Journeys:
         return self._journey("user", user)
 
     def _journey(self, column: str, value: bytes) -> JourneyRow | None:
-        found = self._rows(f"SELECT id, user, created_at FROM journey WHERE {column} = ?", (value,))
-        return JourneyRow(*found[0]) if found else None
+        rows = self._rows(f"SELECT id, user, created_at FROM journey WHERE {column} = ?", (value,))
+        return JourneyRow(*rows[0]) if rows else None
 
     def create_journey(self, new: JourneyRow) -> JourneyRow:
-        """Create a journey, or return the one that its user has. Of many callers at once, one creates it."""
+        """Create a journey, or return the one that its user has. If many callers do so at once, one creates it."""
         with self.memory.transaction():
             known = self.journey_of_user(new.user) if new.user is not None else None
             if known is not None:
@@ -129,7 +131,7 @@ class Journeys:
             return new
 
     def delete_journey(self, journey: bytes) -> tuple[int, int] | None:
-        """Remove a journey and its documents; its sessions stay. Returns the numbers of both."""
+        """Remove a journey and its documents. Its sessions stay. Returns the numbers of sessions and documents."""
         with self.memory.transaction():
             if not self._rows("DELETE FROM journey WHERE id = ? RETURNING id", (journey,)):
                 return None
@@ -151,21 +153,21 @@ class Journeys:
             self._rows("DETACH archive")
 
     def session_count(self, journey: bytes, archive: Path) -> int:
-        """How many sessions of a journey the archive has."""
+        """The number of sessions of a journey that are in the archive."""
         with self._with_archive(archive):
-            found = self._rows(
+            rows = self._rows(
                 """
                 SELECT count(*)
                   FROM member JOIN archive.session ON session.id = member.session
                  WHERE member.journey = ? AND session.event_count > 0""",
                 (journey,),
             )
-        return int(found[0][0])
+        return int(rows[0][0])
 
     def outdated_members(self, journey: bytes, archive: Path) -> tuple[list[bytes], list[bytes]]:
         """The sessions whose summary is outdated, newest first; and those that no longer exist."""
         with self._with_archive(archive):
-            found = self._rows(
+            rows = self._rows(
                 f"""
                 SELECT member.session, session.id
                   FROM member LEFT JOIN archive.session ON session.id = member.session AND session.event_count > 0
@@ -173,10 +175,10 @@ class Journeys:
                  ORDER BY session.started_at DESC""",
                 (journey,),
             )
-        return [session for session, here in found if here], [session for session, here in found if not here]
+        return [session for session, stored in rows if stored], [session for session, stored in rows if not stored]
 
     def add_member(self, journey: bytes, summary: SessionSummaryRow) -> None:
-        """Put a session into a journey; it leaves any other one. What was supplied earlier stays unless supplied again.
+        """Put a session into a journey, and remove it from any other one. Supplied values stay unless supplied again.
 
         Call it inside a transaction, like `update_summary` and `hide_session`.
         """
@@ -195,14 +197,14 @@ class Journeys:
         self.memory.journal("member", summary.session)
 
     def update_summary(self, summary: SessionSummaryRow) -> None:
-        """Update the copy of a session. Only a supplied summary replaces a supplied one."""
+        """Update the copy of a session's data. Only a supplied summary replaces a supplied one."""
         values = (summary.started_at, summary.estimated, summary.mark, summary.session)
         self._rows("UPDATE member SET started_at = ?, estimated = ?, mark = ? WHERE session = ?", values)
-        taken = self._rows(
+        updated = self._rows(
             "UPDATE member SET summary = ? WHERE session = ? AND own <= ? RETURNING key",
             (summary.summary, summary.session, summary.is_supplied),
         )
-        for (key,) in taken:
+        for (key,) in updated:
             self._rows("DELETE FROM summary_text WHERE rowid = ?", (key,))
             self._rows("INSERT INTO summary_text (rowid, summary) VALUES (?, ?)", (key, summary.words))
 
@@ -214,7 +216,7 @@ class Journeys:
 
     def members_by_time(self, journey: bytes, window: DateRange, limit: int, *, newest_first: bool = True) -> list[Member]:
         order = "DESC" if newest_first else "ASC"
-        found = self._rows(
+        rows = self._rows(
             f"""
             SELECT {MEMBER} FROM member
              WHERE {IN_WINDOW}
@@ -222,18 +224,18 @@ class Journeys:
              LIMIT :limit""",
             {"limit": limit, **_within(journey, window)},
         )
-        return [_member(*row) for row in found]
+        return [_member(*row) for row in rows]
 
     def count_members(self, journey: bytes, window: DateRange) -> int:
-        found = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
-        return int(found[0][0])
+        rows = self._rows(f"SELECT count(*) FROM member WHERE {IN_WINDOW}", _within(journey, window))
+        return int(rows[0][0])
 
     def search_members(self, journey: bytes, match: str, window: DateRange, limit: int) -> tuple[list[Member], int]:
-        """The sessions whose summary matches an FTS5 query, best first, then by date; and their number.
+        """The sessions whose summary matches an FTS5 query, best first, then by date; and the number of all matches.
 
         CROSS JOIN makes SQLite search the words first. Only the rows that are shown are fetched completely.
         """
-        found = self._rows(
+        rows = self._rows(
             f"""
             WITH match AS MATERIALIZED (
                 SELECT member.key AS place, -bm25(summary_text) AS score, started_at AS began, session AS id
@@ -245,12 +247,12 @@ class Journeys:
              ORDER BY score DESC, started_at DESC, session""",
             {"match": match, "limit": limit, **_within(journey, window)},
         )
-        return [_member(*row[:-1]) for row in found], found[0][-1] if found else 0
+        return [_member(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
     # ---- documents
 
     def add_document(self, document: JourneyDocument) -> bool:
-        """Add a document. False if the journey does not exist."""
+        """Add a document. Returns False if the journey does not exist."""
         with self.memory.transaction():
             if self.journey(document.journey) is None:
                 return False
@@ -264,21 +266,21 @@ class Journeys:
     ) -> list[DocumentHead]:
         """The documents of a journey. A negative limit means no limit."""
         order = "DESC" if newest_first else "ASC"
-        found = self._rows(
+        rows = self._rows(
             f"""
-            SELECT {HEAD} FROM document
+            SELECT {DOCUMENT_HEAD} FROM document
              WHERE journey = ? AND created_at BETWEEN ? AND ?
              ORDER BY created_at {order}, key {order}
              LIMIT ?""",
             (journey, window.first, window.last, limit),
         )
-        return [_struct(DocumentHead, row) for row in found]
+        return [_struct(DocumentHead, row) for row in rows]
 
     def document(self, journey: bytes, document: bytes) -> JourneyDocument | None:
         return self._document(f"SELECT {DOCUMENT} FROM document WHERE journey = ? AND id = ?", journey, document)
 
     def delete_document(self, journey: bytes, document: bytes) -> JourneyDocument | None:
-        """Remove a document. Returns it, or None."""
+        """Remove a document. Returns the removed document, or None."""
         with self.memory.transaction():
             delete = f"DELETE FROM document WHERE journey = ? AND id = ? RETURNING {DOCUMENT}"
             removed = self._document(delete, journey, document)
@@ -287,8 +289,8 @@ class Journeys:
             return removed
 
     def _document(self, sql: str, journey: bytes, document: bytes) -> JourneyDocument | None:
-        found = self._rows(sql, (journey, document))
-        return _struct(JourneyDocument, found[0]) if found else None
+        rows = self._rows(sql, (journey, document))
+        return _struct(JourneyDocument, rows[0]) if rows else None
 
 
 def _within(journey: bytes, window: DateRange) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def append_lines(path: Path, end: int, lines: Iterable[bytes], *, durable: bool = False) -> int:
-    """Write these lines at offset `end`, and cut the file after them. Returns its new size."""
+    """Cut the file at offset `end` and append these lines. Returns the new size."""
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as file:
             file.truncate(end)
@@ -56,7 +56,7 @@ def append_lines(path: Path, end: int, lines: Iterable[bytes], *, durable: bool 
 
 
 def replace_lines(path: Path, lines: Iterable[bytes]) -> int:
-    """Replace a file by these lines, atomically. Returns its new size."""
+    """Replace the content of a file by these lines, atomically. Returns the new size."""
     draft = path.with_name(f".{path.name}.new")  # an unfinished one is overwritten
     size = append_lines(draft, 0, lines, durable=True)
     try:

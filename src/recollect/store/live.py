@@ -1,7 +1,7 @@
 """The live sessions of a realm: their committed messages, running turns, and the leases of processes.
 
-They have a database of their own, because any process can begin and commit a turn while another one reads logs into the
-archive for minutes. Each change of state is decided inside one transaction.
+They have their own database, because any process can begin and commit a turn while another one reads logs into the archive
+for minutes. Each change of state is one transaction.
 """
 
 import threading
@@ -17,17 +17,18 @@ from msgspec import Struct
 from recollect.errors import ReadOnlyFolder, SessionBusy, SessionNotFound
 from recollect.model import now_ms, timestamp
 from recollect.store.sqlite.database import OutOfDate, SqliteDatabase, file_identity, roll_back, transaction
+from recollect.store.sqlite.event_cells import as_json
 
 Message = dict[str, Any]
 
 
 def live_path(realm: Path) -> Path:
-    """The path of the database. Its folder has nothing else, so that a watcher of it sees these changes only."""
+    """The path of the database. Its folder has no other files, so a watcher of the folder sees these changes only."""
     return realm / "live" / "live.db"
 
 
 class LiveRow(Struct, kw_only=True, rename={"runner_state": "kept"}):
-    """A session as it was last committed. Transcript files call `runner_state` `kept`: older versions read them too."""
+    """The committed state of a session. Transcript files name `runner_state` `kept`, for older versions."""
 
     id: bytes
     created_at: int
@@ -63,7 +64,7 @@ class RunningRow(Struct, frozen=True):
 
 
 class LeaseRow(Struct, frozen=True):
-    """A process that uses the realm, as long as its heartbeat continues."""
+    """A process that uses the realm. The lease is valid while its heartbeat continues."""
 
     holder: str
     instance: str
@@ -74,10 +75,10 @@ class LeaseRow(Struct, frozen=True):
     beat: int
 
 
-CACHE_KB = 1_024  # of pages in memory: every running turn has a connection of its own
-_WRITE_LOCK = threading.Lock()  # of this process: SQLite lets waiting threads sleep ever longer, and one may starve
+CACHE_KB = 1_024  # of pages in memory: every running turn has its own connection
+_WRITE_LOCK = threading.Lock()  # of this process: in SQLite, waiting threads sleep longer and longer, and may starve
 FIELDS = LiveRow.__struct_fields__
-JSON = ("labels", "command", "runner_state", "usage", "native_ids")
+JSON_FIELDS = ("labels", "command", "runner_state", "usage", "native_ids")
 COLUMNS = ", ".join(FIELDS)
 RUNNING = ", ".join(RunningRow.__struct_fields__)
 LEASE = ", ".join(LeaseRow.__struct_fields__)
@@ -87,7 +88,7 @@ class Live(SqliteDatabase):
     """One connection for one thread."""
 
     def __init__(self, realm: Path, *, writable: bool = True) -> None:
-        """Opens for writing and migrates the schema. In a read-only folder, or if not `writable`, opens for reading."""
+        """Open the database for writing and migrate it. In a read-only folder, or if not `writable`, open it for reading."""
         path = live_path(realm)
         self.is_read_only = not writable
         try:
@@ -115,7 +116,7 @@ class Live(SqliteDatabase):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All queries in the block see the same state, whatever is committed meanwhile."""
+        """All queries in the block see the same state, even if another connection commits meanwhile."""
         self._rows("BEGIN")
         try:
             yield
@@ -142,27 +143,28 @@ class Live(SqliteDatabase):
         return row
 
     def put(self, row: LiveRow) -> None:
-        """Store a session as it is now. Call it inside a transaction."""
+        """Store the state of a session. Call it inside a transaction."""
         row.changed = self._count_change()
         self._put(row)
 
     def _put(self, row: LiveRow) -> None:
         values = {
             **msgspec.structs.asdict(row),
-            **{name: msgspec.json.encode(getattr(row, name)).decode() for name in JSON if getattr(row, name) is not None},
+            **{name: as_json(value) for name in JSON_FIELDS if (value := getattr(row, name)) is not None},
         }
         self._rows(f"INSERT OR REPLACE INTO session ({COLUMNS}) VALUES ({', '.join(f':{name}' for name in FIELDS)})", values)
 
     def _count_change(self) -> int:
-        """At least the current time, so that a new database counts beyond the one that it replaces."""
+        """The number of a new change: at least the current time, so that a new database continues after the old one."""
         rows = self._rows("UPDATE meta SET value = max(value + 1, ?) WHERE name = 'changes' RETURNING value", (now_ms(),))
         return int(rows[0][0])
 
     def change_count(self) -> int:
-        """A number that grows with every commit, from 0. It tells whether the archive is up to date."""
+        """A number that grows with every commit, from 0. It shows whether the archive is up to date."""
         return int(self.meta("changes") or 0)
 
     def changed_after(self, change: int) -> list[LiveRow]:
+        """The sessions with a later change, in the order of their changes."""
         rows = self._rows(f"SELECT {COLUMNS} FROM session WHERE changed > ? ORDER BY changed", (change,))
         return [_row(row) for row in rows]
 
@@ -180,11 +182,11 @@ class Live(SqliteDatabase):
         )
         return [_row(row) for row in rows]
 
-    def ids_with_prefix(self, beginning: str, limit: int) -> list[bytes]:
+    def ids_with_prefix(self, prefix: str, limit: int) -> list[bytes]:
         """Ids that start with these hexadecimal digits."""
         rows = self._rows(
             "SELECT id FROM session WHERE lower(hex(id)) LIKE ? ORDER BY id LIMIT ?",
-            (f"{beginning}%", limit),
+            (f"{prefix}%", limit),
         )
         return [session for (session,) in rows]
 
@@ -199,7 +201,7 @@ class Live(SqliteDatabase):
 
     def append(self, row: LiveRow, messages: Sequence[bytes]) -> None:
         """Add messages. Call it inside a transaction, before the session is `put`."""
-        values = [(row.id, row.messages + place, body) for place, body in enumerate(messages)]
+        values = [(row.id, row.messages + index, body) for index, body in enumerate(messages)]
         self.db.executemany("INSERT INTO message VALUES (?, ?, ?)", values)
         row.messages += len(messages)
 
@@ -229,7 +231,7 @@ class Live(SqliteDatabase):
         return [RunningRow(*row) for row in self._rows(f"SELECT {RUNNING} FROM running")]
 
     def begin_turn(self, turn: RunningRow) -> None:
-        """Begin a turn, or raise `SessionBusy`: a session runs one at a time. Call it inside a transaction."""
+        """Begin a turn. Raises `SessionBusy` if one is running. Call it inside a transaction."""
         if self.running(turn.session) is not None:
             name = str(uuid.UUID(bytes=turn.session))
             raise SessionBusy("A turn of this session is running; interrupt it, or wait for its end.", session_id=name)
@@ -237,9 +239,9 @@ class Live(SqliteDatabase):
         self._rows(f"INSERT INTO running ({RUNNING}) VALUES ({marks})", msgspec.structs.astuple(turn))
 
     def is_current(self, turn: RunningRow) -> bool:
-        """Whether a turn is still the running one: no process has marked it as crashed."""
-        now = self.running(turn.session)
-        return now is not None and now.token == turn.token
+        """Whether a turn is still running: no process has marked it as crashed."""
+        running = self.running(turn.session)
+        return running is not None and running.token == turn.token
 
     def end_turn(self, turn: RunningRow) -> None:
         self._rows("DELETE FROM running WHERE session = ? AND token = ?", (turn.session, turn.token))
@@ -248,7 +250,7 @@ class Live(SqliteDatabase):
         self._rows("UPDATE running SET child = ? WHERE session = ? AND token = ?", (child, turn.session, turn.token))
 
     def cancel(self, session: bytes) -> bool:
-        """Ask the process of a running turn to end it. False if no turn runs."""
+        """Request the end of a running turn from its process. Returns False if no turn runs."""
         return bool(self._rows("UPDATE running SET cancelled = 1 WHERE session = ? RETURNING 1", (session,)))
 
     def uncancelled_turns(self, holder: str) -> set[bytes]:
@@ -275,6 +277,6 @@ class Live(SqliteDatabase):
 
 def _row(row: Any) -> LiveRow:
     values = dict(zip(FIELDS, row, strict=True))
-    for name in JSON:
+    for name in JSON_FIELDS:
         values[name] = msgspec.json.decode(values[name]) if values[name] is not None else None
     return LiveRow(**values)

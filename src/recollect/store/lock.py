@@ -1,4 +1,4 @@
-"""One writer per realm, over all processes. The kernel releases a lock when its holder ends."""
+"""Locks of a realm, shared by all processes. The kernel releases a lock when its holder ends."""
 
 import fcntl
 import os
@@ -10,14 +10,13 @@ from pathlib import Path
 from recollect.disk import folder_fault
 from recollect.errors import StoreBusy, StoreFault
 
-WAIT_S = 0.05  # seconds between two attempts to take a lock that is held for long
+WAIT_S = 0.05  # seconds between two attempts to take a lock that is held for a long time
 ATTEMPTS = 25  # 10 ms apart, before a lock counts as held: `is_held` takes it for a moment
-
 
 WRITING = "write.lock"  # reads logs into the archive
 CONFIGURING = "config.lock"  # writes the config
-DISTILLING = "distil.lock"  # makes observations and vectors
-NEXT = "next.lock"  # waits to write: a watcher, which holds the write lock as long as it runs, releases it for this one
+DISTILLING = "distil.lock"  # extracts observations and builds vectors
+NEXT = "next.lock"  # waits to write: a watcher holds the write lock while it runs, and releases it for this process
 WATCHING = "watch.lock"  # watches the logs: one process per realm
 
 
@@ -30,7 +29,7 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
             _lock_or_fail(handle)
         except OSError as reason:
             raise StoreBusy(_busy_message(work).format(holder=holder_of(realm, work))) from reason
-        with suppress(OSError):  # on a full disk the lock holds, without our process id
+        with suppress(OSError):  # on a full disk the lock still holds, without our process id
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
@@ -40,7 +39,7 @@ def exclusive(realm: Path, work: str = WRITING) -> Iterator[None]:
 
 @contextmanager
 def next_in_line(realm: Path, until: float) -> Iterator[None]:
-    """Be the next to write the realm. Raises `StoreBusy` if that takes until `until` (by the monotonic clock)."""
+    """Wait to be the next writer of the realm. Raises `StoreBusy` at `until`, a time of the monotonic clock."""
     handle = open_lock_file(realm, NEXT)
     try:
         while not _try_lock(handle):
@@ -61,7 +60,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def holder_of(realm: Path, work: str = WRITING) -> str:
-    """The process that holds this lock, or held it last."""
+    """The id of the process that holds this lock, or held it last."""
     try:
         return (realm / work).read_text("ascii", "replace").strip() or "unknown"
     except OSError:
@@ -86,7 +85,7 @@ def _busy_message(work: str) -> str:
 
 
 def open_lock_file(realm: Path, work: str) -> int:
-    """A descriptor of the lock file, which is created if it does not exist."""
+    """A descriptor of the lock file. The file is created if it does not exist."""
     try:
         realm.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(realm / work, os.O_CREAT | os.O_RDWR, 0o600)
@@ -95,7 +94,7 @@ def open_lock_file(realm: Path, work: str) -> int:
 
 
 def _lock_or_fail(handle: int) -> None:
-    """Take the lock, or raise OSError. `is_held` of another process may hold it for a moment."""
+    """Take the lock, or raise OSError. Another process that calls `is_held` may hold it for a moment."""
     for _ in range(ATTEMPTS):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,7 +105,7 @@ def _lock_or_fail(handle: int) -> None:
 
 
 def is_held(realm: Path, work: str = WRITING) -> bool:
-    """Whether some process holds this lock now. Raises `StoreFault` if that cannot be found out."""
+    """Whether a process holds this lock now. Raises `StoreFault` if the lock file cannot be opened."""
     try:
         handle = os.open(realm / work, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):

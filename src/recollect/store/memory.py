@@ -1,6 +1,6 @@
 """The memory of a realm: observations, in a database beside the archive.
 
-Many processes can write it: the one that distils, and every agent that records an observation. Each write is one short
+Several processes write it: the one that distils, and every agent that records an observation. Each write is one short
 transaction.
 """
 
@@ -14,23 +14,20 @@ from msgspec import Struct
 
 from recollect.model import Observation, derived_id
 from recollect.store.memory_journal import MemoryJournal, journal_path
-from recollect.store.sqlite.database import SqliteDatabase, file_identity
+from recollect.store.sqlite.database import MAX_PARAMETERS, SqliteDatabase, file_identity
 from recollect.store.sqlite.event_cells import as_json
 
 RULES = "rules"  # the author of an observation: "rules", "agent", or the name of a model
 AGENT = "agent"
-DISTILLED, FAULT = (
-    "distilled",
-    "embedding_fault",
-)  # meta rows: what was distilled last; why vectors are missing
+DISTILLED = "distilled"  # the meta row with the state of the last complete distillation
+FAULT = "embedding_fault"  # the meta row with the reason why vectors are missing
 ID_BYTES = 8
 EVENT_BYTES = 16
-MOST_PARAMETERS = 500  # values per query: below SQLite's limit of parameters
-WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in the title, the facts, the narrative, and the rest of its turn
+WEIGHTS = (6.0, 3.0, 2.0, 0.5)  # of a word in the title, the facts, the narrative, and the other text of its turn
 
 
 class ObservedPlace(Struct, frozen=True, kw_only=True):
-    """Where observations come from: a turn, and the lines of the log that it was read from."""
+    """The origin of observations: a turn, and the lines of the log that it was read from."""
 
     session: bytes
     turn: int
@@ -74,7 +71,7 @@ class ObservationRow(Struct, kw_only=True):
 
 
 class ObservationFilters(Struct, frozen=True, kw_only=True):
-    """Which observations to return. All filters apply; of a list, one value must match. Empty means any."""
+    """Which observations to return. All filters apply. One value of a list must match; an empty list means any."""
 
     since: int | None = None
     until: int | None = None
@@ -82,7 +79,7 @@ class ObservationFilters(Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    excluded_sessions: tuple[bytes, ...] = ()  # sessions
+    excluded_sessions: tuple[bytes, ...] = ()
 
     def is_empty(self) -> bool:
         return self == ObservationFilters()
@@ -90,7 +87,7 @@ class ObservationFilters(Struct, frozen=True, kw_only=True):
 
 FIELDS = ObservationRow.__struct_fields__
 COLUMNS = "observation." + ", observation.".join(FIELDS)
-LISTS = ("facts", "concepts", "files_read", "files_modified")
+LIST_FIELDS = ("facts", "concepts", "files_read", "files_modified")
 
 
 def memory_path(realm: Path) -> Path:
@@ -98,7 +95,7 @@ def memory_path(realm: Path) -> Path:
 
 
 def observation_id(place: ObservedPlace, observation: Observation, made_by: str) -> bytes:
-    """The id of an observation. The same insight of a turn keeps its id, even if its words change."""
+    """The id of an observation. It stays the same if only the words of the observation change."""
     parts = (place.session.hex(), str(place.turn), made_by, observation.type, observation.evidence[0].hex())
     title = () if made_by == RULES else (observation.title,)
     return derived_id("observation", *parts, *title)[:ID_BYTES]
@@ -141,17 +138,17 @@ class Memory(SqliteDatabase):
     # ---- observations by the rules
 
     def observed_turns(self, session: bytes) -> dict[int, int]:
-        """The turns of a session that the rules have read, with their marks then."""
+        """The turns of a session that the rules have read, with the marks of that moment."""
         return dict(self._rows("SELECT turn, mark FROM observed_turn WHERE session = ?", (session,)))
 
     def remembered_sessions(self) -> set[bytes]:
-        """Every session that the memory knows."""
+        """The ids of all sessions that the memory has data about."""
         summarised = "SELECT session FROM member WHERE summary <> ''"
         known = self._rows(f"SELECT session FROM observed_session UNION SELECT session FROM observation UNION {summarised}")
         return {session for (session,) in known}
 
     def observed_sessions(self) -> dict[bytes, int]:
-        """The sessions that the rules have read, with their marks then."""
+        """The sessions that the rules have read, with the marks of that moment."""
         return dict(self._rows("SELECT session, mark FROM observed_session"))
 
     def put_observed_session(self, session: bytes, mark: int) -> None:
@@ -160,22 +157,22 @@ class Memory(SqliteDatabase):
     def put_turn_observations(
         self, place: ObservedPlace, mark: int, observations: Sequence[tuple[Observation, ObservationWords]]
     ) -> None:
-        """Replace the rules' observations of a turn. An unchanged one keeps its key."""
-        wanted: dict[bytes, tuple[Observation, ObservationWords]] = {}
+        """Replace the rules' observations of a turn. Unchanged observations keep their keys."""
+        new: dict[bytes, tuple[Observation, ObservationWords]] = {}
         for observation, words in observations:
-            wanted.setdefault(observation_id(place, observation, RULES), (observation, words))
+            new.setdefault(observation_id(place, observation, RULES), (observation, words))
         stored = {row.id: row for row in self.observations_of_turn(place) if row.made_by == RULES}
         for identity, row in stored.items():
-            if identity not in wanted or not _is_same(row, wanted[identity][0], place):
+            if identity not in new or not _is_same(row, new[identity][0], place):
                 self._remove([row.key])
             else:
-                del wanted[identity]
-        for identity, (observation, words) in wanted.items():
+                del new[identity]
+        for identity, (observation, words) in new.items():
             self._insert(identity, place, RULES, observation, words)
         self.db.execute("INSERT OR REPLACE INTO observed_turn VALUES (?, ?, ?)", (place.session, place.turn, mark))
 
     def record(self, place: ObservedPlace, made_by: str, observation: Observation, words: ObservationWords) -> bytes:
-        """Store an observation of an agent or a model. Returns its id. A repeated one replaces the first."""
+        """Store an observation of an agent or a model. Returns its id. One with the same id is replaced."""
         identity = observation_id(place, observation, made_by)
         self._remove([key for (key,) in self._rows("SELECT key FROM observation WHERE id = ?", (identity,))])
         self._insert(identity, place, made_by, observation, words)
@@ -195,7 +192,7 @@ class Memory(SqliteDatabase):
             **msgspec.structs.asdict(place),
             "made_by": made_by,
             **msgspec.structs.asdict(observation),
-            **{name: as_json(getattr(observation, name)) for name in LISTS},
+            **{name: as_json(getattr(observation, name)) for name in LIST_FIELDS},
             "evidence": b"".join(observation.evidence),
         }
         names = [name for name in FIELDS if name != "key"]
@@ -219,13 +216,13 @@ class Memory(SqliteDatabase):
             self.db.execute("DELETE FROM tag WHERE observation = ?", (key,))
 
     def forget_turns(self, session: bytes, turns: Iterable[int]) -> None:
-        """Remove the observations of turns that no longer exist: an observation needs its evidence."""
+        """Remove the observations of turns that no longer exist, because an observation needs its evidence."""
         for turn in turns:
             self._forget("session = ? AND turn = ?", (session, turn))
             self.db.execute("DELETE FROM observed_turn WHERE session = ? AND turn = ?", (session, turn))
 
     def forget_session(self, session: bytes, *, for_good: bool) -> None:
-        """Remove the rules' observations of a session that no longer exists; `for_good`, everything about it."""
+        """Remove the rules' observations of a session that no longer exists. With `for_good`, remove all data about it."""
         self._forget("session = ?" if for_good else f"session = ? AND made_by = '{RULES}'", (session,))
         for table in ("observed_turn", "observed_session"):
             self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
@@ -241,7 +238,7 @@ class Memory(SqliteDatabase):
             self.rewrite_journal()
 
     def _forget_summary(self, session: bytes) -> None:
-        """Remove the summary of a session. It stays in its journey, and is shown again if it comes back."""
+        """Remove the summary of a session. The session stays in its journey, and is shown again if it comes back."""
         self.db.execute("DELETE FROM summary_text WHERE rowid IN (SELECT key FROM member WHERE session = ?)", (session,))
         self.db.execute(
             """
@@ -252,7 +249,7 @@ class Memory(SqliteDatabase):
         )
 
     def mark_all_stale(self) -> None:
-        """Have the rules read every turn again, because they changed. Their observations stay until then."""
+        """Let the rules read every turn again, because they changed. Their observations stay until then."""
         with self.transaction():
             self.db.execute("UPDATE observed_turn SET mark = -1")
             self.db.execute("DELETE FROM observed_session")
@@ -260,12 +257,12 @@ class Memory(SqliteDatabase):
     # ---- observations by a model
 
     def extracted_turns(self, model: str) -> dict[tuple[bytes, int], int]:
-        """The turns that a model has read, with their marks then."""
+        """The turns that a model has read, with the marks of that moment."""
         rows = self._rows("SELECT session, turn, mark FROM extracted WHERE model = ?", (model,))
         return {(session, turn): mark for session, turn, mark in rows}
 
     def forget_model_observations(self, place: ObservedPlace, made_by: str) -> None:
-        """Remove a model's observations of a turn, before it reads the turn again. Clients may add to its name."""
+        """Remove a model's observations of a turn before it reads the turn again. A client may add to the model's name."""
         rows = [
             row
             for row in self.observations_of_turn(place)
@@ -298,10 +295,10 @@ class Memory(SqliteDatabase):
 
     def _in(self, column: str, values: Sequence[Any], types: Sequence[str] = ()) -> list[ObservationRow]:
         rows: list[Any] = []
-        of_types = f"AND type IN ({','.join('?' * len(types))})" if types else ""
-        for start in range(0, len(values), MOST_PARAMETERS):
-            part = values[start : start + MOST_PARAMETERS]
-            where = f"{column} IN ({','.join('?' * len(part))}) {of_types}"
+        type_condition = f"AND type IN ({','.join('?' * len(types))})" if types else ""
+        for start in range(0, len(values), MAX_PARAMETERS):
+            part = values[start : start + MAX_PARAMETERS]
+            where = f"{column} IN ({','.join('?' * len(part))}) {type_condition}"
             rows += self._rows(f"SELECT {COLUMNS} FROM observation WHERE {where}", [*part, *types])
         return [_row(row) for row in rows]
 
@@ -338,7 +335,7 @@ class Memory(SqliteDatabase):
         return [(title, msgspec.json.decode(files)) for title, files in rows]
 
     def observations_of_types(self, sessions: Sequence[bytes], types: Sequence[str]) -> list[ObservationRow]:
-        """The observations of these types in these sessions; no types means all."""
+        """The observations of these types in these sessions. An empty list of types means all."""
         return self._in("session", sessions, types)
 
     def match_words(self, match: str, filters: ObservationFilters, limit: int) -> list[tuple[int, float]]:
@@ -369,7 +366,7 @@ def _tags(observation: Observation | ObservationRow) -> list[tuple[str, str, str
 
 
 def _normalised(path: str) -> tuple[str, str]:
-    """The last part of a path and the whole path, normalised for comparison: forward slashes, case-folded."""
+    """The last part of a path, and the complete path. Both are normalised for comparison: forward slashes, case-folded."""
     normalised = path.replace("\\", "/").rstrip("/").casefold()
     return normalised.rpartition("/")[2], normalised
 
@@ -404,7 +401,7 @@ def _where(filters: ObservationFilters) -> tuple[str, list[Any]]:
 
 def _row(row: Any) -> ObservationRow:
     values = dict(zip(FIELDS, row, strict=True))
-    for name in LISTS:
+    for name in LIST_FIELDS:
         values[name] = msgspec.json.decode(values[name])
     raw = values["evidence"]
     values["estimated"] = bool(values["estimated"])

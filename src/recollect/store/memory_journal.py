@@ -1,8 +1,8 @@
-"""The journal of a memory: what people, agents and models wrote into it, as JSON lines. In a `jsonl` realm it is the truth.
+"""The journal of a memory: the rows that people, agents and models wrote, as JSON lines. In a `jsonl` realm it is the truth.
 
-A line is a row of the memory with the name of its table. Of several lines about the same row, the last one counts. When a
-row is removed, the file is written again without it. Lines are written before their transaction commits. So the next
-transaction loads lines that a killed process had written but not committed.
+A line is a row of the memory with the name of its table. If several lines have the same row, the last one counts. When a row
+is removed, the file is written again without it. Lines are written before their transaction commits. So the next transaction
+loads lines that a killed process had written but not committed.
 """
 
 import logging
@@ -20,7 +20,7 @@ from recollect.errors import StoreFault
 from recollect.store.jsonl_file import append_lines, file_size, read_objects, replace_lines
 from recollect.store.sqlite.database import OutOfDate, SqliteDatabase
 
-TABLES = {  # those that cannot be derived again, with the columns that identify a row
+TABLES = {  # tables that cannot be derived again, with the columns that identify a row
     "journey": ("id",),
     "document": ("id",),
     "member": ("session",),
@@ -56,21 +56,21 @@ class MemoryJournal:
     """The journal, for one connection to its memory. Call all methods except `is_up_to_date` inside a transaction."""
 
     def __init__(self, memory: SqliteDatabase, path: Path, derived_by: str) -> None:
-        """`derived_by`: the author whose observations are derived, and so not in the journal."""
+        """`derived_by`: the author whose observations can be derived again, so the journal does not have them."""
         self.path = path
         self._memory = memory
         self._conditions = {**dict.fromkeys(TABLES, "1"), "observation": f"made_by <> '{derived_by}'"}
         self._end = 0
         self._added: list[tuple[str, tuple[Any, ...]]] = []
-        self._needs_rewrite = False  # the file differs from the memory: write all of it again
+        self._needs_rewrite = False  # the file differs from the memory, so all of it is written again
 
     def known_size(self) -> int | None:
-        """How many bytes of the file the memory has loaded; None if it never has."""
+        """The number of bytes of the file that the memory has loaded; None if it has never loaded it."""
         known = self._memory.meta(JOURNALED)
         return int(known) if known is not None else None
 
     def is_up_to_date(self, writable: bool) -> bool:
-        """Whether the memory has loaded the file. Raises `OutOfDate` if it never has and cannot be written."""
+        """Whether the memory has loaded the file. Raises `OutOfDate` if it has never loaded it and is read-only."""
         if self.known_size() is None and not writable:
             raise OutOfDate(f"The memory {self._memory.path} is not loaded from {self.path} yet.")
         return not writable or self.known_size() == file_size(self.path)
@@ -78,7 +78,7 @@ class MemoryJournal:
     def load(self) -> list[int]:
         """Load the file into the memory. Returns the keys of the observations that were loaded.
 
-        If the file got shorter, or is empty beside an older memory, it is written again from the memory.
+        If the file is shorter than before, or is empty beside an older memory, it is written again from the memory.
         """
         known, size = self.known_size(), file_size(self.path) or 0
         self._added, self._end = [], known or 0
@@ -92,18 +92,20 @@ class MemoryJournal:
                 keys += self._load_line(msgspec.convert(line, JournalLine))
             except (msgspec.ValidationError, ValueError, LookupError, sqlite3.IntegrityError) as reason:
                 log.warning("Skipped a line of %s that ends at byte %d: %s", self.path, end, reason)
-        size = append_lines(self.path, self._end, [])  # this cuts an incomplete line at its end
+        size = append_lines(self.path, self._end, [])  # this removes an incomplete last line
         self._memory.put_meta(JOURNALED, str(size))
         return keys
 
     def add(self, table: str, identity: tuple[Any, ...]) -> None:
+        """Add a row to those that `write` writes."""
         self._added.append((table, identity))
 
     def rewrite(self) -> None:
+        """Let `write` write the whole file again."""
         self._needs_rewrite = True
 
     def write(self) -> None:
-        """Write the rows that were added, as they are now."""
+        """Write the present state of the rows that were added."""
         if self._needs_rewrite:
             everything = (line for table in TABLES for line in self._lines(table, self._conditions[table], ()))
             self._end = replace_lines(self.path, everything)
@@ -118,28 +120,28 @@ class MemoryJournal:
     # ---- rows and lines
 
     def _columns(self, table: str) -> dict[str, str]:
-        """The columns of a table with their types, without the key: it has a meaning in this database only."""
+        """The columns of a table with their types. The key is left out, because it is valid in this database only."""
         columns = self._memory.db.execute(f"SELECT name, type FROM pragma_table_info('{table}') WHERE name <> 'key'")
         return dict(columns.fetchall())
 
     def _lines(self, table: str, where: str, values: tuple[Any, ...]) -> Iterator[bytes]:
         columns = list(self._columns(table))
         key = "key" if table in TEXT_TABLES else "NULL"
-        for place, *cells in self._memory.db.execute(
+        for row_key, *cells in self._memory.db.execute(
             f"SELECT {key}, {', '.join(columns)} FROM {table} WHERE {where}", values
         ):
             row = dict(zip(columns, map(_to_json, cells), strict=True))
-            words = self._words(table, place)
+            words = self._words(table, row_key)
             yield msgspec.json.encode({"table": table, "row": row, **({"words": words} if words else {})})
 
     def _words(self, table: str, key: int | None) -> dict[str, str] | None:
         if table not in TEXT_TABLES:
             return None
         columns = list(self._columns(TEXT_TABLES[table]))
-        found = self._memory.db.execute(
+        words = self._memory.db.execute(
             f"SELECT {', '.join(columns)} FROM {TEXT_TABLES[table]} WHERE rowid = ?", (key,)
         ).fetchone()
-        return dict(zip(columns, found, strict=True)) if found else None
+        return dict(zip(columns, words, strict=True)) if words else None
 
     def _load_line(self, line: JournalLine) -> list[int]:
         columns, identity = self._columns(line.table), TABLES[line.table]
@@ -156,16 +158,17 @@ class MemoryJournal:
     def _insert(self, table: str, row: dict[str, Any]) -> int:
         """Insert a row. Returns its key, if it has one."""
         marks = ", ".join("?" * len(row))
-        made = self._memory.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-        return made.lastrowid or 0
+        inserted = self._memory.db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+        return inserted.lastrowid or 0
 
     def _remove(self, table: str, identity: tuple[Any, ...]) -> None:
-        db, named = self._memory.db, _identity_condition(table)
+        db, condition = self._memory.db, _identity_condition(table)
+        keys = f"SELECT key FROM {table} WHERE {condition}"
         if table in TEXT_TABLES:
-            db.execute(f"DELETE FROM {TEXT_TABLES[table]} WHERE rowid IN (SELECT key FROM {table} WHERE {named})", identity)
+            db.execute(f"DELETE FROM {TEXT_TABLES[table]} WHERE rowid IN ({keys})", identity)
         if table == "observation":
-            db.execute(f"DELETE FROM tag WHERE observation IN (SELECT key FROM {table} WHERE {named})", identity)
-        db.execute(f"DELETE FROM {table} WHERE {named}", identity)
+            db.execute(f"DELETE FROM tag WHERE observation IN ({keys})", identity)
+        db.execute(f"DELETE FROM {table} WHERE {condition}", identity)
 
 
 def _identity_condition(table: str) -> str:
@@ -173,11 +176,11 @@ def _identity_condition(table: str) -> str:
 
 
 def _to_json(cell: Any) -> str | int | None:
-    """A value as JSON has it: ids as UUIDs, other bytes as hexadecimal digits."""
+    """A value for JSON: ids become UUIDs, other bytes become hexadecimal digits."""
     if not isinstance(cell, bytes):
         return cell  # type: ignore[no-any-return]
     return str(uuid.UUID(bytes=cell)) if len(cell) == UUID_BYTES else cell.hex()
 
 
-def _from_json(value: str | int | None, kind: str) -> Any:
-    return bytes.fromhex(value.replace("-", "")) if kind == "BLOB" and isinstance(value, str) else value
+def _from_json(value: str | int | None, column_type: str) -> Any:
+    return bytes.fromhex(value.replace("-", "")) if column_type == "BLOB" and isinstance(value, str) else value

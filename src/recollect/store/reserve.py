@@ -1,6 +1,6 @@
-"""Disk space that a sync reserves, and releases when the disk is full.
+"""A file that reserves disk space. A sync creates it, and deletes it when the disk is full.
 
-To read a database, SQLite creates a small file beside it. On a full disk, stored data could not be read without it.
+To read a database, SQLite creates a small file beside it. Without the reserve, a full disk would make the data unreadable.
 """
 
 from contextlib import suppress
@@ -23,5 +23,6 @@ def create_reserve(realm: Path) -> None:
 
 
 def release_reserve(realm: Path) -> None:
+    """Delete the reserve file."""
     with suppress(OSError):
         (realm / RESERVE).unlink()

@@ -1,4 +1,4 @@
-"""How the archive stores the content of an event: short text as it is, longer text compressed."""
+"""How the archive stores the content of an event: short text unchanged, longer text compressed."""
 
 import threading
 from typing import Any
@@ -8,14 +8,14 @@ import zstandard
 
 from recollect.model import Event, Kind
 
-SHORTEST_COMPRESSED = 96  # bytes below which compression saves nothing
-PART = 4 << 20  # characters that are encoded at once: a longer text is compressed in parts
+MIN_COMPRESSED = 96  # bytes: compression of less saves nothing
+PART = 4 << 20  # characters that are encoded at once; a longer text is compressed in parts
 LEVEL = 1  # of compression: 3 saves 2 % of the space for a third more time
-HEAD = 65_536  # bytes of compressed content above which a preview decompresses only the beginning
+PREVIEW_ALL = 65_536  # bytes: of a larger compressed body, a preview decompresses only the beginning
 
 
 class _PerThread(threading.local):
-    """Compressors of one thread. Two threads that share one read each other's bytes, and crash the process."""
+    """Compressors of one thread. Two threads that share a compressor read each other's bytes and crash the process."""
 
     def __init__(self) -> None:
         self.compress = zstandard.ZstdCompressor(level=LEVEL).compress
@@ -26,10 +26,11 @@ _per_thread = _PerThread()
 
 
 def encode_body(event: Event) -> str | bytes:
+    """The content of an event as a cell of the archive. A tool call has its arguments as JSON."""
     if event.kind is not Kind.TOOL_CALL and len(event.text) > PART:
         return _compress_in_parts(event.text)
     content = msgspec.json.encode(event.arguments or {}) if event.kind is Kind.TOOL_CALL else event.text.encode()
-    if len(content) <= SHORTEST_COMPRESSED:
+    if len(content) <= MIN_COMPRESSED:
         return content.decode()
     return _per_thread.compress(content)
 
@@ -43,19 +44,20 @@ def _compress_in_parts(text: str) -> bytes:
 
 
 def decode_body(body: str | bytes) -> str:
+    """The text of a cell."""
     if isinstance(body, str):
         return body
     return _per_thread.decompressor.decompress(body).decode()
 
 
-def preview(body: str | bytes, most: int) -> tuple[str, bool]:
-    """The first characters of a body, and whether there are more. A large body is not decompressed completely."""
-    if isinstance(body, str) or len(body) <= HEAD:
+def preview(body: str | bytes, max_length: int) -> tuple[str, bool]:
+    """The first characters of a body, and whether it has more. A large body is not decompressed completely."""
+    if isinstance(body, str) or len(body) <= PREVIEW_ALL:
         text = decode_body(body)
-        return text[:most], len(text) > most
+        return text[:max_length], len(text) > max_length
     with _per_thread.decompressor.stream_reader(body) as stream:
-        text = stream.read(most * 4 + 4).decode("utf-8", "ignore")
-    return text[:most], True
+        text = stream.read(max_length * 4 + 4).decode("utf-8", "ignore")
+    return text[:max_length], True
 
 
 def decode_arguments(body: str | bytes) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from recollect.disk import folder_fault, is_disk_full
 from recollect.errors import DeadlineExceeded, ReadOnlyFolder, RecollectError, StoreFault
 from recollect.store.sqlite.lockless import FileState, attach_without_lock, needs_no_lock, open_without_lock, state_of
 
-BUSY_MS = 10_000  # a reader never waits; a second writer waits this long for the first one's commit
+BUSY_MS = 10_000  # milliseconds: a reader never waits; a second writer waits this long for the commit of the first
 RETRY_S = 0.01
-PAGE = 16_384  # bytes: events are about half a kilobyte, and larger pages waste less of them (6 % of the file)
-CHECKPOINT_PAGES = 4_096  # pages of the write-ahead log, 64 MB: each checkpoint waits for the disk
+PAGE = 16_384  # bytes: events have about half a kilobyte, and larger pages waste less space (6 % of the file)
+CHECKPOINT_PAGES = 4_096  # pages of the write-ahead log (64 MB): each checkpoint waits for the disk
 CACHE_KB = 32_768  # of pages in memory: a writer needs the hot part of the id index
-DEADLINE_STEPS = 2_000  # virtual machine steps between two checks of the deadline: well under a millisecond
+MAX_PARAMETERS = 500  # values per query: below SQLite's limit of parameters
+DEADLINE_STEPS = 2_000  # virtual machine steps between two checks of the deadline: much less than a millisecond
 REPAIR_HINTS = {
     "archive": "`recollect doctor --repair` rebuilds it from the logs.",
     "memory": "Restore it from a backup, or move it away to start with a new one.",
@@ -48,8 +49,8 @@ def schema_steps(schema: str = "schema") -> list[tuple[int, str]]:
     return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in scripts]
 
 
-class Connected(NamedTuple):
-    """A connection. `without_lock` is the state of the files if it has no lock: it must be reopened when they change."""
+class OpenedDatabase(NamedTuple):
+    """A connection to a database. `without_lock` is the state of its files if it has no lock, to notice later writes."""
 
     db: sqlite3.Connection
     without_lock: FileState | None = None
@@ -57,13 +58,13 @@ class Connected(NamedTuple):
 
 def connect(path: Path, *, writable: bool, schema: str = "schema", cache_kb: int = CACHE_KB) -> sqlite3.Connection:
     """A connection to a database with the newest schema. A writable one migrates it first."""
-    return _connected(path, writable=writable, schema=schema, cache_kb=cache_kb).db
+    return _open_checked(path, writable=writable, schema=schema, cache_kb=cache_kb).db
 
 
-def _connected(path: Path, *, writable: bool, schema: str, cache_kb: int) -> Connected:
+def _open_checked(path: Path, *, writable: bool, schema: str, cache_kb: int) -> OpenedDatabase:
     try:
-        connected = _create_or_open(path) if writable else _open(path)
-        db = connected.db
+        opened = _create_or_open(path) if writable else _open(path)
+        db = opened.db
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         db.execute("PRAGMA temp_store = MEMORY")
@@ -77,18 +78,18 @@ def _connected(path: Path, *, writable: bool, schema: str, cache_kb: int) -> Con
         raise store_fault(reason, path) from reason
     except OSError as reason:
         raise folder_fault(path.stem, path, reason) from reason
-    return connected
+    return opened
 
 
-def connect_empty(schema: str) -> Connected:
+def connect_empty(schema: str) -> OpenedDatabase:
     """An empty read-only database, for a read-only folder that has none."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     migrate(db, schema_steps(schema))
     db.execute("PRAGMA query_only = ON")
-    return Connected(db)
+    return OpenedDatabase(db)
 
 
-def _create_or_open(path: Path) -> Connected:
+def _create_or_open(path: Path) -> OpenedDatabase:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _create_private(path)
     if not os.access(path, os.W_OK):
@@ -97,10 +98,10 @@ def _create_or_open(path: Path) -> Connected:
     db.execute(f"PRAGMA page_size = {PAGE}")
     _use_write_ahead_log(db)
     db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    return Connected(db)
+    return OpenedDatabase(db)
 
 
-def _open(path: Path) -> Connected:
+def _open(path: Path) -> OpenedDatabase:
     before = state_of(path)
     db = _connect(path, "rw")
     try:
@@ -109,8 +110,8 @@ def _open(path: Path) -> Connected:
         db.close()
         if not needs_no_lock(reason, path):
             raise
-        return Connected(open_without_lock(path), before)
-    return Connected(db)
+        return OpenedDatabase(open_without_lock(path), before)
+    return OpenedDatabase(db)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -137,7 +138,7 @@ def attach(db: sqlite3.Connection, path: Path, name: str) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Create a file that only its owner can read. An existing one is not opened: closing it would drop SQLite's locks."""
+    """Create a file that only its owner can read. An existing file is not opened: closing it drops SQLite's locks."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
@@ -156,16 +157,16 @@ def _use_write_ahead_log(db: sqlite3.Connection) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """(device, inode) of a file, or None: a replaced file has another one."""
+    """(device, inode) of a file, which change when it is replaced; None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file still has SQLite's header. An open connection may not notice for long that it has not."""
+    """Whether a file still has SQLite's header. An open connection may not notice a lost header for a long time."""
     file = file_identity(path)
     try:
         return file is not None and os.pread(_shared_descriptor(path, file), len(HEADER), 0) == HEADER
@@ -175,12 +176,12 @@ def is_database(path: Path) -> bool:
 
 @cache
 def _shared_descriptor(path: Path, file: tuple[int, int]) -> int:
-    """A descriptor that is never closed: closing one would drop SQLite's locks on the file."""
+    """A descriptor that is never closed, because closing it drops SQLite's locks on the file."""
     return os.open(path, os.O_RDONLY)
 
 
 def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
-    """Run the steps that this database lacks. Each is atomic."""
+    """Run the missing migration steps. Each step is atomic."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     for number, script in steps:
         if number <= version:
@@ -191,15 +192,15 @@ def migrate(db: sqlite3.Connection, steps: list[tuple[int, str]]) -> None:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version < number:  # else another process took this step meanwhile
+            if version < number:  # else another process ran this step meanwhile
                 raise
 
 
 def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
     """Raise `NewerSchema` or `UnknownSchema` if this version cannot use the database."""
-    db.execute("BEGIN")  # read version and tables at one moment: another process may be migrating
+    db.execute("BEGIN")  # one snapshot of version and tables: another process may be migrating
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    found = _columns(db)
+    columns = _columns(db)
     db.execute("COMMIT")
     newest = schema_steps(schema)[-1][0]
     if version > newest:
@@ -208,18 +209,18 @@ def _check_tables(db: sqlite3.Connection, path: Path, schema: str) -> None:
             " Upgrade Recollect to use it; nothing was changed."
         )
     expected = _expected_columns(schema, version)
-    odd = sorted(table for table in expected if found.get(table) != expected[table])
+    wrong = sorted(table for table in expected if columns.get(table) != expected[table])
     if not version:  # without a version, no table may exist yet
-        odd = sorted(found.keys() & _expected_columns(schema, newest).keys())
-    if odd:
+        wrong = sorted(columns.keys() & _expected_columns(schema, newest).keys())
+    if wrong:
         raise UnknownSchema(
-            f"The {path.stem} {path} has a damaged or unknown schema (schema {version}, table {odd[0]!r}): see"
+            f"The {path.stem} {path} has a damaged or unknown schema (schema {version}, table {wrong[0]!r}): see"
             f" `recollect doctor`. {REPAIR_HINTS.get(path.stem, '')}".rstrip()
         )
 
 
 def _columns(db: sqlite3.Connection) -> dict[str, set[str]]:
-    """The names of all columns, by table. SQLite's internal tables are left out: its versions differ."""
+    """The names of all columns, by table. SQLite's internal tables are left out: they differ between versions."""
     tables: dict[str, set[str]] = {}
     for table, column in db.execute("""
         SELECT list.name, info.name
@@ -249,7 +250,7 @@ def _check_version(db: sqlite3.Connection, path: Path, newest: int) -> None:
 
 @contextmanager
 def transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """A transaction: everything is committed or nothing, even if the process is killed."""
+    """A transaction: all or nothing is committed, even if the process is killed."""
     try:
         db.execute("BEGIN IMMEDIATE")
         yield
@@ -287,19 +288,19 @@ class SqliteDatabase:
         cache_kb: int = CACHE_KB,
         is_absent: bool = False,
     ) -> None:
-        """`is_absent`: the file does not exist and cannot be created; it reads as an empty database."""
+        """`is_absent`: the file does not exist and cannot be created, so an empty database is opened."""
         self.path = path
         if is_absent:
             self.db, self._without_lock = connect_empty(schema)
         else:
-            self.db, self._without_lock = _connected(path, writable=writable, schema=schema, cache_kb=cache_kb)
+            self.db, self._without_lock = _open_checked(path, writable=writable, schema=schema, cache_kb=cache_kb)
 
     def is_outdated(self) -> bool:
-        """Whether a database that is read without a lock was written since, and must be reopened."""
+        """Whether a database that is read without a lock has changed, and must be reopened."""
         return self._without_lock is not None and self._without_lock != state_of(self.path)
 
     def check_unchanged(self) -> None:
-        """Raise `StoreFault` if a database that is read without a lock was written meanwhile."""
+        """Raise `StoreFault` if a database that is read without a lock has changed."""
         if self._without_lock is not None and self._without_lock[0] != state_of(self.path)[0]:
             raise StoreFault(f"The {self.path.stem} {self.path} was written while it was read. Try again.")
 
@@ -313,7 +314,7 @@ class SqliteDatabase:
         self.close()
 
     def interrupt_when(self, is_late: Callable[[], bool] | None) -> None:
-        """Stop a query as soon as `is_late()` is true; None means never."""
+        """Stop queries as soon as `is_late()` is true. None means never."""
         self.db.set_progress_handler(is_late, DEADLINE_STEPS if is_late else 0)
 
     def _rows(self, sql: str, values: Any = ()) -> list[Any]:
@@ -335,7 +336,7 @@ class SqliteDatabase:
 
 
 def store_fault(reason: sqlite3.Error, path: Path) -> RecollectError:
-    """Turn an error of SQLite into one that says what a person can do."""
+    """Turn an error of SQLite into a message that says what a person can do."""
     text = str(reason)
     if "interrupted" in text:
         return DeadlineExceeded("the request took longer than its deadline")

@@ -1,4 +1,4 @@
-"""Finds turns in agents' own logs that a live session has too, because the agent ran them for it.
+"""Finds turns in agents' own logs that a live session also has, because the agent ran them for it.
 
 The rule: docs/decisions/2026-11-18-acp-sessions-and-their-logs.md.
 """
@@ -24,7 +24,7 @@ class DuplicateTurns(Savepoints):
         self.db.executemany("INSERT OR REPLACE INTO acp_session VALUES (?, ?)", rows)
 
     def live_turn_starts(self, native_id: str) -> list[int]:
-        """When the turns began that an agent ran for a live session under this native id, without crashed ones."""
+        """The start times of the turns that an agent ran for a live session under this native id, without crashed turns."""
         rows = self.db.execute(
             """
             SELECT turn.started_at
@@ -37,16 +37,16 @@ class DuplicateTurns(Savepoints):
         return [started for (started,) in rows]
 
     def mark_duplicate_turns(self, native_ids: Iterable[str]) -> bool:
-        """Mark turns of logs that a live session has too. Returns whether there were any. Their events get new keys."""
-        changed = False
+        """Mark turns of logs that a live session also has. Returns whether any was marked. Their events get new keys."""
+        is_changed = False
         for native_id in native_ids:
             for key, session in self._logs_of(native_id):
                 duplicates = self._unmarked_duplicates(key, self.live_turn_starts(native_id))
                 for ordinal in duplicates:
                     self._mark_turn(key, ordinal)
                 self.update_duplicate_of(session)
-                changed = changed or bool(duplicates)
-        return changed
+                is_changed = is_changed or bool(duplicates)
+        return is_changed
 
     def _logs_of(self, native_id: str) -> list[tuple[int, bytes]]:
         select = "SELECT key, id FROM session WHERE native_id = ? AND source <> ?"
@@ -63,7 +63,7 @@ class DuplicateTurns(Savepoints):
         return [ordinal for ordinal, started in rows if is_duplicate(started, starts)]
 
     def _mark_turn(self, key: int, ordinal: int) -> None:
-        """Mark the events of a turn. They are removed and added under new keys, so that the indexes see the change."""
+        """Mark the events of a turn. They get new keys, so that the indexes notice the change."""
         where = "session = ? AND turn = ?"
         rows = self.db.execute(f"SELECT {CELLS} FROM event WHERE {where} ORDER BY seq", (key, ordinal)).fetchall()
         self.delete_events(where, (key, ordinal))
@@ -74,7 +74,7 @@ class DuplicateTurns(Savepoints):
         )
 
     def update_duplicate_of(self, session: bytes) -> None:
-        """Set `duplicate_of` of a session if a live session has all of its prompts and answers."""
+        """Set `duplicate_of` of a session if a live session has all its prompts and answers."""
         self.db.execute(
             f"""
             UPDATE session
@@ -92,5 +92,5 @@ class DuplicateTurns(Savepoints):
 
 
 def is_duplicate(started_at: int, live_starts: Iterable[int]) -> bool:
-    """Whether a turn of a log began when an agent got one of these live turns."""
+    """Whether a turn of a log began at the start of one of these live turns."""
     return any(start - CLOCK_MS <= started_at <= start + READY_MS for start in live_starts)

@@ -1,4 +1,4 @@
-"""Rows of the archive as they are written."""
+"""Rows that the writer inserts into the archive."""
 
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ class EventCells(NamedTuple):
 
 
 def turn_row(session: int, turn: Turn) -> tuple[Any, ...]:
+    """A row of the turn table."""
     return (
         session,
         turn.ordinal,

@@ -7,9 +7,9 @@ from recollect.store.sqlite.database import SqliteDatabase
 
 
 class WorkingFolders(SqliteDatabase):
-    """The part of readers and writers that knows which folders may hold logs of projects."""
+    """The part of readers and writers that lists the folders that may hold logs of projects."""
 
     def folders(self) -> list[Path]:
-        """Every working folder of a session. A log may name a path that cannot be a folder."""
+        """Every working folder of a session. Paths that cannot be a folder are left out."""
         rows = self._rows("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (LONGEST_PATH,))
         return [Path(cwd) for (cwd,) in rows]

@@ -1,4 +1,4 @@
-"""What an archive contains, how much of the logs was read, and whether its file is intact."""
+"""Counts what an archive contains, and how much of the logs was read. Checks whether its file is intact."""
 
 import sqlite3
 from typing import Any
@@ -28,17 +28,17 @@ class Inventory(WorkingFolders):
         }
 
     def coverage(self) -> dict[str, dict[str, Any]]:
-        """How much of each source's logs was read, and how its entries were classified."""
-        found: dict[str, dict[str, Any]] = {}
+        """The part of each source's logs that was read, and the counts of entries by class."""
+        coverage: dict[str, dict[str, Any]] = {}
         for source, size, offset, lines, tally in self._rows("SELECT source, size, offset, line, tally FROM cursor"):
-            sums = found.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
+            sums = coverage.setdefault(source, {"files": 0, "bytes": 0, "read": 0, "lines": 0, "tally": {}})
             sums["files"] += 1
             sums["bytes"] += size
-            sums["read"] += min(offset, size)  # of a compressed log, more bytes are read than the file has
+            sums["read"] += min(offset, size)  # a compressed log yields more bytes than the file has
             sums["lines"] += lines
             for kind, count in msgspec.json.decode(tally).items():
                 sums["tally"][kind] = sums["tally"].get(kind, 0) + count
-        return found
+        return coverage
 
     def size_read(self, path: str) -> int | None:
         """The size of a log when it was last read."""
@@ -56,6 +56,7 @@ class Inventory(WorkingFolders):
         )
 
     def redactions(self) -> dict[str, int]:
+        """The number of redactions, by rule."""
         sums: dict[str, int] = {}
         for (counts,) in self._rows("SELECT redactions FROM session WHERE redactions <> '{}'"):
             for rule, count in msgspec.json.decode(counts).items():
@@ -63,7 +64,7 @@ class Inventory(WorkingFolders):
         return sums
 
     def integrity_fault(self) -> str | None:
-        """What SQLite finds wrong with the file; None if nothing."""
+        """The fault that SQLite finds in the file; None if it finds none."""
         try:
             (answer,) = self.db.execute("PRAGMA quick_check(1)").fetchone()
         except sqlite3.DatabaseError as reason:

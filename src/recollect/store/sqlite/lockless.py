@@ -1,8 +1,8 @@
 """Opens databases in a read-only folder: an agent's sandbox, a snapshot, a read-only mount.
 
-The processes that have a database open share a `-shm` file. Where one exists, SQLite maps it read-only and sees every
-commit. Where none exists, SQLite cannot create it. Then the database and its write-ahead log are read as they are on
-disk, without a lock. A later write makes the connection outdated; `FileState` tells.
+The processes that have a database open share a `-shm` file. If the file exists, SQLite maps it read-only and sees every
+commit. If not, SQLite cannot create it. Then the present content of the database and its write-ahead log is read without
+a lock. A later write makes the connection outdated. A changed `FileState` shows that.
 """
 
 import sqlite3
@@ -17,10 +17,11 @@ CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}  # SQLite's er
 Stamp = tuple[int, int, int]
 """Size, date and inode of a file."""
 FileState = tuple[Stamp | None, Stamp | None, bool]
-"""The stamps of a database and its write-ahead log (or None), and whether some process has it open."""
+"""The stamps of a database and of its write-ahead log, if they exist, and whether a process has it open."""
 
 
 def state_of(path: Path) -> FileState:
+    """The state of a database file, to notice later writes."""
     return _state(path), _state(_beside(path, "-wal")), _state(_beside(path, "-shm")) is not None
 
 
@@ -31,14 +32,14 @@ def needs_no_lock(reason: sqlite3.Error, path: Path) -> bool:
 
 
 def open_without_lock(path: Path) -> sqlite3.Connection:
-    """A connection that takes no lock and writes nothing. It reads the state of the moment when it was opened."""
+    """A connection that takes no lock and writes nothing. It sees the state of the moment when it was opened."""
     db = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA main.locking_mode = EXCLUSIVE")  # SQLite indexes the write-ahead log in memory, not in a `-shm`
     return db
 
 
 def attach_without_lock(db: sqlite3.Connection, path: Path, name: str) -> None:
-    """Attach a database in the same way. The locking mode is set for the whole connection."""
+    """Attach a database without a lock. SQLite sets the locking mode for all databases of the connection."""
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     try:
         db.execute(f"ATTACH ? AS {name}", (_uri(path),))
@@ -48,8 +49,8 @@ def attach_without_lock(db: sqlite3.Connection, path: Path, name: str) -> None:
 
 def _uri(path: Path) -> str:
     wal = _state(_beside(path, "-wal"))
-    how = "mode=ro&vfs=unix-none" if wal is not None and wal[0] > WAL_HEADER else "immutable=1"
-    return f"{path.absolute().as_uri()}?{how}"
+    options = "mode=ro&vfs=unix-none" if wal is not None and wal[0] > WAL_HEADER else "immutable=1"
+    return f"{path.absolute().as_uri()}?{options}"
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -58,7 +59,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 def _state(path: Path) -> Stamp | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino

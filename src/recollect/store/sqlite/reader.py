@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.model import KINDS
+from recollect.store.sqlite.database import MAX_PARAMETERS
 from recollect.store.sqlite.inventory import Inventory
 from recollect.store.sqlite.rows import (
     EVENT,
@@ -22,17 +23,10 @@ from recollect.store.sqlite.rows import (
     turn_of,
 )
 
-LINE_SUFFIXES = (
-    ".jsonl",
-    ".md",
-    ".txt",
-    ".zst",
-    ".log",
-)  # logs with real lines; in other logs, line numbers count per session
-ANCHOR = "#"  # between the path of a log with several sessions and the native id of one
+LINE_SUFFIXES = (".jsonl", ".md", ".txt", ".zst", ".log")  # logs with real lines; others are numbered per session
+ANCHOR = "#"  # between the path of a log with several sessions and a native id
 END_OF_TIME = 1 << 62  # milliseconds: later than every event
-LISTED = "event_count > 0 AND duplicate_of IS NULL"  # sessions that have events, without duplicates of live sessions
-MOST_PARAMETERS = 500  # values per query: below SQLite's limit of parameters
+LISTED = "event_count > 0 AND duplicate_of IS NULL"  # sessions with events, without duplicates of live sessions
 
 
 class Reader(Inventory):
@@ -48,11 +42,11 @@ class Reader(Inventory):
         return session_of(row) if row else None
 
     def sessions(self, keys: Iterable[int]) -> dict[int, SessionRow]:
-        found = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
-        return {row[0]: session_of(row) for row in found}
+        rows = self._in(f"SELECT {SESSION} FROM session WHERE key IN", keys)
+        return {row[0]: session_of(row) for row in rows}
 
     def sessions_between_ids(self, first: bytes, last: bytes, limit: int) -> tuple[list[bytes], int]:
-        """The first few ids of sessions between two ids, and how many there are in all."""
+        """The first ids of sessions between two ids, and the number of all."""
         where = "FROM session WHERE id BETWEEN ? AND ? AND event_count > 0"
         rows = self._rows(f"SELECT id {where} ORDER BY id LIMIT ?", (first, last, limit))
         count = len(rows) if len(rows) < limit else self._one(f"SELECT count(*) {where}", (first, last))[0]
@@ -62,19 +56,19 @@ class Reader(Inventory):
         return self._one("SELECT 1 FROM session WHERE source = ? LIMIT 1", (source,)) is not None
 
     def sessions_newest_first(self, source: str | None, started: int | None) -> Iterator[SessionRow]:
-        """Sessions that began at that time or before, newest first; those of the same time by key."""
+        """Sessions that began at `started` or before, newest first; sessions of the same time by key."""
         last, tied = (END_OF_TIME if started is None else started), -1
         while rows := self._rows(
             f"""
             SELECT {SESSION} FROM session
              WHERE (started_at < :last OR (started_at = :last AND key > :tied)) AND {LISTED}
                AND source = coalesce(:source, source)
-             ORDER BY started_at DESC, key LIMIT {MOST_PARAMETERS}""",
+             ORDER BY started_at DESC, key LIMIT {MAX_PARAMETERS}""",
             {"last": last, "tied": tied, "source": source},
         ):
-            found = [session_of(row) for row in rows]
-            yield from found
-            last, tied = found[-1].started_at, found[-1].key
+            page = [session_of(row) for row in rows]
+            yield from page
+            last, tied = page[-1].started_at, page[-1].key
 
     def last_updated(self, other_than: str, limit: int) -> list[SessionRow]:
         """The sessions that were updated last, of all sources except one."""
@@ -109,10 +103,10 @@ class Reader(Inventory):
         return f"{session.path}{ANCHOR}{session.native_id}"
 
     def sessions_at(self, address: str) -> list[SessionRow]:
-        """The sessions at an address, in the order of their first events there."""
-        anchors = [place for place, letter in enumerate(address) if letter == ANCHOR]
-        named = [(address, None), *((address[:place], address[place + 1 :]) for place in anchors)]
-        return next((found for path, native_id in named if (found := self._sessions_at(path, native_id))), [])
+        """The sessions at an address, in the order of their first events in the log."""
+        anchors = [index for index, letter in enumerate(address) if letter == ANCHOR]
+        readings = [(address, None), *((address[:index], address[index + 1 :]) for index in anchors)]
+        return next((rows for path, native_id in readings if (rows := self._sessions_at(path, native_id))), [])
 
     def _sessions_at(self, path: str, native_id: str | None) -> list[SessionRow]:
         rows = self._rows(
@@ -126,13 +120,13 @@ class Reader(Inventory):
 
     def last_line(self, path: str, sessions: Iterable[int]) -> int:
         """The last line of a log that was read, or the line of its last event if that is higher."""
-        (read,) = self._one("SELECT max(line) FROM cursor WHERE path = ?", (path,))
+        (last_read,) = self._one("SELECT max(line) FROM cursor WHERE path = ?", (path,))
         lines = [line for (line,) in self._in("SELECT max(line) FROM event WHERE session IN", sessions) if line]
-        last: int = max([read or 0, *lines])
+        last: int = max([last_read or 0, *lines])
         return last
 
     def sessions_between(self, since: int | None, until: int | None, projects: tuple[str, ...]) -> list[int]:
-        """The keys of the sessions that began in a period, in some projects; no projects means all."""
+        """The keys of the sessions of these projects that began in a period. No projects means all."""
         where, values = [LISTED], list[Any]()
         for test, value in (("started_at >= ?", since), ("started_at < ?", until)):
             if value is not None:
@@ -144,11 +138,11 @@ class Reader(Inventory):
         return [key for (key,) in self._rows(f"SELECT key FROM session WHERE {' AND '.join(where)}", values)]
 
     def all_sessions(self) -> list[SessionRow]:
-        """All sessions, even empty ones, the last updated first."""
+        """All sessions, also empty ones, the last updated first."""
         return [session_of(row) for row in self._rows(f"SELECT {SESSION} FROM session ORDER BY updated_at DESC, id")]
 
     def duplicates(self) -> set[int]:
-        """The keys of sessions whose turns a live session has too."""
+        """The keys of sessions that duplicate a live session."""
         return {key for (key,) in self._rows("SELECT key FROM session WHERE duplicate_of IS NOT NULL")}
 
     def adjacent_sessions(self, session: SessionRow) -> tuple[bytes | None, bytes | None]:
@@ -183,7 +177,7 @@ class Reader(Inventory):
         return self._one("SELECT 1 FROM link WHERE child = ? AND call IS NOT NULL", (session,)) is not None
 
     def children(self, session: bytes) -> list[bytes]:
-        """The ids of its sub-agents; for a live session, also of the duplicates in its agents' own logs."""
+        """The ids of its sub-agents. A live session also has the duplicates in its agents' own logs."""
         rows = self._rows(
             """
             SELECT id
@@ -200,12 +194,12 @@ class Reader(Inventory):
         self, start: int, end: int, mode: str | None, *, newest_first: bool, after: tuple[int, bytes] | None, limit: int
     ) -> list[SessionRow]:
         """Sessions that overlap a period, in the order of their last update, after a position."""
-        order, past = ("DESC", "<") if newest_first else ("ASC", ">")
+        order, comparison = ("DESC", "<") if newest_first else ("ASC", ">")
         where = ["updated_at >= :start", "started_at < :end", LISTED]
         if mode is not None:
             where.append("mode = :mode")
         if after is not None:
-            where.append(f"(updated_at, id) {past} (:at, :id)")
+            where.append(f"(updated_at, id) {comparison} (:at, :id)")
         at, last = after or (0, b"")
         rows = self._rows(
             f"""
@@ -217,14 +211,14 @@ class Reader(Inventory):
         )
         return [session_of(row) for row in rows]
 
-    def count_overlapping(self, start: int, end: int, most: int) -> int:
-        """How many sessions overlap a period; counting stops at `most`."""
+    def count_overlapping(self, start: int, end: int, limit: int) -> int:
+        """The number of sessions that overlap a period. Counting stops at `limit`."""
         (count,) = self._one(
             f"""
             SELECT count(*) FROM (SELECT 1 FROM session
                                    WHERE updated_at >= ? AND started_at < ? AND {LISTED}
                                    LIMIT ?)""",
-            (start, end, most),
+            (start, end, limit),
         )
         return int(count)
 
@@ -241,12 +235,12 @@ class Reader(Inventory):
 
     def turns_of(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], TurnRow]:
         """Turns by (session, ordinal)."""
-        wanted = list(dict.fromkeys(places))
+        requested = list(dict.fromkeys(places))
         rows = self._rows(
             f"""
-            WITH wanted (in_session, place) AS (VALUES {",".join(["(?, ?)"] * len(wanted)) or "(0, 0)"})
-            SELECT {TURN} FROM wanted CROSS JOIN turn ON turn.session = in_session AND turn.ordinal = place""",
-            [number for place in wanted for number in place],
+            WITH requested (in_session, place) AS (VALUES {",".join(["(?, ?)"] * len(requested)) or "(0, 0)"})
+            SELECT {TURN} FROM requested CROSS JOIN turn ON turn.session = in_session AND turn.ordinal = place""",
+            [number for place in requested for number in place],
         )
         return {(row[0], row[1]): turn_of(row) for row in rows}
 
@@ -264,7 +258,7 @@ class Reader(Inventory):
         return [event_of(row) for row in rows]
 
     def outline(self, session: int) -> list[EventRow]:
-        """All events of a session in order, without their content."""
+        """All events of a session, in order, without their content."""
         outline = EVENT.replace("event.body", "''")
         rows = self._rows(
             f"SELECT {outline} FROM {EVENT_FROM} WHERE event.session = ? ORDER BY event.turn, event.seq", (session,)
@@ -272,7 +266,7 @@ class Reader(Inventory):
         return [event_of(row) for row in rows]
 
     def event_places(self, session: int) -> list[EventPlace]:
-        """The positions of a session's events, in order: cheaper than `outline`, for counting and paging."""
+        """The positions of a session's events, in order. This is cheaper than `outline`, for counting and paging."""
         rows = self._rows(
             """
             SELECT event.key, event.id, event.turn, event.seq, event.kind, turn.terminal IS event.seq
@@ -284,7 +278,7 @@ class Reader(Inventory):
         return [EventPlace(*row) for row in rows]
 
     def event_at(self, session: int, seq: int) -> EventRow | None:
-        """The event at a position of its session. Its turn is the first one that ends there or later."""
+        """The event at a position of its session. It is in the first turn that ends there or later."""
         row = self._one("SELECT ordinal FROM turn WHERE session = ? AND last >= ? ORDER BY ordinal LIMIT 1", (session, seq))
         return self.events_at(session, [(row[0], seq)]).get(seq) if row else None
 
@@ -302,15 +296,15 @@ class Reader(Inventory):
     def events_at(self, session: int, places: Iterable[tuple[int, int]]) -> dict[int, EventRow]:
         """Events of a session at these (turn, seq), by seq."""
         rows: list[Any] = []
-        wanted = list(places)
-        for start in range(0, len(wanted), MOST_PARAMETERS // 2):
-            part = wanted[start : start + MOST_PARAMETERS // 2]
+        requested = list(places)
+        for start in range(0, len(requested), MAX_PARAMETERS // 2):
+            part = requested[start : start + MAX_PARAMETERS // 2]
             values = [number for place in part for number in place]
             rows += self._rows(
                 f"""
-                WITH wanted (in_turn, place) AS (VALUES {",".join(["(?, ?)"] * len(part))})
+                WITH requested (in_turn, place) AS (VALUES {",".join(["(?, ?)"] * len(part))})
                 SELECT {EVENT}
-                  FROM wanted CROSS JOIN {EVENT_FROM}
+                  FROM requested CROSS JOIN {EVENT_FROM}
                  WHERE event.session = ? AND event.turn = in_turn AND event.seq = place""",
                 (*values, session),
             )
@@ -339,7 +333,10 @@ class Reader(Inventory):
     def events_to_index(
         self, key: int, kinds: int, chunk: int = 2_000
     ) -> Iterator[list[tuple[EventRow, str, str | None, int]]]:
-        """Events above a key, of kinds below `kinds`, in chunks by key: (event, source, project, start of its session)."""
+        """Events above a key, of kinds below `kinds`, in chunks by key.
+
+        Each item is (event, source, project, start of its session).
+        """
         while True:
             rows = self._rows(
                 f"""
@@ -383,7 +380,7 @@ class Reader(Inventory):
     # ---- the archive itself
 
     def archive_state(self) -> ArchiveState:
-        """Which archive this is and how far it and its index have got, by one query."""
+        """The identity of the archive, and its progress and that of its index, by one query."""
         row = self._one(
             """
             SELECT (SELECT value FROM meta WHERE name = 'identity'),
@@ -405,8 +402,8 @@ class Reader(Inventory):
 
     def _in(self, sql: str, keys: Iterable[int]) -> list[Any]:
         rows: list[Any] = []
-        wanted = list(keys)
-        for start in range(0, len(wanted), MOST_PARAMETERS):
-            part = wanted[start : start + MOST_PARAMETERS]
+        keys = list(keys)
+        for start in range(0, len(keys), MAX_PARAMETERS):
+            part = keys[start : start + MAX_PARAMETERS]
             rows += self._rows(f"{sql} ({','.join('?' * len(part))})", part)
         return rows

@@ -1,11 +1,11 @@
-"""What the archive has of sessions whose log was rewritten, cut or emptied."""
+"""Queries about sessions whose log was rewritten, cut or emptied."""
 
 from collections.abc import Sequence
 
+from recollect.store.sqlite.database import MAX_PARAMETERS
 from recollect.store.sqlite.event_cells import EventCells
 from recollect.store.sqlite.savepoint import Savepoints
 
-MOST_PARAMETERS = 500  # ids per query: below SQLite's limit of parameters
 CELLS = ", ".join(EventCells._fields)
 
 
@@ -13,10 +13,10 @@ class RewrittenSessions(Savepoints):
     """The part of the writer that compares stored sessions with their logs."""
 
     def stored_events(self, session: bytes, ids: Sequence[bytes]) -> dict[bytes, EventCells]:
-        """Those of these events that a session has, by id."""
-        found: dict[bytes, EventCells] = {}
-        for start in range(0, len(ids), MOST_PARAMETERS):
-            part = ids[start : start + MOST_PARAMETERS]
+        """The stored events of a session that have one of these ids, by id."""
+        events: dict[bytes, EventCells] = {}
+        for start in range(0, len(ids), MAX_PARAMETERS):
+            part = ids[start : start + MAX_PARAMETERS]
             rows = self.db.execute(
                 f"""
                 SELECT {CELLS}
@@ -25,8 +25,8 @@ class RewrittenSessions(Savepoints):
                    AND session = (SELECT key FROM session WHERE id = ?)""",
                 (*part, session),
             )
-            found.update({row[0]: EventCells._make(row) for row in rows})
-        return found
+            events.update({row[0]: EventCells._make(row) for row in rows})
+        return events
 
     def truncate_session(self, session: bytes, seq: int) -> None:
         """Remove the events of a session from `seq` on, because its log differs from there."""
@@ -45,7 +45,7 @@ class RewrittenSessions(Savepoints):
         self.reset_title(session)
 
     def reset_title(self, session: bytes) -> None:
-        """Clear a session's title, so that its next title counts, whatever its rank."""
+        """Clear a session's title, so that a title of any rank replaces it."""
         self.db.execute("UPDATE session SET title = '', title_rank = 0 WHERE id = ?", (session,))
 
     def event_at(self, session: bytes, seq: int) -> EventCells | None:
@@ -55,10 +55,10 @@ class RewrittenSessions(Savepoints):
         ).fetchone()
         return EventCells._make(row) if row else None
 
-    # ---- what is in no log any more
+    # ---- events that no log has any more
 
     def session_prefix(self, session: bytes) -> bytes | None:
-        """The fold of the part of a session that its log no longer holds."""
+        """The fold of the events at the start of a session that its log no longer holds."""
         row = self.db.execute("SELECT state FROM session_prefix WHERE session = ?", (session,)).fetchone()
         return row[0] if row else None
 
@@ -66,6 +66,6 @@ class RewrittenSessions(Savepoints):
         self.db.execute("INSERT OR REPLACE INTO session_prefix VALUES (?, ?)", (session, state))
 
     def problems_between(self, path: str, after: int, before: int) -> list[str]:
-        """The reasons of problems in the lines between these two."""
+        """The reasons of the problems between two lines of a log."""
         rows = self.db.execute("SELECT reason FROM problem WHERE path = ? AND line > ? AND line < ?", (path, after, before))
         return [reason for (reason,) in rows]

@@ -1,4 +1,4 @@
-"""Rows of the archive as readers return them."""
+"""Rows of the archive that readers return."""
 
 import re
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ ESCAPED = re.compile(r'["\\\x00-\x1f]')  # characters that JSON escapes
 
 
 class ArchiveState(Struct, frozen=True):
-    """How far the archive has got, and its index: all of one moment."""
+    """The progress of the archive and of its text index at one moment."""
 
-    identity: str  # which archive this is: indexes name the one that they were built from
-    last_key: int  # the highest key that an event ever had; 0 while nothing was stored
+    identity: str  # of this archive; an index stores the identity of the archive that it was built from
+    last_key: int  # the highest key that an event ever had; 0 if nothing was ever stored
     indexed: int  # the text index has all events up to this key
     published: int  # the archive has all live sessions up to this change
 
     def unindexed(self) -> int:
-        """How many keys the text index is behind."""
+        """The number of keys that the text index does not have yet."""
         return self.last_key - self.indexed
 
 
@@ -71,7 +71,7 @@ class TurnRow(Struct, kw_only=True):
 
 
 class EventPlace(Struct, frozen=True):
-    """The position of an event, without its content."""
+    """The position of an event in its session, without its content."""
 
     key: int
     id: bytes
@@ -104,8 +104,9 @@ class EventRow(Struct, kw_only=True):
         """The text; for a tool call, its arguments as JSON."""
         return decode_body(self.body)
 
-    def preview(self, most: int) -> tuple[str, bool]:
-        return preview(self.body, most)
+    def preview(self, max_length: int) -> tuple[str, bool]:
+        """The first characters of the text, and whether it has more."""
+        return preview(self.body, max_length)
 
     def arguments(self) -> dict[str, Any]:
         return decode_arguments(self.body)
@@ -114,11 +115,11 @@ class EventRow(Struct, kw_only=True):
         return full_text(self.kind, self.tool, self.body)
 
     def has_failed(self) -> bool:
-        """Whether a tool response is a failure: the tool says so, or its exit code is not 0."""
+        """Whether a tool response is a failure: the log says so, or the exit code is not 0."""
         return self.failed or bool(self.exit_code)
 
     def index_kind(self) -> int:
-        """Its kind in the n-gram index, where a token count is a kind of its own."""
+        """The code of its kind in the n-gram index, where a token count has its own code."""
         return KIND_CODE[self.kind] + TOKEN_USAGE_CODE * (self.kind is Kind.RUNTIME and self.usage is not None)
 
     def tokens(self) -> Usage | None:
@@ -126,7 +127,7 @@ class EventRow(Struct, kw_only=True):
 
 
 def full_text(kind: Kind, tool: str | None, body: str | bytes) -> str:
-    """All text of an event. For a tool call: its name, its arguments as JSON, and the strings that JSON escapes."""
+    """All text of an event. A tool call has its name, its arguments as JSON, and unescaped the strings that JSON escapes."""
     text = decode_body(body)
     if kind is not Kind.TOOL_CALL:
         return text

@@ -1,4 +1,4 @@
-"""Copies sessions out of a damaged archive, for those whose logs no longer exist."""
+"""Copies sessions out of a damaged archive if their logs no longer exist."""
 
 import sqlite3
 from contextlib import suppress
@@ -7,7 +7,7 @@ from pathlib import Path
 from recollect.errors import StoreFault
 from recollect.store.sqlite.writer import Writer
 
-COPIED = {
+COLUMNS = {
     "session": "id, source, native_id, path, title, title_rank, started_at, updated_at, completed, turn_count, event_count,"
     " mode, cwd, branch, project, model, usage, redactions, estimated",
     "turn": "ordinal, started_at, updated_at, event_count, opened, prompt, answer, terminal, stop, last, tools, kinds,"
@@ -17,7 +17,7 @@ COPIED = {
 
 
 def salvage(damaged: Path, archive: Writer) -> int:
-    """Copy every readable session that the archive does not have. Returns their number."""
+    """Copy every readable session that the archive does not have. Returns the number of copied sessions."""
     db = archive.db
     try:
         db.execute("ATTACH ? AS old", (str(damaged),))
@@ -25,24 +25,24 @@ def salvage(damaged: Path, archive: Writer) -> int:
         return 0
     try:
         known = {session for (session,) in db.execute("SELECT id FROM main.session WHERE event_count > 0")}
-        lost = [key for key, session in _sessions(db) if session not in known]
-        return sum(_copy(db, archive, key) for key in lost)
+        missing = [key for key, session in _sessions(db) if session not in known]
+        return sum(_copy(db, archive, key) for key in missing)
     finally:
         with suppress(sqlite3.DatabaseError):
             db.execute("DETACH old")
 
 
 def _sessions(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
-    """(key, id) of the old archive's sessions, as far as its pages can be read."""
-    found: list[tuple[int, bytes]] = []
+    """(key, id) of the old archive's sessions. Pages that cannot be read end the list."""
+    sessions: list[tuple[int, bytes]] = []
     with suppress(sqlite3.DatabaseError):
-        found.extend(db.execute("SELECT key, id FROM old.session WHERE event_count > 0"))
-    return found
+        sessions.extend(db.execute("SELECT key, id FROM old.session WHERE event_count > 0"))
+    return sessions
 
 
 def _copy(db: sqlite3.Connection, archive: Writer, key: int) -> bool:
     """Copy one session, completely or not at all."""
-    session, turn, event = COPIED["session"], COPIED["turn"], COPIED["event"]
+    session, turn, event = COLUMNS["session"], COLUMNS["turn"], COLUMNS["event"]
     try:
         with archive.transaction():
             db.execute("INSERT OR IGNORE INTO main.word (text) SELECT text FROM old.word")

@@ -1,4 +1,4 @@
-"""Savepoints: undo part of a transaction, so that a log that cannot be stored does not cost the others their batch."""
+"""Savepoints: undo one batch of a transaction, so that a log that cannot be stored does not affect other logs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,16 +27,16 @@ class Savepoints(SqliteDatabase):
 
     @contextmanager
     def undo_on(self, *errors: type[Exception]) -> Iterator[None]:
-        """Undo what the block wrote if one of these errors ends it. The rest of the transaction stays.
+        """Undo the writes of the block if it raises one of these errors. Other writes of the transaction stay.
 
-        The index may already have events that are undone. Their keys are never used again, and the index removes them.
+        The index may already have undone events. Their keys are never used again, and the index removes them.
         """
         before = self.last_key()
         self.db.execute("SAVEPOINT batch")
         try:
             yield
         except errors as reason:
-            if not self.db.in_transaction:  # SQLite rolled back the whole transaction
+            if not self.db.in_transaction:  # SQLite rolled back the complete transaction
                 raise StoreFault(f"There is not enough memory to write {self.path}. What was stored is intact.") from reason
             after = self.last_key()
             self.db.execute("ROLLBACK TO batch")

@@ -1,4 +1,4 @@
-"""The writer of an archive. It stores a batch of events and the cursor behind it in one transaction."""
+"""The writer of an archive. It stores a batch of events and the cursor after it in one transaction."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -10,18 +10,18 @@ from msgspec import Struct
 
 from recollect.model import KIND_CODE, Event, Problem, Session, SessionMetadata, Turn, path_text
 from recollect.store.sqlite.body import decode_body, encode_body
-from recollect.store.sqlite.database import store_fault
+from recollect.store.sqlite.database import MAX_PARAMETERS, store_fault
 from recollect.store.sqlite.duplicates import DuplicateTurns
 from recollect.store.sqlite.event_cells import ESTIMATED, FAILED, OWN, EventCells, as_json, turn_row
 from recollect.store.sqlite.folders import WorkingFolders
 from recollect.store.sqlite.overlapping_logs import OverlappingLogs
-from recollect.store.sqlite.rewritten import CELLS, MOST_PARAMETERS, RewrittenSessions
+from recollect.store.sqlite.rewritten import CELLS, RewrittenSessions
 
 PUBLISHED = "published"  # the meta row with the last change of the live sessions that the archive has
 
 
 class Cursor(Struct, kw_only=True):
-    """How far a log was read. `state` is what reading on needs: the source's state and the folds in progress."""
+    """How far a log was read. `state` has the source's state and the folds in progress, to continue reading."""
 
     path: str
     source: str
@@ -37,7 +37,7 @@ class Cursor(Struct, kw_only=True):
 
 
 class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders):
-    """The archive opened for writing. Whoever opens it holds the realm's write lock."""
+    """The archive opened for writing. Hold the realm's write lock to open it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, writable=True)
@@ -64,7 +64,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         return self._cursor("path = ?", path)
 
     def cursor_of_session(self, session: bytes, other_than: str) -> Cursor | None:
-        """The cursor of another log that has this session."""
+        """The cursor of another log with this session."""
         return self._cursor("session = ? AND path <> ? ORDER BY offset DESC", session, other_than)
 
     def _cursor(self, where: str, *values: Any) -> Cursor | None:
@@ -118,10 +118,10 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
     # ---- events
 
     def locate_events(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes, int]]:
-        """(session, seq) of those of these events that are stored, by id."""
-        found: dict[bytes, tuple[bytes, int]] = {}
-        for start in range(0, len(ids), MOST_PARAMETERS):
-            part = ids[start : start + MOST_PARAMETERS]
+        """(session, seq) of the stored events that have one of these ids, by id."""
+        positions: dict[bytes, tuple[bytes, int]] = {}
+        for start in range(0, len(ids), MAX_PARAMETERS):
+            part = ids[start : start + MAX_PARAMETERS]
             rows = self.db.execute(
                 f"""
                 SELECT event.id, session.id, event.seq
@@ -129,16 +129,16 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
                  WHERE event.id IN ({",".join("?" * len(part))})""",
                 part,
             )
-            found.update({event: (session, seq) for event, session, seq in rows})
-        return found
+            positions.update({event: (session, seq) for event, session, seq in rows})
+        return positions
 
     def kind_and_text(self, event: bytes) -> tuple[int, str]:
-        """(kind, text) of an event: tells a copy from another event with the same id."""
+        """(kind, text) of an event, to distinguish a copy from another event with the same id."""
         kind, body = self.db.execute("SELECT kind, body FROM event WHERE id = ?", (event,)).fetchone()
         return kind, decode_body(body)
 
     def put_session(self, session: Session) -> int:
-        """Store a session. Returns its key. A title is never replaced by one of a lower rank."""
+        """Store a session. Returns its key. A title of a lower rank never replaces the stored title."""
         row = self.db.execute(
             """
             INSERT INTO session (id, source, native_id, path, title, title_rank, started_at, updated_at,
@@ -187,11 +187,11 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         return row
 
     def metadata_from_other_logs(self, session: bytes, other_than: str) -> list[SessionMetadata]:
-        """What other logs say about a session."""
+        """The metadata of a session that other logs state."""
         return [metadata for path, metadata in self._metadata.get(session, {}).items() if path != other_than]
 
     def put_metadata(self, session: bytes, path: str, metadata: SessionMetadata, project: str | None) -> None:
-        """Store what a log says about a session that another log holds, now or later."""
+        """Store a log's metadata of a session that another log holds, now or later."""
         self._metadata.setdefault(session, {})[path] = metadata
         self.db.execute("INSERT OR REPLACE INTO session_metadata VALUES (?, ?, ?)", (session, path, as_json(metadata)))
         self.db.execute(
@@ -214,7 +214,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         )
 
     def replace_turns(self, session: int, turns: list[Turn]) -> None:
-        """Make these all the turns of a session."""
+        """Replace all turns of a session."""
         self.db.execute("DELETE FROM turn WHERE session = ? AND ordinal > ?", (session, len(turns)))
         stored = set(self.db.execute("SELECT * FROM turn WHERE session = ?", (session,)))
         self._put_turns([row for turn in turns if (row := turn_row(session, turn)) not in stored])
@@ -226,7 +226,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         self.db.executemany("INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def all_stored_events(self, session: bytes) -> dict[bytes, EventCells]:
-        """Every event of a session as it is stored, by id."""
+        """All stored events of a session, by id."""
         rows = self.db.execute(
             f"""
             SELECT {CELLS}
@@ -237,7 +237,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         return {row[0]: EventCells._make(row) for row in rows}
 
     def encode_event(self, session: int, event: Event) -> EventCells:
-        """An event as it is stored."""
+        """The row of an event."""
         return EventCells(
             event.id,
             session,
@@ -256,7 +256,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         )
 
     def put_events(self, session: int, events: list[Event]) -> int:
-        """Add events. Returns the key of the first; the others follow without a gap."""
+        """Add events. Returns the key of the first event. The others have the next keys, without a gap."""
         rows = [self.encode_event(session, event) for event in events]
         self.db.executemany(
             f"""
@@ -289,10 +289,10 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
                 "UPDATE session SET title = '', title_rank = 0, event_count = 0, turn_count = 0 WHERE key = ?", (key,)
             )
 
-    # ---- what must not be stored
+    # ---- sessions that must not be stored
 
     def forget_session(self, session: bytes, path: str) -> None:
-        """Remove all events of a session, and what other logs say about it."""
+        """Remove all events of a session, and the metadata that other logs state about it."""
         self.db.execute("DELETE FROM session_prefix WHERE session = ?", (session,))
         self.db.execute("DELETE FROM session_metadata WHERE session = ?", (session,))
         self._metadata.pop(session, None)
@@ -306,13 +306,13 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
 
     def make_private(self, session: bytes) -> None:
         """Remove a session and the sub-agents below it, and never store them again."""
-        below = self.db.execute(
+        sessions = self.db.execute(
             """
             WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT link.child FROM link JOIN family ON link.parent = family.id)
             SELECT family.id, coalesce(session.path, '') FROM family LEFT JOIN session ON session.id = family.id""",
             (session,),
         ).fetchall()
-        for identity, path in below:
+        for identity, path in sessions:
             self._private.add(identity)
             self.db.execute("INSERT OR IGNORE INTO private_session VALUES (?)", (identity,))
             self.forget_session(identity, path)
@@ -321,7 +321,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         return session in self._private
 
     def make_public(self, session: bytes) -> None:
-        """Allow to store a session again: its log no longer says that it is private."""
+        """Allow to store a session again, because its log no longer says that it is private."""
         if session in self._private:
             self._private.discard(session)
             self.db.execute("DELETE FROM private_session WHERE session = ?", (session,))
@@ -379,6 +379,7 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         self.db.execute("DELETE FROM problem WHERE path = ? AND line > ?", (path, after))
 
     def _word(self, text: str | None) -> int | None:
+        """The key of a word, which is stored if it is new."""
         if text is None:
             return None
         key = self._words.get(text)
@@ -387,13 +388,13 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
             self._words[text] = key
         return key
 
-    # ---- what the index has
+    # ---- the progress of the text index
 
     def identity(self) -> str:
         return self.meta("identity") or ""
 
     def watermark(self) -> int:
-        """The index has all events up to this key."""
+        """The last key that the text index has."""
         return int(self.meta("indexed") or 0)
 
     def removed_keys(self) -> list[int]:
@@ -401,12 +402,13 @@ class Writer(RewrittenSessions, DuplicateTurns, OverlappingLogs, WorkingFolders)
         return [key for (key,) in self.db.execute("SELECT key FROM removed_event")]
 
     def put_watermark(self, key: int, removed: list[int]) -> None:
+        """Store the last key that the text index has, and forget removed keys that it no longer has."""
         with self.transaction():
             self.put_meta("indexed", str(key))
             self.db.executemany("DELETE FROM removed_event WHERE key = ?", [(key,) for key in removed])
 
     def checkpoint(self) -> None:
-        """Move the write-ahead log into the archive, as far as readers allow."""
+        """Move the write-ahead log into the archive, unless a reader still needs it."""
         try:
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as reason:
