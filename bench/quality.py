@@ -47,9 +47,9 @@ ABLATIONS: dict[str, Ranking] = {
     "without its session": msgspec.structs.replace(RANKING, session=0.0),
     "without its title": msgspec.structs.replace(RANKING, title=0.0),
     "without times": msgspec.structs.replace(RANKING, time=0.0),
-    "without the boost of prompts and answers": msgspec.structs.replace(RANKING, said=0.0),
+    "without the boost of prompts and answers": msgspec.structs.replace(RANKING, conclusion=0.0),
     "words alone, no structure": msgspec.structs.replace(
-        RANKING, presence=0.0, name=1.0, turn=0.0, beside=(), session=0.0, title=0.0, time=0.0, said=0.0, meaning=0.0
+        RANKING, presence=0.0, name=1.0, turn=0.0, beside=(), session=0.0, title=0.0, time=0.0, conclusion=0.0, meaning=0.0
     ),
 }
 

@@ -17,7 +17,9 @@ from recollect.search.ranking import (
 )
 from recollect.search.time_windows import TimeWindow
 
-NOTHING = Ranking(presence=0, said=0, name=1, meaning=0, turn=0, beside=(), session=0, title=0, time=0)  # without any part
+NOTHING = Ranking(
+    presence=0, conclusion=0, name=1, meaning=0, turn=0, beside=(), session=0, title=0, time=0
+)  # without any part
 
 
 def candidate(key: int, words: float, session: int = 1, turn: int = 1, **more: int) -> Candidate:
@@ -70,7 +72,7 @@ def test_a_neighbour_with_words_does_not_pass_on_its_similarity() -> None:
 
 def test_prompts_and_answers_come_before_tool_output() -> None:
     said, output = candidate(1, 5.0, kind=1), candidate(2, 5.0, kind=4)
-    boost_conclusions([said, output], {0, 1}, only(said=3.0))
+    boost_conclusions([said, output], {0, 1}, only(conclusion=3.0))
     assert sort_best_first([output, said]) == [said, output]
 
 

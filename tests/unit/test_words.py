@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.index.words import LONGEST, camel_parts, is_unspaced, prepare, words
+from recollect.index.words import MAX_WORD_BYTES, camel_parts, is_unspaced, prepare, words
 from recollect.search import parse
 
 
@@ -71,7 +71,7 @@ def test_the_parts_of_a_name_are_noted_once_however_often_it_occurs() -> None:
 
 def test_a_run_of_encoded_data_is_no_name() -> None:
     assert camel_parts("aB" * 100) == ""
-    assert indexed("x" * (LONGEST + 1)) == []
+    assert indexed("x" * (MAX_WORD_BYTES + 1)) == []
 
 
 def test_plain_text_has_no_parts_to_add() -> None:

@@ -1,1 +1,1 @@
-"""Step 4, INDEX: text, n-grams and vectors. All are derived from the archive, and are rebuilt from it when deleted."""
+"""Step 4, INDEX: indexes of text, n-grams and vectors. A deleted index is rebuilt from the archive."""

@@ -1,6 +1,6 @@
-"""What all tantivy indexes share: a folder, the archive it was built from, one writer at a time, many readers.
+"""The base of all tantivy indexes: a folder, the identity of the archive, one writer at a time, many readers.
 
-An index is never repaired. One that cannot be opened, or was built from another archive, is deleted and rebuilt.
+An index is never repaired. An index that cannot be opened, or was built from another archive, is deleted and rebuilt.
 """
 
 import json
@@ -19,17 +19,17 @@ from tantivy import FieldType, Query
 from recollect.disk import index_fault, is_disk_full
 from recollect.errors import StoreFault
 
-ARCHIVE_ID = "archive-identity"  # a file in the index's folder: the archive that the index was built from
+ARCHIVE_ID = "archive-identity"  # a file in the index's folder: the identity of the archive that the index was built from
 IDLE_S = 10.0  # seconds without a query after which an index is closed; opening it again takes some milliseconds
-REMOVED_TOGETHER = 1_000  # documents in one delete query
+DELETE_BATCH = 1_000  # documents in one delete query
 COMMITTED = "meta.json"  # tantivy's file that every commit replaces
 LOCK = ".lock"  # suffix of tantivy's lock files
-LOCK_REFUSED = "Failed to acquire Lockfile"  # tantivy's message when it cannot create or open one
+LOCK_REFUSED = "Failed to acquire Lockfile"  # tantivy's message if it cannot create or open a lock file
 DELETIONS = "*.del"  # tantivy's lists of deleted documents, named by segment and commit number
 
 
 class IndexUnusable(Exception):
-    """There is no index, or it cannot be read."""
+    """The index does not exist or cannot be read."""
 
 
 PANIC = "PanicException"  # tantivy raises it for damaged files; it is not an `Exception`, and no module exports it
@@ -49,25 +49,25 @@ def engine_panics_as_errors() -> Iterator[None]:
 
 
 class IndexLayout(Struct, frozen=True):
-    """The schema and settings of an index. A new `version` means a new index. Every schema has a growing `key` field."""
+    """The schema and settings of an index. A new `version` means a new index. Every schema has an increasing `key` field."""
 
     name: str
     version: int
     schema: tantivy.Schema
     tokenizer: str
     analyzer: Callable[[], tantivy.TextAnalyzer]
-    heap: int  # bytes that a writer fills before it writes a segment
+    heap: int  # bytes of memory that a writer fills before it writes a segment
 
     def folder(self, realm: Path) -> Path:
         return realm / f"{self.name}-{self.version}"
 
     def remove(self, realm: Path) -> None:
-        """Delete this index of a realm, all versions of it."""
+        """Delete this index of a realm, in all versions."""
         for folder in realm.glob(f"{self.name}-*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def open(self, realm: Path, archive: str) -> tantivy.Index:
-        """The index, if it was built from this archive."""
+        """The index. Raises `IndexUnusable` if it was not built from this archive."""
         folder = self.folder(realm)
         with engine_panics_as_errors():
             if (folder / ARCHIVE_ID).read_text() != archive:
@@ -75,13 +75,13 @@ class IndexLayout(Struct, frozen=True):
             return self._configured(tantivy.Index.open(str(folder)))
 
     def open_through_links(self, realm: Path) -> tantivy.Index:
-        """The index in a read-only folder. A reader must create a lock file: it goes to a temporary folder of links."""
+        """The index in a read-only folder. A temporary folder of links has the lock file that a reader must create."""
         with engine_panics_as_errors(), tempfile.TemporaryDirectory(prefix="recollect-index-") as links:
             shutil.copyfile(self.folder(realm) / COMMITTED, Path(links, COMMITTED))  # first: a writer may commit meanwhile
             for path in self.folder(realm).iterdir():
                 if path.name != COMMITTED and path.suffix != LOCK:
                     Path(links, path.name).symlink_to(path.absolute())
-            return self._configured(tantivy.Index.open(links))  # it keeps all files open from here on
+            return self._configured(tantivy.Index.open(links))  # the opened index holds all files open
 
     def create(self, realm: Path, archive: str) -> tantivy.Index:
         """A new, empty index. All older versions are deleted."""
@@ -99,9 +99,9 @@ class IndexLayout(Struct, frozen=True):
 
 
 class EngineWriter:
-    """Adds and removes documents; readers see them after `commit`. Only one may exist at a time, under a realm's lock.
+    """Adds and removes documents; readers see them after `commit`. Only one writer may exist, under a realm's lock.
 
-    `before_create` is called before a missing or unusable index is created again.
+    `before_create` is called before a missing or unusable index is created.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class EngineWriter:
                 self.is_new = False
         except IndexUnusable as reason:
             if self.folder.exists() and is_disk_full(realm):
-                raise self.fault(reason) from reason  # the full disk may be all that is wrong
+                raise self.fault(reason) from reason  # the full disk may be the only fault
             before_create()
             self._create(realm, archive)
 
@@ -130,16 +130,16 @@ class EngineWriter:
         self.is_new = True
 
     def _delete_uncommitted(self) -> None:
-        """Delete files of an interrupted commit: the next commit has the same number and does not overwrite them."""
-        committed = json.loads((self.folder / COMMITTED).read_bytes())["opstamp"]
+        """Delete files of an interrupted commit. The next commit has the same number, and does not overwrite them."""
+        commit_number = json.loads((self.folder / COMMITTED).read_bytes())["opstamp"]
         for path in self.folder.glob(DELETIONS):
-            if int(path.suffixes[0][1:]) > committed:
+            if int(path.suffixes[0][1:]) > commit_number:
                 path.unlink()
 
     def remove(self, field: str, numbers: Sequence[int]) -> None:
-        """Remove the documents whose field has one of these numbers. Tantivy's removal by term cannot match numbers."""
-        for start in range(0, len(numbers), REMOVED_TOGETHER):
-            batch = list(numbers[start : start + REMOVED_TOGETHER])
+        """Remove the documents whose field has one of these numbers. Tantivy cannot delete numbers by term."""
+        for start in range(0, len(numbers), DELETE_BATCH):
+            batch = list(numbers[start : start + DELETE_BATCH])
             self.writer.delete_documents_by_query(Query.term_set_query(self.layout.schema, field, batch))
 
     def remove_above(self, key: int) -> None:
@@ -161,7 +161,7 @@ class EngineWriter:
             self.close()
 
     def close(self) -> None:
-        """Wait for merges, then release tantivy's lock. A failed writer has nothing to wait for."""
+        """Wait for merges, then release tantivy's lock. A failed writer has no merges."""
         with suppress(ValueError, OSError):
             self.writer.wait_merging_threads()
 
@@ -170,9 +170,9 @@ class EngineWriter:
 
 
 class EngineReader:
-    """The readers' side: sees every commit of a writer in any process. Threads may share it.
+    """Reads an index. It sees every commit of a writer in any process. Threads may share it.
 
-    While an index is open, a thread of tantivy reads a file twice a second. So an idle index is closed.
+    An open index costs CPU time: a thread of tantivy reads a file twice a second. So an idle index is closed.
     """
 
     def __init__(self, layout: IndexLayout, realm: Path, archive: str) -> None:
@@ -184,17 +184,17 @@ class EngineReader:
         self._commit_mtime = 0
         self._readable = True
         self._used_at = 0.0
-        self._closing: threading.Timer | None = None
+        self._idle_timer: threading.Timer | None = None
         with self._lock:
             self._refresh()
 
     def searcher(self) -> tantivy.Searcher:
-        """A searcher as of the last commit."""
+        """A searcher of the last commit."""
         with self._lock:
             return self._refresh().searcher()
 
     def is_readable(self) -> bool:
-        """Whether the files exist and were sound when they were opened."""
+        """Whether the files exist and were intact when they were opened."""
         try:
             with self._lock:
                 self._refresh()
@@ -206,13 +206,13 @@ class EngineReader:
         return self._index is not None
 
     def _refresh(self) -> tantivy.Index:
-        """The index as of the last commit, opened or reloaded if necessary."""
+        """The index at the last commit. It is opened or reloaded if necessary."""
         with engine_panics_as_errors():
             committed = (self.folder / COMMITTED).stat().st_mtime_ns
             index = self._index or self._open()
             if committed != self._commit_mtime:
                 index = self._reload(index)
-                self._readable = self._is_sound(index)
+                self._readable = self._is_intact(index)
                 self._commit_mtime = committed
         self._index = index
         self._close_when_idle()
@@ -237,30 +237,30 @@ class EngineReader:
 
     def _close_when_idle(self) -> None:
         self._used_at = time.monotonic()
-        if self._closing is None:
-            self._close_in(IDLE_S)
+        if self._idle_timer is None:
+            self._check_idle_after(IDLE_S)
 
-    def _close_in(self, seconds: float) -> None:
+    def _check_idle_after(self, seconds: float) -> None:
         timer = threading.Timer(seconds, self._close_if_idle)
         timer.daemon = True
-        with suppress(RuntimeError):  # no thread can be started; the index stays open
+        with suppress(RuntimeError):  # no more threads can be started; the index stays open
             timer.start()
-            self._closing = timer
+            self._idle_timer = timer
 
     def _close_if_idle(self) -> None:
         with self._lock:
-            self._closing = None
+            self._idle_timer = None
             remaining = self._used_at + IDLE_S - time.monotonic()
             if remaining > 0:
-                self._close_in(remaining)
+                self._check_idle_after(remaining)
             else:
-                self._index = None  # a running search holds its own reference
+                self._index = None  # a running search has its own reference
 
     def _probe(self) -> Query:
         """A cheap query that reads every segment."""
         return Query.all_query()
 
-    def _is_sound(self, index: tantivy.Index) -> bool:
+    def _is_intact(self, index: tantivy.Index) -> bool:
         try:
             with engine_panics_as_errors():
                 index.searcher().search(self._probe(), limit=1, count=False)

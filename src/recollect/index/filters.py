@@ -1,4 +1,4 @@
-"""Which events a search considers. Every index translates these filters to its own engine."""
+"""The filters of a search. Every index translates them for its own engine."""
 
 from msgspec import Struct
 
@@ -6,10 +6,10 @@ from recollect.model import OWN_TRAFFIC_CODE
 
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """All filters apply at once. They limit what an index looks at, never what it has already found."""
+    """The events that a search considers. All filters apply, and they apply before the search, not to its hits."""
 
     kinds: tuple[int, ...] = ()  # codes; empty means any
-    include_own_traffic: bool = False  # of these kinds, also calls and answers of our own tools
+    include_own_traffic: bool = False  # also calls and responses of our own tools, of these kinds
     source: str | None = None
     project: str | None = None
     session: int | None = None
@@ -20,7 +20,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     excluded_sessions: tuple[int, ...] = ()
 
     def kind_codes(self) -> tuple[int, ...]:
-        """The codes of all kinds that pass, own traffic among them if it is included."""
+        """The codes of all kinds that pass. They contain those of own traffic if it is included."""
         if not self.include_own_traffic:
             return self.kinds
         return (*self.kinds, *(kind + OWN_TRAFFIC_CODE for kind in self.kinds))

@@ -1,11 +1,11 @@
 """The n-gram index of a realm (tantivy): finds the events that may contain a string, also inside words.
 
 A text is indexed by its n-grams: every four consecutive characters. It can contain a string only if it has all n-grams of
-that string. The search must confirm each candidate in its text. A long text becomes several overlapping documents: the
-shorter a document, the less often it has all n-grams by chance.
+that string. The search must confirm each candidate in its text. A long text becomes several overlapping documents, because
+a shorter document has all n-grams by chance less often.
 
 This index is built after the others, because building takes as long as reading the logs. A file stores the key of the last
-indexed event. Substring search scans the events after it one by one, so it never misses any.
+indexed event. Substring search scans the later events one by one, so it finds them too.
 """
 
 import re
@@ -20,16 +20,16 @@ from tantivy import Document, FieldType, Occur, Query, TextAnalyzer, TextAnalyze
 from recollect.index.engine import ARCHIVE_ID, EngineReader, EngineWriter, IndexLayout
 from recollect.index.filters import Filters
 
-VERSION = 1  # of the fields and of the tokenizer; another version means another index
-HEAP = 64 << 20  # bytes that a writer fills before it writes a segment
+VERSION = 1  # of the fields and of the tokenizer; a new version means a new index
+HEAP = 64 << 20  # bytes of memory that a writer fills before it writes a segment
 NGRAM = 4  # characters: with three, a million events give ten times as many false candidates and take half a second
 DOCUMENT = 8_192  # characters of a document
-OVERLAP = 256  # characters that two documents of one text share: a string up to this length is complete in one of them
-MOST_NGRAMS = 64  # of a string that a query has: more seldom rule anything out
-PADDING = "\0" * (NGRAM - 1)  # after every text, so that its last characters begin an n-gram too
+OVERLAP = 256  # characters that two documents of one text share: one of them has all of a string up to this length
+MAX_NGRAMS = 64  # n-grams of a string in a query: more of them seldom exclude more documents
+PADDING = "\0" * (NGRAM - 1)  # after every text, so that an n-gram starts at each of its last characters too
 INDEXED_UP_TO = "seen"  # a file in the index's folder: the key of the last indexed event
-NAME = "pieces"  # of the folder and of the field, from before this index had its present name
-OFFSET = 1 << 62  # added to times: tantivy orders by unsigned numbers only
+NAME = "pieces"  # of the folder and of the field; it is older than the present name of this index
+TIME_OFFSET = 1 << 62  # added to times, because tantivy orders by unsigned numbers only
 FIRST_BATCH = 1_024  # documents in the first round of a search
 
 
@@ -55,7 +55,7 @@ class NgramCandidate(Struct, frozen=True):
 
 
 def fold_case(text: str) -> str:
-    """A text as it is compared: without the difference of upper and lower case."""
+    """The text in the form for comparisons, which ignores upper and lower case."""
     return text.casefold()
 
 
@@ -81,7 +81,7 @@ NGRAMS = IndexLayout(NAME, VERSION, SCHEMA, NAME, _analyzer, HEAP)
 
 
 def read_indexed_up_to(realm: Path, archive: str) -> int:
-    """The key of the last event of this archive that is indexed; 0 if there is no index of it."""
+    """The key of the last indexed event of this archive; 0 if it has no index."""
     folder = NGRAMS.folder(realm)
     try:
         is_current = (folder / ARCHIVE_ID).read_text() == archive
@@ -108,7 +108,7 @@ class NgramWriter(EngineWriter):
             raise self.fault(reason) from reason
 
     def commit_up_to(self, key: int) -> None:
-        """Commit what was added, then store the key of the last indexed event."""
+        """Commit the added events, then store the key of the last indexed event."""
         self.commit()
         new = self.folder / f"{INDEXED_UP_TO}.new"
         try:
@@ -131,13 +131,13 @@ def _document(event: NgramDocument, text: str) -> Document:
     document.add_unsigned("session", event.session)
     document.add_unsigned("seq", event.seq)
     document.add_unsigned("kind", event.kind)
-    document.add_unsigned("started", event.started + OFFSET)
+    document.add_unsigned("started", event.started + TIME_OFFSET)
     document.add_text("source", event.source)
     return document
 
 
 class NgramIndex(EngineReader):
-    """The readers' side of the index."""
+    """Reads the index."""
 
     def __init__(self, realm: Path, archive: str) -> None:
         super().__init__(NGRAMS, realm, archive)
@@ -152,40 +152,40 @@ class NgramIndex(EngineReader):
     ) -> Iterable[list[NgramCandidate]]:
         """Every event that may contain a case-folded string, session by session, the latest session first.
 
-        `latest_start` skips sessions that began later. The engine returns a limited number of hits, ordered by session
-        start but unordered within a session. The last session of a batch may be incomplete, so it waits for the next
-        batch, which is larger and starts from the beginning.
+        `latest_start` skips sessions that began later. The engine returns a limited number of hits. They are ordered by
+        session start, but unordered within a session. The last session of a batch may be incomplete, so it waits for the
+        next batch. The next batch is larger and has the hits of this one again.
         """
         query = _query(string, filters, latest_start)
         searcher = self.searcher()
-        size, done_after = FIRST_BATCH, OFFSET << 1
+        size, done_until = FIRST_BATCH, TIME_OFFSET << 1
         while True:
             check()
-            found = searcher.search(query, limit=size, count=False, order_by_field="started").hits
-            is_last = len(found) < size
-            complete = [hit for hit in found if hit[0] < done_after and (is_last or hit[0] > found[-1][0])]
+            hits = searcher.search(query, limit=size, count=False, order_by_field="started").hits
+            is_last = len(hits) < size
+            complete = [hit for hit in hits if hit[0] < done_until and (is_last or hit[0] > hits[-1][0])]
             yield from _by_session_start(searcher, complete)
             if is_last:
                 return
-            done_after = complete[-1][0] if complete else done_after
+            done_until = complete[-1][0] if complete else done_until
             size *= 4
 
 
 def _by_session_start(
     searcher: tantivy.Searcher, hits: list[tuple[int, tantivy.DocAddress]]
 ) -> Iterable[list[NgramCandidate]]:
-    """Candidates grouped by the time their session began: nearly always one session in each group."""
+    """Candidates grouped by the start time of their session. A group nearly always has one session."""
     addresses = [address for _, address in hits]
     fields = (searcher.fast_field_values(name, addresses) for name in ("key", "session", "seq"))
     group: list[NgramCandidate] = []
     known: set[int] = set()
     for (started, _), key, session, seq in zip(hits, *fields, strict=True):
-        if group and group[-1].started != started - OFFSET:
+        if group and group[-1].started != started - TIME_OFFSET:
             yield _sorted(group)
             group = []
-        if key not in known:  # a long text is several documents
+        if key not in known:  # a long text has several documents
             known.add(key)
-            group.append(NgramCandidate(int(key), int(session), int(seq), started - OFFSET))
+            group.append(NgramCandidate(int(key), int(session), int(seq), started - TIME_OFFSET))
     if group:
         yield _sorted(group)
 
@@ -202,16 +202,16 @@ def _query(string: str, filters: Filters, latest_start: int | None) -> Query:
         if value is not None:
             required.append(Query.term_query(SCHEMA, field, value))
     if latest_start is not None:
-        required.append(Query.range_query(SCHEMA, "started", FieldType.Unsigned, upper_bound=latest_start + OFFSET))
+        required.append(Query.range_query(SCHEMA, "started", FieldType.Unsigned, upper_bound=latest_start + TIME_OFFSET))
     excluded = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in filters.excluded_sessions]
     return Query.boolean_query([*((Occur.Must, Query.const_score_query(part, 0.0)) for part in required), *excluded])
 
 
 def _ngram_queries(string: str) -> list[Query]:
-    """What a document must match to contain a string: all n-grams of it, or one that begins with a short string."""
+    """The conditions for a document to contain a string: all its n-grams, or one that starts with a short string."""
     if len(string) < NGRAM:
-        rest = r"(.|\n)" * (NGRAM - len(string))
-        return [Query.regex_query(SCHEMA, NAME, re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", string) + rest)]
-    ngrams = list(dict.fromkeys(string[at : at + NGRAM] for at in range(len(string) - NGRAM + 1)))
-    step = -(-len(ngrams) // MOST_NGRAMS)
+        any_characters = r"(.|\n)" * (NGRAM - len(string))
+        return [Query.regex_query(SCHEMA, NAME, re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", string) + any_characters)]
+    ngrams = list(dict.fromkeys(string[start : start + NGRAM] for start in range(len(string) - NGRAM + 1)))
+    step = -(-len(ngrams) // MAX_NGRAMS)
     return [Query.term_query(SCHEMA, NAME, ngram) for ngram in ngrams[::step]]

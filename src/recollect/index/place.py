@@ -1,10 +1,10 @@
-"""Where an event stands in the archive, as every index stores it."""
+"""The place of an event in the archive, which every index stores."""
 
 from msgspec import Struct
 
 
 class Place(Struct, frozen=True):
-    """Where an event stands, and what it is filtered by."""
+    """The place of an event, and the values that filters need."""
 
     key: int  # of the event in the archive; grows with every event
     session: int  # the session's key
@@ -15,6 +15,6 @@ class Place(Struct, frozen=True):
 
 
 class Hit(Place, frozen=True):
-    """An event that an index found, and how well it matches: BM25 of words, cosine of vectors."""
+    """An event that an index found, with its score: BM25 of words, or cosine of vectors."""
 
     score: float

@@ -1,8 +1,8 @@
 """The text index of a realm (tantivy): finds events by their words.
 
-One document per event that has text. A document stores no text, only what finds and orders the event. It carries the event's
-key, and the archive stores the highest key committed here. After a crash, documents above that key are removed and added
-again.
+The index has one document for each event with text. A document does not store the text. It has the fields that find and
+order the event, and the event's key. The archive stores the highest committed key. After a crash, documents above that key
+are removed and added again.
 """
 
 import math
@@ -20,11 +20,11 @@ from recollect.index.place import Hit, Place
 from recollect.index.words import prepare_parts, text_analyzer
 from recollect.model import DEFAULT_KIND_CODES
 
-VERSION = 2  # of the fields and of the tokenizer; another version means another index
-HEAP = 96 << 20  # bytes that a writer fills before it writes a segment
-DEFAULT_KINDS_CODE = 64  # a second kind of all events of the default kinds: most searches want them, and one term is faster
-SPARE = 16  # hits requested beyond the limit, so that a tie for the last place seldom takes a second search
-TURN_BITS = 24  # a turn is filtered by its session's key and its ordinal in one number
+VERSION = 2  # of the fields and of the tokenizer; a new version means a new index
+HEAP = 96 << 20  # bytes of memory that a writer fills before it writes a segment
+DEFAULT_KINDS_CODE = 64  # a second kind of events of the default kinds: most searches need them, and one term is faster
+SPARE = 16  # hits requested beyond the limit, so that a tie for the last rank seldom needs a second search
+TURN_BITS = 24  # the lowest bits of a turn's number, which combines the session's key and the turn's ordinal
 
 
 class TextDocument(Struct):
@@ -41,7 +41,7 @@ class TextClause(Struct, frozen=True):
 
     words: Sequence[str]
     boost: float = 1.0  # factor of its BM25 score
-    presence: float = 0.0  # constant score for each document that has it
+    presence: float = 0.0  # constant score of each document that matches
     is_required: bool = False
 
 
@@ -96,13 +96,13 @@ class TextWriter(EngineWriter):
 
 
 class TextIndex(EngineReader):
-    """The readers' side of the index."""
+    """Reads the index."""
 
     def __init__(self, realm: Path, archive: str) -> None:
         super().__init__(TEXT, realm, archive)
 
     def snapshot(self) -> "TextSnapshot":
-        """The index as of its last commit."""
+        """The index at its last commit."""
         return TextSnapshot(self.searcher())
 
     def _probe(self) -> Query:
@@ -110,7 +110,7 @@ class TextIndex(EngineReader):
 
 
 class TextSnapshot:
-    """The index as of one commit: later commits do not change its answers."""
+    """The index at one commit. Later commits do not change its results."""
 
     def __init__(self, searcher: tantivy.Searcher) -> None:
         self._searcher = searcher
@@ -119,7 +119,7 @@ class TextSnapshot:
         return self._searcher.num_docs
 
     def idf(self, word: str) -> float:
-        """The inverse document frequency of a word: the fewer documents have it, the higher."""
+        """The inverse document frequency of a word: higher if fewer documents have it."""
         count = self._searcher.doc_freq("text", word)
         return math.log(1 + (self._searcher.num_docs - count + 0.5) / (count + 0.5))
 
@@ -133,16 +133,16 @@ class TextSnapshot:
     def search(self, clauses: Iterable[TextClause], filters: Filters, limit: int, check: Callable[[], None]) -> list[Hit]:
         """The best hits, best first.
 
-        Hits that tie for the last places are all returned, except those older than the oldest that would fit.
-        `check` raises when time is up.
+        Hits that tie for the last ranks are all returned, except those that are older than the oldest within the limit.
+        `check` raises an error after the deadline.
         """
         searcher = self._searcher
-        found = self._best(_filtered(_query(clauses), filters), limit, check)
-        addresses = [address for _, address in found]
+        hits = self._best(_filtered(_query(clauses), filters), limit, check)
+        addresses = [address for _, address in hits]
         fields = (searcher.fast_field_values(name, addresses) for name in ("key", "turn", "seq", "at", "kind"))
         return [
             Hit(int(key), int(turn) >> TURN_BITS, int(turn) & ((1 << TURN_BITS) - 1), int(seq), int(at), int(kind), score)
-            for (score, _), key, turn, seq, at, kind in zip(found, *fields, strict=True)
+            for (score, _), key, turn, seq, at, kind in zip(hits, *fields, strict=True)
             if key is not None
         ]
 
@@ -150,16 +150,16 @@ class TextSnapshot:
         size = limit + SPARE
         while True:
             check()
-            found = self._searcher.search(query, limit=size, count=False).hits
-            if len(found) < size or found[-1][0] < found[limit - 1][0] or size >= self._searcher.num_docs:
+            hits = self._searcher.search(query, limit=size, count=False).hits
+            if len(hits) < size or hits[-1][0] < hits[limit - 1][0] or size >= self._searcher.num_docs:
                 break
             size *= 4
-        return self._newest_of_tied(found, limit) if len(found) > limit else found
+        return self._newest_of_tied(hits, limit) if len(hits) > limit else hits
 
-    def _newest_of_tied(self, found: list[Any], limit: int) -> list[Any]:
-        last = found[limit - 1][0]
-        better = [hit for hit in found if hit[0] > last]
-        tied = [hit for hit in found if hit[0] == last]
+    def _newest_of_tied(self, hits: list[Any], limit: int) -> list[Any]:
+        last = hits[limit - 1][0]
+        better = [hit for hit in hits if hit[0] > last]
+        tied = [hit for hit in hits if hit[0] == last]
         times = self._searcher.fast_field_values("at", [address for _, address in tied])
         oldest = sorted(times, reverse=True)[limit - len(better) - 1]  # type: ignore[type-var]
         return better + [hit for hit, at in zip(tied, times, strict=True) if at >= oldest]  # type: ignore[operator]
@@ -187,15 +187,15 @@ def _query(clauses: Iterable[TextClause]) -> Query:
 
 
 def _filtered(query: Query, filters: Filters) -> Query:
-    """The query, limited to documents that pass the filters. A filter must not change the score, so each scores 0."""
-    passing = [*_kind_filters(filters), *_place_filters(filters)]
+    """The query, limited to documents that pass the filters. A filter has the score 0, so the order stays."""
+    conditions = [*_kind_filters(filters), *_place_filters(filters)]
     if filters.since is not None or filters.until is not None:
         last = None if filters.until is None else filters.until - 1
-        passing.append(Query.range_query(SCHEMA, "at", FieldType.Integer, filters.since, last))
+        conditions.append(Query.range_query(SCHEMA, "at", FieldType.Integer, filters.since, last))
     for field, value in (("source", filters.source), ("project", filters.project)):
         if value is not None:
-            passing.append(Query.term_query(SCHEMA, field, value))
-    required = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in passing]
+            conditions.append(Query.term_query(SCHEMA, field, value))
+    required = [(Occur.Must, Query.const_score_query(condition, 0.0)) for condition in conditions]
     excluded = [(Occur.MustNot, Query.term_query(SCHEMA, "session", session)) for session in filters.excluded_sessions]
     return Query.boolean_query([(Occur.Must, query), *required, *excluded])
 
@@ -208,12 +208,12 @@ def _kind_filters(filters: Filters) -> list[Query]:
 
 
 def _place_filters(filters: Filters) -> list[Query]:
-    found = [_any_of("session", filters.sessions)] if filters.sessions is not None else []
+    conditions = [_any_of("session", filters.sessions)] if filters.sessions is not None else []
     if filters.turn is not None and filters.session is not None:
-        found.append(Query.term_query(SCHEMA, "turn", _turn_number(filters.session, filters.turn)))
+        conditions.append(Query.term_query(SCHEMA, "turn", _turn_number(filters.session, filters.turn)))
     elif filters.session is not None:
-        found.append(Query.term_query(SCHEMA, "session", filters.session))
-    return found
+        conditions.append(Query.term_query(SCHEMA, "session", filters.session))
+    return conditions
 
 
 def _any_of(field: str, numbers: Iterable[int]) -> Query:

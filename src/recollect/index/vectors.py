@@ -1,12 +1,12 @@
 """The vector index of a realm, in memory-mapped files: finds texts by meaning.
 
-One row per text, stored by column: a binary code of one bit per dimension, the same vector in 8 bits per dimension, and the
-columns that filter. A search compares the codes of all rows that pass its filters, then the vectors of the nearest few.
-That is exact enough and needs neither training nor a graph. Adding a row appends some bytes to each file.
-The code has one file for every 64 bits: a million codes take 4 ms column by column, 24 ms row by row.
+The index has one row per text, stored by column. The columns are a binary code with one bit per dimension, the same vector
+with 8 bits per dimension, and the values that filters need. A search compares the codes of all rows that pass its filters,
+then the vectors of the nearest rows. That is exact enough and needs neither training nor a graph. Adding a row appends some
+bytes to each file. The code has one file for every 64 bits: a million codes take 4 ms column by column, 24 ms row by row.
 
-`head.json` tells how many rows count. It is replaced atomically after the columns are written, so that a crash leaves
-only bytes that nobody reads. The row of a deleted text is overwritten in place.
+`head.json` has the number of valid rows. It is replaced atomically after the columns are written. So a crash only leaves
+bytes that are never read. The row of a deleted text is overwritten in place.
 """
 
 import os
@@ -24,12 +24,12 @@ from recollect.index.arrays import np, npt
 from recollect.index.filters import Filters
 from recollect.index.place import Hit, Place
 
-VERSION = 1  # of the files; another version means another index
+VERSION = 1  # of the files; a new version means a new index
 HEAD = "head.json"
 DELETED = 255  # the kind of a deleted row
-COMPARED = 1_500  # nearest rows by code whose vectors are compared: 0.98 of the true ten nearest are among them
-SELECTIVE = 4  # a filter that passes less than one row in this many is applied by gathering those rows
-BLOCK = 1 << 15  # rows whose codes are compared at a time: they and their distances stay in the CPU cache
+COMPARED = 1_500  # nearest rows by code whose vectors are compared: they contain 0.98 of the true ten nearest
+SELECTIVE = 4  # if less than one row in this many passes a filter, only those rows are gathered and compared
+BLOCK = 1 << 15  # rows whose codes are compared at once: they and their distances stay in the CPU cache
 WORD = 64  # bits
 EXCLUDED = 0x8000  # a distance greater than that of any two codes, for rows that do not pass
 
@@ -39,7 +39,7 @@ COLUMNS = {"key": "<i8", "session": "<i4", "turn": "<i4", "seq": "<i4", "at": "<
 
 
 class VectorHeader(Struct, rename={"indexed_up_to": "seen"}):
-    """The model and archive of the vectors, the number of rows, and the key of the last text that is indexed."""
+    """The model and archive of the vectors, the number of rows, and the key of the last indexed text."""
 
     model: str
     archive: str
@@ -48,8 +48,8 @@ class VectorHeader(Struct, rename={"indexed_up_to": "seen"}):
     indexed_up_to: int = 0
 
     def codes(self) -> list[str]:
-        """The files that hold the codes, 64 bits each."""
-        return [f"code-{place}" for place in range(-(-self.dimensions // WORD))]
+        """The names of the files with the codes, 64 bits in each."""
+        return [f"code-{number}" for number in range(-(-self.dimensions // WORD))]
 
     def types(self) -> dict[str, str]:
         """The type of each file's numbers. A row has one number in each file, and one per dimension in `value`."""
@@ -57,7 +57,7 @@ class VectorHeader(Struct, rename={"indexed_up_to": "seen"}):
 
 
 class VectorsUnusable(Exception):
-    """There are no vectors, or they cannot be read."""
+    """The vectors do not exist or cannot be read."""
 
 
 def vectors_folder(realm: Path, collection: str) -> Path:
@@ -65,26 +65,27 @@ def vectors_folder(realm: Path, collection: str) -> Path:
     return realm / f"vectors-{collection}-{VERSION}"
 
 
-def read_head(folder: Path) -> VectorHeader:
+def read_header(folder: Path) -> VectorHeader:
+    """The header in a folder. Raises `VectorsUnusable`."""
     try:
         return msgspec.json.decode((folder / HEAD).read_bytes(), type=VectorHeader)
     except (OSError, msgspec.DecodeError) as reason:
         raise VectorsUnusable(str(reason)) from reason
 
 
-def _write_head(folder: Path, head: VectorHeader) -> None:
+def _write_header(folder: Path, head: VectorHeader) -> None:
     new = folder / f"{HEAD}.new"
     new.write_bytes(msgspec.json.encode(head))
     new.replace(folder / HEAD)
 
 
 class VectorWriter:
-    """Adds and deletes rows. Only one may exist at a time, under the realm's lock for distilling."""
+    """Adds and deletes rows. Only one writer may exist, under the realm's lock for distilling."""
 
     def __init__(self, realm: Path, collection: str, model: str, dimensions: int, archive: str) -> None:
         self.folder = vectors_folder(realm, collection)
         try:
-            self.head = read_head(self.folder)
+            self.head = read_header(self.folder)
             if (self.head.model, self.head.dimensions, self.head.archive) != (model, dimensions, archive):
                 raise VectorsUnusable("the vectors are of another model or archive")
             self._truncate()
@@ -99,12 +100,12 @@ class VectorWriter:
             self.folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             for name in head.types():
                 (self.folder / name).write_bytes(b"")
-            _write_head(self.folder, head)
+            _write_header(self.folder, head)
         except OSError as reason:
             raise self._fault(reason) from reason
 
     def _truncate(self) -> None:
-        """Remove rows that were written but never counted."""
+        """Remove rows that were written but are not in the header."""
         for name, kind in self.head.types().items():
             path = self.folder / name
             width = np.dtype(kind).itemsize * (self.head.dimensions if name == "value" else 1)
@@ -116,7 +117,7 @@ class VectorWriter:
                 raise VectorsUnusable(str(reason)) from reason
 
     def add(self, rows: Sequence[Place], vectors: Vectors, indexed_up_to: int) -> None:
-        """Append rows, and store the key of the last text that is indexed."""
+        """Append rows, and store the key of the last indexed text."""
         files: dict[str, bytes] = {
             name: np.array([getattr(row, name) for row in rows], COLUMNS[name]).tobytes() for name in Place.__struct_fields__
         }
@@ -132,19 +133,19 @@ class VectorWriter:
                         file.write(content)
             self.head.rows += len(rows)
             self.head.indexed_up_to = max(indexed_up_to, self.head.indexed_up_to)
-            _write_head(self.folder, self.head)
+            _write_header(self.folder, self.head)
         except OSError as reason:
             raise self._fault(reason) from reason
 
     def delete_missing(self, session: int, keys: Iterable[int]) -> int:
-        """Delete the rows of a session whose key is not among these; the number of deleted rows."""
+        """Delete the rows of a session except those with these keys. Returns the number of deleted rows."""
         if not self.head.rows:
             return 0
         rows = np.nonzero(self._mapped("session") == session)[0]
         return self._delete(rows[~np.isin(self._mapped("key")[rows], list(keys))])
 
     def delete_except(self, keys: Iterable[int]) -> int:
-        """Delete all rows whose key is not among these; the number of deleted rows."""
+        """Delete all rows except those with these keys. Returns the number of deleted rows."""
         return self._delete(np.nonzero(~np.isin(self._mapped("key"), list(keys)))[0]) if self.head.rows else 0
 
     def _delete(self, rows: npt.NDArray[np.intp]) -> int:
@@ -166,7 +167,7 @@ class VectorWriter:
 def _map(folder: Path, name: str, head: VectorHeader, mode: str = "r") -> Column:
     shape = (head.rows, head.dimensions) if name == "value" else (head.rows,)
     mapped = np.memmap(folder / name, head.types()[name], mode, shape=shape)  # type: ignore[call-overload]
-    return np.asarray(mapped)  # still mapped; single values of a memmap are slow to read
+    return np.asarray(mapped)  # this is still mapped, but single values are faster to read than those of a memmap
 
 
 def binary_codes(vectors: Vectors) -> npt.NDArray[np.uint64]:
@@ -177,14 +178,14 @@ def binary_codes(vectors: Vectors) -> npt.NDArray[np.uint64]:
 
 
 class VectorIndex:
-    """The readers' side: the rows as of its opening. It never changes, so threads may share it."""
+    """Reads the rows that existed when it was opened. It never changes, so threads may share it."""
 
     def __init__(self, realm: Path, collection: str) -> None:
         self._realm, self._collection = realm, collection
         folder = vectors_folder(realm, collection)
         try:
             self._head_mtime = (folder / HEAD).stat().st_mtime_ns
-            self.head = read_head(folder)
+            self.head = read_header(folder)
             names = self.head.types() if self.head.rows else ()
             self._columns = {name: _map(folder, name, self.head) for name in names}
         except (OSError, ValueError) as reason:
@@ -208,9 +209,9 @@ class VectorIndex:
         keys: Sequence[int] | None = None,
         excluded_keys: Sequence[int] = (),
     ) -> list[Hit]:
-        """The rows most similar to a query among those that pass, at least as similar as the floor; best first.
+        """The rows most similar to a query that pass the filters, with at least the similarity `floor`, best first.
 
-        Rows have neither source nor project: the caller translates these filters to `sessions`, or to `keys`.
+        Rows have neither source nor project, so the caller translates these filters to `sessions` or `keys`.
         """
         if not self.head.rows or len(query) != self.head.dimensions:
             return []
@@ -227,23 +228,23 @@ class VectorIndex:
         return [Hit(*row) for row in zip(*columns, scores[order].tolist(), strict=True)]
 
     def similarities(self, query: Vectors, keys: Sequence[int]) -> dict[int, float]:
-        """How similar certain rows are to a query, by key. Keys grow from row to row, so binary search finds them."""
+        """The similarity of these rows to a query, by key. Keys increase from row to row, so binary search finds them."""
         if not self.head.rows or not keys:
             return {}
         column = self._columns["key"]
-        wanted = np.array(sorted(keys), np.int64)
-        rows = np.searchsorted(column, wanted)
+        sorted_keys = np.array(sorted(keys), np.int64)
+        rows = np.searchsorted(column, sorted_keys)
         exists = rows < len(column)
-        exists[exists] &= column[rows[exists]] == wanted[exists]
-        found = self._similarity(query, rows[exists])
-        return dict(zip(wanted[exists].tolist(), found.tolist(), strict=True))
+        exists[exists] &= column[rows[exists]] == sorted_keys[exists]
+        scores = self._similarity(query, rows[exists])
+        return dict(zip(sorted_keys[exists].tolist(), scores.tolist(), strict=True))
 
     def _passing(self, filters: Filters) -> npt.NDArray[np.bool_]:
         """Which rows pass the filters."""
         kind, kinds = self._columns["kind"], filters.kind_codes()
         passing: npt.NDArray[np.bool_] = kind == kinds[0] if kinds else kind != DELETED
-        for other in kinds[1:]:
-            passing |= kind == other
+        for code in kinds[1:]:
+            passing |= kind == code
         for name, value in (("session", filters.session), ("turn", filters.turn)):
             if value is not None:
                 passing &= self._columns[name] == value
@@ -258,7 +259,7 @@ class VectorIndex:
         return passing
 
     def _nearest_by_code(self, query: Vectors, passing: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-        """The passing rows whose codes differ least from the query's, with all ties."""
+        """The rows that pass and whose codes differ least from the query's, with all ties."""
         count = int(np.count_nonzero(passing))
         if count <= COMPARED:
             return np.nonzero(passing)[0]
@@ -295,6 +296,6 @@ def _is_in(column: Column, allowed: Sequence[int]) -> npt.NDArray[np.bool_]:
 
 
 def _threshold(distances: npt.NDArray[np.uint16]) -> int:
-    """The distance within which enough of the nearest rows lie."""
+    """The smallest distance that enough of the nearest rows have or stay below."""
     counts = np.bincount(distances)
     return int(np.searchsorted(np.cumsum(counts), COMPARED))

@@ -1,8 +1,8 @@
-"""What counts as a word, for indexed texts and for queries.
+"""Splits indexed texts and queries into words.
 
 The engine's tokenizer splits at every character that is not a letter or digit. So `auth_token`, `src/auth.ts` and
 `ERR_AUTH_FAILED` are indexed as their parts, and a phrase of the parts finds them. The tokenizer cannot split `getUserName`,
-nor scripts that are written without spaces: the text is prepared for it here.
+nor scripts that are written without spaces. This module prepares such texts for it.
 """
 
 import re
@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-LONGEST = 80  # bytes of a word: a SHA-256 in hex is 64, longer runs are encoded data
+MAX_WORD_BYTES = 80  # a SHA-256 in hex has 64; longer runs are encoded data
 CHUNK = 4 << 20  # characters processed at a time: each chunk is copied twice
-LONGEST_CAMEL = 64  # characters of a word that is worth splitting
+MAX_CAMEL = 64  # characters of a word that is split; longer ones are not names
 
 PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 SHAPE = bytes(
@@ -27,7 +27,7 @@ UNSPACED = re.compile(
     r"\uff66-\uff9f\U00020000-\U0003fffd])"
 )
 
-# Words too common to search for. They are dropped from queries only, and only if other words remain.
+# Words that are too common to search for. They are only dropped from queries, and only if other words remain.
 STOP = frozenset(
     "a about after all also an and any are as at be because been but by can could did do does for from had has have he"
     " her here him his how i if in into is it its just like me more my no not now of on only or our out over she so some"
@@ -38,9 +38,10 @@ STOP = frozenset(
 
 @cache
 def text_analyzer() -> TextAnalyzer:
+    """The tokenizer of texts: it lower-cases, removes accents and stems."""
     return (
         TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(LONGEST))
+        .filter(Filter.remove_long(MAX_WORD_BYTES))
         .filter(Filter.lowercase())
         .filter(Filter.ascii_fold())
         .filter(Filter.stemmer("English"))
@@ -49,12 +50,12 @@ def text_analyzer() -> TextAnalyzer:
 
 
 def prepare(text: str) -> str:
-    """The text as it is indexed."""
+    """The text in the form that is indexed."""
     return "\n".join(prepare_parts(text))
 
 
 def prepare_parts(text: str) -> list[str]:
-    """The text as it is indexed, and separately the parts of its words: this way, a long text is not copied."""
+    """The text in the form that is indexed, and separately the parts of its words, so that a long text is not copied."""
     parts = camel_parts(text)
     if not text.isascii():
         text = space_out(text)
@@ -69,25 +70,25 @@ def space_out(text: str) -> str:
 def camel_parts(text: str) -> str:
     """The parts of every camel-case word, each word once: `get User Name` for `getUserName`.
 
-    Humps are searched in a copy of the text that has only three characters: lower, upper and other. Searching for a
+    The search for humps uses a copy of the text with only three characters: lower, upper and other. The search for a
     literal is the fastest operation on a long text.
     """
-    found: dict[bytes, None] = {}
+    camel_words: dict[bytes, None] = {}
     for start in range(0, len(text), CHUNK):
-        _add_words_with_humps(text[max(0, start - LONGEST_CAMEL) : start + CHUNK].encode(), found)
-    return b" ".join(map(_parts, found)).decode()
+        _add_words_with_humps(text[max(0, start - MAX_CAMEL) : start + CHUNK].encode(), camel_words)
+    return b" ".join(map(_parts, camel_words)).decode()
 
 
-def _add_words_with_humps(raw: bytes, found: dict[bytes, None]) -> None:
+def _add_words_with_humps(raw: bytes, camel_words: dict[bytes, None]) -> None:
     shape = raw.translate(SHAPE)
     for hump in HUMPS:
-        place = shape.find(hump)
-        while place >= 0:
-            start, end = shape.rfind(b" ", 0, place) + 1, shape.find(b" ", place)
+        position = shape.find(hump)
+        while position >= 0:
+            start, end = shape.rfind(b" ", 0, position) + 1, shape.find(b" ", position)
             end = len(shape) if end < 0 else end
-            if end - start <= LONGEST_CAMEL:
-                found[raw[start:end]] = None
-            place = shape.find(hump, end)
+            if end - start <= MAX_CAMEL:
+                camel_words[raw[start:end]] = None
+            position = shape.find(hump, end)
 
 
 @lru_cache(maxsize=65_536)
@@ -96,9 +97,10 @@ def _parts(word: bytes) -> bytes:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as they are indexed, in order."""
+    """The words of a text in the form that is indexed, in order."""
     return list(text_analyzer().analyze(text))
 
 
 def is_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script that is written without spaces."""
     return UNSPACED.search(text) is not None

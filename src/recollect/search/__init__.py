@@ -1,8 +1,8 @@
 """Step 6, FIND: a query becomes ranked events.
 
-The text index and the vector index find candidates; `ranking` orders them. Every hit shares a word with the query, or is
-closer to it in meaning than the model's floor. Words that look like identifiers match by text only, and quoted phrases must
-occur.
+The text index and the vector index find candidates, and `ranking` orders them. Every hit shares a word with the query, or
+its similarity in meaning is above the model's floor. Words that look like identifiers match by text only. Quoted phrases
+must occur.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,23 +31,23 @@ from recollect.search.ranking import (
     is_tie,
     sort_best_first,
 )
-from recollect.search.semantic import SemanticIndex, embed_query, is_written, known_words, understood_text
+from recollect.search.semantic import SemanticIndex, embed_query, known_words, occurs_in_events, understood_text
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 __all__ = ["Mode", "ParsedQuery", "SearchHit", "SemanticIndex", "deadline_check", "parse", "search", "shown_text"]
 
-FEWEST_KNOWN = 2  # words that the model knows, before meaning may add to what words have found
-STRICTER = 0.12  # added to the floor for events that share no word, if others do
-TITLED = 200  # candidates whose session titles are looked up: a title moves no candidate further than that
-MOST_TERMS = 32  # of a query, the rarest: the work of a search is bounded by the documents of its words
-PHRASE_BOOST = 2.0  # of an identifier's words in order, over the same words apart
+MIN_KNOWN_WORDS = 2  # words that the model knows; with fewer, meaning adds no events to those found by words
+STRICTER = 0.12  # added to the floor of events that share no word, if other events do
+TITLED = 200  # best candidates that a session title can boost: a title never moves a candidate by more ranks
+MAX_TERMS = 32  # of a query, the rarest: the cost of a search depends on the number of documents with its words
+PHRASE_BOOST = 2.0  # for an identifier's words in order, compared with the same words apart
 CONCLUSIONS = tuple(KIND_CODE[kind] for kind in (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE))
 
 Mode = Literal["text", "vector", "both"]
 
 
 class SearchHit(Struct, frozen=True):
-    """A hit with all that an answer shows. `parts` are the terms of its score, by name."""
+    """A hit with everything that an answer shows. `parts` are the terms of its score, by name."""
 
     score: float
     event: EventRow
@@ -68,11 +68,11 @@ def search(
     mode: Mode = "both",
     ranking: Ranking = RANKING,
 ) -> tuple[list[SearchHit], bool]:
-    """The best events, best first, and whether there are more. `check` raises when time is up."""
+    """The best events, best first, and whether there are more. `check` raises an error after the deadline."""
     if query.is_empty():
         return [], False
     text = index.snapshot()
-    candidates = _find_by_words(text, query, filters, max(limit + 1, ranking.candidates), check, ranking)
+    candidates = _find_by_words(text, query, filters, max(limit + 1, ranking.word_candidates), check, ranking)
     if mode != "text" and semantic is not None:
         check()
         _add_by_meaning(reader, semantic, text, query, filters, candidates, ranking)
@@ -101,14 +101,14 @@ def _candidate(place: Place, parts: dict[str, float]) -> Candidate:
 
 
 def _clauses(text: TextSnapshot, query: ParsedQuery, ranking: Ranking) -> list[TextClause]:
-    """The query for the text index. A word's presence scores besides its frequency: ten times is not ten times better."""
+    """The query for the text index. A word scores for its presence and its frequency: ten times is not ten times better."""
     weights = {term: text.idf(term) for term in query.terms}
     clauses = []
-    for term in sorted(weights, key=lambda term: -weights[term])[:MOST_TERMS]:
+    for term in sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]:
         boost = ranking.name if term in query.names else 1.0
         clauses.append(TextClause((term,), boost, presence=ranking.presence * boost * weights[term]))
-    clauses += [TextClause(phrase, PHRASE_BOOST) for phrase in query.optional_phrases[:MOST_TERMS]]
-    clauses += [TextClause(phrase, is_required=True) for phrase in query.required_phrases[:MOST_TERMS]]
+    clauses += [TextClause(phrase, PHRASE_BOOST) for phrase in query.optional_phrases[:MAX_TERMS]]
+    clauses += [TextClause(phrase, is_required=True) for phrase in query.required_phrases[:MAX_TERMS]]
     return clauses
 
 
@@ -121,16 +121,16 @@ def _add_by_meaning(
     candidates: dict[int, Candidate],
     ranking: Ranking,
 ) -> None:
-    """Score how similar every candidate is to the query, and add events that share no word but are similar enough."""
-    plain = understood_text(semantic.model, query, lambda word: is_written(text, word, filters.excluded_sessions))
+    """Score the similarity of every candidate to the query. Add events that share no word but are similar enough."""
+    plain = understood_text(semantic.model, query, lambda word: occurs_in_events(text, word, filters.excluded_sessions))
     vector = embed_query(semantic.model, text, plain)
     if vector is None:
         return
     known = known_words(semantic.model, plain)
-    if len(known) >= FEWEST_KNOWN or not candidates:
+    if len(known) >= MIN_KNOWN_WORDS or not candidates:
         floor = semantic.model.floor + (STRICTER if candidates else 0.0)
         known_vector = vector if " ".join(known) == plain else embed_query(semantic.model, text, " ".join(known))
-        for hit in semantic.nearest(known_vector, _vector_filters(reader, filters), ranking.near, floor):
+        for hit in semantic.nearest(known_vector, _vector_filters(reader, filters), ranking.meaning_candidates, floor):
             if hit.key not in candidates:
                 candidates[hit.key] = _candidate(hit, {})
     for key, similarity in semantic.vectors.similarities(vector, list(candidates)).items():
@@ -139,7 +139,7 @@ def _add_by_meaning(
 
 
 def _vector_filters(reader: Reader, filters: Filters) -> Filters:
-    """The filters with source and project as sessions: the vector index stores neither."""
+    """The filters with source and project translated to sessions, because the vector index stores neither."""
     if filters.source is None and filters.project is None:
         return filters
     return replace(filters, sessions=tuple(reader.session_keys(filters.source, filters.project)))
@@ -162,27 +162,27 @@ def _rank(
 
 
 def _fetch_existing(reader: Reader, ranked: list[Candidate], limit: int) -> list[tuple[Candidate, EventRow]]:
-    """The first candidates with their events, one more than the limit if there are as many; ties ordered by id.
+    """The first candidates with their events, up to one more than the limit. Ties are ordered by id.
 
-    An index may still have events that the archive has deleted. Ties are fetched together, because only the archive
-    knows their ids.
+    An index may still have events that the archive has deleted. Ties are fetched together, because only the archive has
+    their ids.
     """
-    found: list[tuple[Candidate, EventRow]] = []
+    results: list[tuple[Candidate, EventRow]] = []
     start = 0
-    while start < len(ranked) and len(found) <= limit:
+    while start < len(ranked) and len(results) <= limit:
         end = min(start + limit + 1, len(ranked))
         while end < len(ranked) and is_tie(ranked[end - 1], ranked[end]):
             end += 1
         events = reader.events(candidate.key for candidate in ranked[start:end])
-        found += [(candidate, events[candidate.key]) for candidate in ranked[start:end] if candidate.key in events]
+        results += [(candidate, events[candidate.key]) for candidate in ranked[start:end] if candidate.key in events]
         start = end
-    return sorted(found, key=lambda pair: (-pair[0].score(), -pair[0].at, pair[1].id))
+    return sorted(results, key=lambda pair: (-pair[0].score(), -pair[0].at, pair[1].id))
 
 
 def _title_shares(
     reader: Reader, text: TextSnapshot, candidates: Iterable[Candidate], query: ParsedQuery
 ) -> dict[int, float]:
-    """The share of the query, weighted by idf, that the title and project of each session contain."""
+    """The share of the query that the title and project of each session contain, weighted by idf."""
     weights = {term: text.idf(term) for term in query.terms}
     total = sum(weights.values())
     if not total:
@@ -218,12 +218,12 @@ def _search_hits(reader: Reader, ranked: list[tuple[Candidate, EventRow]]) -> li
 
 
 def shown_text(event: EventRow) -> str:
-    """An event's full text; of a tool call, a readable form of the call."""
+    """The full text of an event. A tool call has a readable form."""
     return call_text(event.tool, event.arguments()) if event.kind is Kind.TOOL_CALL else event.text()
 
 
 def deadline_check(is_late: Callable[[], bool]) -> Callable[[], None]:
-    """A function that raises `DeadlineExceeded` once it is late."""
+    """A function that raises `DeadlineExceeded` if `is_late()` is true."""
 
     def check() -> None:
         if is_late():

@@ -1,4 +1,4 @@
-"""Search for conversations: several concepts become the sessions that contain all of them."""
+"""Finds conversations: the sessions that contain all of several concepts."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,10 +10,10 @@ from recollect.index.text import TextClause, TextIndex, TextSnapshot
 from recollect.search import Mode
 from recollect.search.observations import MEANING, shown_score, to_score
 from recollect.search.query import ParsedQuery, parse
-from recollect.search.semantic import SemanticIndex, embed_query, is_written, known_words, understood_text
+from recollect.search.semantic import SemanticIndex, embed_query, known_words, occurs_in_events, understood_text
 
-MOST_SESSIONS = 500  # that a query names one by one; more are filtered from the hits
-EVENTS = 2_000  # of a concept that are looked at
+MAX_SESSIONS = 500  # session filters in one query; for more sessions, the hits are filtered instead
+MAX_EVENTS = 2_000  # hits of a concept
 
 
 class ConversationHit(Struct, frozen=True):
@@ -26,7 +26,7 @@ class ConversationHit(Struct, frozen=True):
 
 
 class BestEvent(Struct, frozen=True):
-    """The event of a session that fits a concept best."""
+    """The event of a session that matches a concept best."""
 
     score: float
     key: int
@@ -46,18 +46,18 @@ def search_conversations(
     text = index.snapshot()
     queries = [parse(concept) for concept in concepts]
 
-    def rarity(place: int) -> float:
-        return max((text.idf(term) for term in queries[place].terms), default=0)
+    def rarity(concept: int) -> float:
+        return max((text.idf(term) for term in queries[concept].terms), default=0)
 
-    found: dict[int, dict[int, BestEvent]] = {}
-    for place in sorted(range(len(queries)), key=rarity, reverse=True):
+    best: dict[int, dict[int, BestEvent]] = {}  # by concept and session
+    for concept in sorted(range(len(queries)), key=rarity, reverse=True):
         check()
-        found[place] = _best_events(text, semantic, queries[place], filters, mode, check)
-        filters = replace(filters, sessions=tuple(found[place]))
+        best[concept] = _best_events(text, semantic, queries[concept], filters, mode, check)
+        filters = replace(filters, sessions=tuple(best[concept]))
     ranked = []
     for session in filters.sessions or ():
-        score = shown_score(sum(events[session].score for events in found.values()) / len(found))
-        ranked.append(ConversationHit(score, session, found[0][session].key, found[0][session].at))
+        score = shown_score(sum(events[session].score for events in best.values()) / len(best))
+        ranked.append(ConversationHit(score, session, best[0][session].key, best[0][session].at))
     return sorted(ranked, key=lambda hit: (-hit.score, -hit.at, hit.session))[:limit]
 
 
@@ -79,13 +79,13 @@ def _best_events(
             best[session] = event
 
     if mode != "vector" and not query.is_empty():
-        named = filters if allowed is None or len(allowed) <= MOST_SESSIONS else replace(filters, sessions=None)
-        for hit in text.search(_all_words(query), named, EVENTS, check):
+        narrowed = filters if allowed is None or len(allowed) <= MAX_SESSIONS else replace(filters, sessions=None)
+        for hit in text.search(_all_words(query), narrowed, MAX_EVENTS, check):
             add(hit.session, BestEvent(to_score(hit.score), hit.key, hit.at))
     if mode != "text" and semantic is not None:
-        plain = understood_text(semantic.model, query, lambda word: is_written(text, word, filters.excluded_sessions))
+        plain = understood_text(semantic.model, query, lambda word: occurs_in_events(text, word, filters.excluded_sessions))
         vector = embed_query(semantic.model, text, " ".join(known_words(semantic.model, plain)))
-        for hit in semantic.nearest(vector, filters, EVENTS, semantic.model.floor):
+        for hit in semantic.nearest(vector, filters, MAX_EVENTS, semantic.model.floor):
             add(hit.session, BestEvent(to_score(hit.score * MEANING), hit.key, hit.at))
     return best
 

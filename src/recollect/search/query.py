@@ -1,7 +1,7 @@
-"""A query, parsed: words, identifiers, quoted phrases, names, times, and the plain words for the embedding model.
+"""Parses a query into words, identifiers, quoted phrases, names, times, and plain words for the embedding model.
 
-The engine's own query language is never used. Queries are built from what is parsed here, so that every character of the
-query means only itself.
+The query language of the engine is never used. Queries for the engine are built from the parsed parts, so no character of
+a query has a special meaning.
 """
 
 import re
@@ -21,21 +21,21 @@ IDENTIFIER = re.compile(r"[\d_/\\.:@#$=<>{}()\[\]|*+~^%-]|[a-z][A-Z]|^[A-Z]{2,}[
 
 
 class Identifier(Struct, frozen=True):
-    """A word of a query that the index splits: `ERR_AUTH_FAILED`, `getUserName`, `src/auth.ts`."""
+    """A word of a query that the index splits, such as `ERR_AUTH_FAILED`, `getUserName` or `src/auth.ts`."""
 
     written: str
     words: tuple[str, ...]  # in order, as a phrase
-    parts: tuple[str, ...]  # of camel case, if it has any
+    parts: tuple[str, ...]  # the parts of a camel-case word
 
 
 class ParsedQuery(Struct, frozen=True):
-    """What an event must contain, what adds to its score, and what the query is about."""
+    """The conditions that an event must meet, the words that add to its score, and the subject of the query."""
 
     required_phrases: tuple[tuple[str, ...], ...]  # quoted
     optional_phrases: tuple[tuple[str, ...], ...]  # words of an identifier, or of a script without spaces
     terms: tuple[str, ...]
-    names: frozenset[str] = frozenset()  # terms that name somebody or something
-    plain_words: str = ""  # for the embedding model; none if a phrase is required
+    names: frozenset[str] = frozenset()  # terms that are names of people or things
+    plain_words: str = ""  # for the embedding model; empty if a phrase is required
     time_windows: tuple[TimeWindow, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     standalone_terms: frozenset[str] = frozenset()  # terms outside identifiers
@@ -44,16 +44,16 @@ class ParsedQuery(Struct, frozen=True):
         return not (self.required_phrases or self.optional_phrases or self.terms)
 
     def word_groups(self) -> list[tuple[str, ...]]:
-        """All words that count; the words of a phrase are one group."""
+        """All words of the query; the words of a phrase are one group."""
         return [*self.required_phrases, *self.optional_phrases, *((term,) for term in self.terms)]
 
     def without_identifier_parts(self, occurs: Callable[[tuple[str, ...]], bool]) -> "ParsedQuery":
         """The same query without the parts of identifiers that occur as a phrase."""
-        found = [identifier for identifier in self.identifiers if occurs(identifier.words)]
-        others = [identifier for identifier in self.identifiers if identifier not in found]
-        remaining = {*self.standalone_terms, *(word for one in others for word in (*one.words, *one.parts))}
-        remaining.update(one.words[0] for one in found if len(one.words) == 1)
-        dropped = {one.parts for one in found} - {one.words for one in found}
+        occurring = [identifier for identifier in self.identifiers if occurs(identifier.words)]
+        others = [identifier for identifier in self.identifiers if identifier not in occurring]
+        remaining = {*self.standalone_terms, *(word for other in others for word in (*other.words, *other.parts))}
+        remaining.update(identifier.words[0] for identifier in occurring if len(identifier.words) == 1)
+        dropped = {identifier.parts for identifier in occurring} - {identifier.words for identifier in occurring}
         return replace(
             self,
             terms=tuple(term for term in self.terms if term in remaining),
@@ -62,8 +62,8 @@ class ParsedQuery(Struct, frozen=True):
 
 
 def parse(query: str, now: int | None = None) -> ParsedQuery:
-    """The words of a query as the index knows them. `now`, in milliseconds, gives "yesterday" its meaning."""
-    required = tuple(tuple(found) for quoted in QUOTED.findall(query) if (found := _words(quoted)))
+    """The parsed query, in the words of the index. `now`, in milliseconds, is needed for words such as "yesterday"."""
+    required = tuple(tuple(phrase) for quoted in QUOTED.findall(query) if (phrase := _words(quoted)))
     optional: list[tuple[str, ...]] = []
     terms: list[str] = []
     stop_words: list[str] = []
@@ -72,26 +72,26 @@ def parse(query: str, now: int | None = None) -> ParsedQuery:
     identifiers: list[Identifier] = []
     standalone: set[str] = set()
     unquoted = QUOTED.sub(" ", query)
-    for place, chunk in enumerate(unquoted.split()):
-        found, bare = _words(chunk), chunk.strip(PUNCTUATION)
-        if len(found) > 1 and is_unspaced(chunk):
-            optional += [tuple(found), *pairwise(found)]
+    for index, chunk in enumerate(unquoted.split()):
+        chunk_words, bare = _words(chunk), chunk.strip(PUNCTUATION)
+        if len(chunk_words) > 1 and is_unspaced(chunk):
+            optional += [tuple(chunk_words), *pairwise(chunk_words)]
             continue
-        if len(found) > 1:
-            optional.append(tuple(found))
+        if len(chunk_words) > 1:
+            optional.append(tuple(chunk_words))
         parts = words(camel_parts(chunk))
         if len(parts) > 1:
             optional.append(tuple(parts))
-        if len(found) > 1 or len(parts) > 1:
-            identifiers.append(Identifier(bare, tuple(found), tuple(parts)))
+        if len(chunk_words) > 1 or len(parts) > 1:
+            identifiers.append(Identifier(bare, tuple(chunk_words), tuple(parts)))
         else:
-            standalone.update(found)
+            standalone.update(chunk_words)
         is_stop_word = bare.lower() in STOP
-        (stop_words if is_stop_word else terms).extend((*found, *(parts if len(parts) > 1 else ())))
+        (stop_words if is_stop_word else terms).extend((*chunk_words, *(parts if len(parts) > 1 else ())))
         if not is_stop_word and IDENTIFIER.search(bare) is None:
             plain.append(bare)
-        if place and not is_stop_word and NAME.fullmatch(bare):
-            names.update(found[:1])
+        if index and not is_stop_word and NAME.fullmatch(bare):
+            names.update(chunk_words[:1])
     if not (required or optional or terms):
         terms = stop_words
     return ParsedQuery(

@@ -1,9 +1,9 @@
-"""What makes one event a better answer than another. Pure functions: candidates in, scores and their parts out.
+"""Ranks candidates. Pure functions: candidates in, scores and the parts of the scores out.
 
-A candidate scores for its words and for its similarity in meaning. Matches around it boost it: in its turn, in adjacent
-turns, in its session, in the session's title. So does a time that the query names. The parts add up, so that an answer can
-be explained. The sum becomes a score from 0 to 1 at the end. Each part was measured by leaving it out (bench/quality);
-parts that did not help are not here.
+A candidate scores for its words and for its similarity in meaning. Other matches boost it: in its turn, in adjacent turns,
+in its session, in the session's title. A time that the query names also boosts it. The score is a sum of parts, so that it
+can be explained. At the end, the sum becomes a score from 0 to 1. Each part was measured by leaving it out (bench/quality);
+parts that did not help were removed.
 """
 
 from collections import defaultdict
@@ -16,23 +16,23 @@ from recollect.search.time_windows import TimeWindow
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """The weight of each part."""
+    """The weight of each part of a score, and the numbers of candidates."""
 
-    presence: float = 0.7  # of a word's presence, beside its frequency
-    said: float = 16.0  # for prompts and answers: tool output is long, and seldom the answer
-    name: float = 1.3  # factor of a name over another word
+    presence: float = 0.7  # of a word's presence, in addition to its frequency
+    conclusion: float = 16.0  # for prompts and answers: tool output is long, and seldom the answer
+    name: float = 1.3  # factor of a name, compared with another word
     meaning: float = 25.0  # times the similarity
-    turn: float = 0.15  # of the best other match in the same turn
-    beside: tuple[float, ...] = (0.2, 0.1)  # of the best match one and two turns away
-    session: float = 0.15  # of the sum of the session's best matches
+    turn: float = 0.15  # times the best other match in the same turn
+    beside: tuple[float, ...] = (0.2, 0.1)  # times the best match one and two turns away
+    session: float = 0.15  # times the sum of the session's best matches
     title: float = 15.0  # times the share of the query that the session's title contains
-    time: float = 20.0  # for lying in a time that the query names
-    candidates: int = 600  # by words; more candidates make neighbours more visible
-    near: int = 100  # by meaning
+    time: float = 20.0  # for an event in a time that the query names
+    word_candidates: int = 600  # events found by words; with more of them, more neighbours can boost
+    meaning_candidates: int = 100  # events found by meaning
 
 
 RANKING = Ranking()
-BEST_OF_SESSION = 3  # matches that count for a session
+BEST_OF_SESSION = 3  # matches in the sum of a session
 NO_MATCHES = (0.0, 0.0)
 SATURATION = 40.0  # the sum that becomes a score of 0.5
 DECIMALS = 6  # of a shown score; candidates are ordered by the shown score
@@ -58,7 +58,7 @@ def to_score(total: float) -> float:
 def boost_by_neighbours(candidates: Sequence[Candidate], ranking: Ranking) -> None:
     """Boost a match by other matches in its turn, in adjacent turns and in its session.
 
-    A neighbour counts with its words score if it has one: similarity alone is too vague to pass on.
+    The weight of a neighbour is its score for words, if it has one: similarity alone is too vague to boost others.
     """
     weights = [candidate.parts.get("words") or candidate.total() for candidate in candidates]
     turns: dict[tuple[int, int], tuple[float, float]] = {}
@@ -90,7 +90,7 @@ def _two_best(best: tuple[float, float], weight: float) -> tuple[float, float]:
 
 
 def _best_other(best: tuple[float, float], weight: float) -> float:
-    """An equal weight almost always means identical text; identical texts do not boost each other."""
+    """The best other weight. An equal weight almost always means identical text; identical texts do not boost each other."""
     return best[0] if best[0] != weight else best[1]
 
 
@@ -98,7 +98,7 @@ def boost_conclusions(candidates: Iterable[Candidate], kinds: Container[int], ra
     """Boost events of these kinds: prompts and answers."""
     for candidate in candidates:
         if candidate.kind in kinds:
-            _add(candidate, "said", ranking.said)
+            _add(candidate, "said", ranking.conclusion)
 
 
 def boost_by_title(candidates: Iterable[Candidate], shares: Mapping[int, float], ranking: Ranking) -> None:
@@ -119,8 +119,9 @@ def _add(candidate: Candidate, part: str, weight: float) -> None:
         candidate.parts[part] = weight
 
 
-def is_tie(one: Candidate, other: Candidate) -> bool:
-    return (one.score(), one.at) == (other.score(), other.at)
+def is_tie(first: Candidate, second: Candidate) -> bool:
+    """Whether two candidates have the same score and time."""
+    return (first.score(), first.at) == (second.score(), second.at)
 
 
 def sort_best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

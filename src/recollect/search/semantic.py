@@ -1,4 +1,4 @@
-"""Search by meaning: which words of a query the embedding model understands, and the query's vector."""
+"""Search by meaning: chooses the words of a query that the embedding model understands, and embeds them."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.index.vectors import VectorIndex, Vectors
 
-SHORTEST_PART = 3  # letters of the shorter word in a compound
+MIN_PART = 3  # letters of each word in a compound
 EVERY_KIND = tuple(KIND_CODE.values())
 
 
@@ -42,21 +42,21 @@ class SemanticIndex(Struct):
         return self.vectors.nearest(query, filters, limit, floor, keys=keys, excluded_keys=excluded_keys)
 
 
-def understood_text(model: "Embedder", query: ParsedQuery, is_written: Callable[[str], bool]) -> str:
-    """The plain words of a query, without compounds that occur nowhere: their parts would match in their place."""
-    return " ".join(word for word in query.plain_words.split() if not _is_made_up(word, model, is_written))
+def understood_text(model: "Embedder", query: ParsedQuery, occurs: Callable[[str], bool]) -> str:
+    """The plain words of a query, without compounds that occur nowhere, because their parts would match instead."""
+    return " ".join(word for word in query.plain_words.split() if not _is_unknown_compound(word, model, occurs))
 
 
-def _is_made_up(word: str, model: "Embedder", is_written: Callable[[str], bool]) -> bool:
-    """Whether a word occurs nowhere and is a compound: of parts that the model knows, or of two words that occur."""
+def _is_unknown_compound(word: str, model: "Embedder", occurs: Callable[[str], bool]) -> bool:
+    """Whether a word occurs nowhere and is a compound of parts that the model knows, or of two words that occur."""
     is_compound = model.is_compound(word)
-    if (model.knows(word) and not is_compound) or is_written(word):
+    if (model.knows(word) and not is_compound) or occurs(word):
         return False
-    halves = ((word[:place], word[place:]) for place in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1))
-    return is_compound or any(is_written(first) and is_written(second) for first, second in halves)
+    halves = ((word[:middle], word[middle:]) for middle in range(MIN_PART, len(word) - MIN_PART + 1))
+    return is_compound or any(occurs(first) and occurs(second) for first, second in halves)
 
 
-def is_written(text: TextSnapshot | None, word: str, excluded_sessions: tuple[int, ...] = ()) -> bool:
+def occurs_in_events(text: TextSnapshot | None, word: str, excluded_sessions: tuple[int, ...] = ()) -> bool:
     """Whether a word occurs in an event. Our own traffic and the excluded sessions do not count."""
     if text is None:
         return False
@@ -64,15 +64,15 @@ def is_written(text: TextSnapshot | None, word: str, excluded_sessions: tuple[in
 
 
 def known_words(model: "Embedder", text: str) -> list[str]:
-    """The words that the model knows. Only these may find events that share no word with the query."""
+    """The words that the model knows. Only they may find events that share no word with the query."""
     return [word for word in text.split() if model.knows(word)]
 
 
 def embed_query(model: "Embedder", text: TextSnapshot | None, query: str) -> "Vectors | None":
-    """The vector of a query, rare words weighted higher; None if the model does not understand it."""
+    """The vector of a query, with a higher weight for rare words; None if the model does not understand the query."""
 
     def weight(word: str) -> float:
-        known = words(word)
-        return text.idf(known[0]) if known and text is not None else 1.0
+        terms = words(word)
+        return text.idf(terms[0]) if terms and text is not None else 1.0
 
     return model.embed_question(query, weight) if query else None

@@ -1,7 +1,7 @@
-"""Substring search: every event that contains a string, in any case, the session that began last first.
+"""Substring search: finds every event that contains a string, in upper or lower case, the latest session first.
 
-The n-gram index finds candidates, and their texts confirm them. Events that are not indexed yet are scanned, so the
-answer does not depend on how far indexing is.
+The n-gram index finds candidates, and their texts confirm them. Events that are not indexed yet are scanned. So the result
+does not depend on the progress of indexing.
 """
 
 import heapq
@@ -14,10 +14,10 @@ from recollect.index.filters import Filters
 from recollect.index.ngrams import NgramCandidate, NgramIndex, fold_case
 from recollect.store import EventRow, Reader, SessionRow
 
-FIRST_BATCH, LARGEST_BATCH = 32, 512  # candidates whose texts are fetched together: most answers need few
-FEW_UNINDEXED = 50_000  # events: finding the sessions of so few is faster than going through all sessions
+FIRST_BATCH, MAX_BATCH = 32, 512  # candidates whose texts are fetched together: most answers need few
+FEW_UNINDEXED = 50_000  # events: up to this number, finding their sessions is faster than a scan of all sessions
 
-MatchPosition = tuple[int, int, int]  # when the session began (later comes first), its key, the event's seq
+MatchPosition = tuple[int, int, int]  # start of the session (the latest first), key of the session, seq of the event
 
 
 class NgramCoverage(Struct, frozen=True):
@@ -43,13 +43,13 @@ def find_substring(
     limit: int,
     check: Callable[[], None],
 ) -> list[SubstringMatch]:
-    """The first matches after a position. `check` raises when time is up."""
+    """The first matches after a position. `check` raises an error after the deadline."""
     needle = fold_case(string)
     latest_start = after[0] if after is not None else None
     streams = [_scan_unindexed(reader, coverage.last_key, needle, filters, latest_start, check)]
     if coverage.index is not None:
         groups = coverage.index.candidates(needle, filters, latest_start, check)
-        indexed = (one for group in groups for one in group if one.key <= coverage.last_key)
+        indexed = (candidate for group in groups for candidate in group if candidate.key <= coverage.last_key)
         streams.append(_confirm_in_batches(reader, indexed, needle, check))
     matches: Iterator[SubstringMatch] = heapq.merge(*streams, key=lambda match: _sort_key(match.position))
     hidden = reader.duplicates() if filters.session is None else ()
@@ -99,7 +99,7 @@ def _confirm_in_batches(
     while batch := list(islice(candidates, size)):
         check()
         yield from _confirm(reader, batch, needle)
-        size = min(2 * size, LARGEST_BATCH)
+        size = min(2 * size, MAX_BATCH)
 
 
 def _confirm(reader: Reader, candidates: Sequence[NgramCandidate], needle: str) -> Iterator[SubstringMatch]:

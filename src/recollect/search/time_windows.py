@@ -1,4 +1,4 @@
-"""The times that a query names: "on 7 May 2023", "in June", "2026-04-30", "yesterday", "last week"."""
+"""Finds the times that a query names: "on 7 May 2023", "in June", "2026-04-30", "yesterday", "last week"."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from msgspec import Struct
 
 DAY = 86_400_000  # milliseconds
-NEAR_DAYS = 4.0  # people talk about things some days later, and remember dates roughly
+NEAR_DAYS = 4.0  # the decay outside a window: people talk about things some days later, and remember dates roughly
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
@@ -20,7 +20,7 @@ SPOKEN = re.compile(
 )
 RELATIVE = re.compile(r"\b(?:(today)|(yesterday)|last (week|month)|(\d{1,3}) (day|week|month)s? ago)\b", re.IGNORECASE)
 DAYS = {"day": 1, "week": 7, "month": 30}
-AMBIGUOUS = {"may", "mar", "march", "sun", "dec"}  # other words, unless a number stands beside them
+AMBIGUOUS = {"may", "mar", "march", "sun", "dec"}  # these are other words too, so they count only with a number beside them
 
 
 class TimeWindow(Struct, frozen=True):
@@ -31,7 +31,7 @@ class TimeWindow(Struct, frozen=True):
     any_year: bool = False
 
     def fit(self, at: int) -> float:
-        """1 inside the window, less with distance."""
+        """How well a time fits: 1 inside the window, less with distance."""
         start, end = (_in_year_of(at, self.start), _in_year_of(at, self.end)) if self.any_year else (self.start, self.end)
         if end < start:
             end += 365 * DAY
@@ -40,19 +40,19 @@ class TimeWindow(Struct, frozen=True):
 
 
 def find_time_windows(query: str, now: int | None) -> tuple[TimeWindow, ...]:
-    """All times that a query names. Relative ones need to know what time it is."""
-    found = [_day(int(year), int(month), int(day)) for year, month, day in ISO.findall(query)]
-    found += [_spoken(match) for match in SPOKEN.finditer(query)]
+    """All times that a query names. Relative times need `now`, in milliseconds."""
+    windows = [_day(int(year), int(month), int(day)) for year, month, day in ISO.findall(query)]
+    windows += [_spoken(match) for match in SPOKEN.finditer(query)]
     if now is not None:
-        found += [_relative(match, now) for match in RELATIVE.finditer(query)]
-    return tuple(window for window in found if window is not None)
+        windows += [_relative(match, now) for match in RELATIVE.finditer(query)]
+    return tuple(window for window in windows if window is not None)
 
 
 def _spoken(match: re.Match[str]) -> TimeWindow | None:
     day = match["before"] or match["after"]
     if match["month"].lower() in AMBIGUOUS and not (day or match["year"]):
         return None
-    month = next(place for place, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()))
+    month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()))
     year = int(match["year"]) if match["year"] else None
     return _day(year, month, int(day)) if day else _month(year, month)
 
@@ -92,6 +92,6 @@ def _ms(day: date) -> int:
 def _in_year_of(at: int, moment: int) -> int:
     """The same day and month in the year of `at`."""
     year = datetime.fromtimestamp(at / 1000, UTC).year
-    then = datetime.fromtimestamp(moment / 1000, UTC)
-    day = min(then.day, 28) if then.month == 2 else then.day
-    return int(then.replace(year=year, day=day).timestamp() * 1000)
+    date_time = datetime.fromtimestamp(moment / 1000, UTC)
+    day = min(date_time.day, 28) if date_time.month == 2 else date_time.day
+    return int(date_time.replace(year=year, day=day).timestamp() * 1000)
