@@ -22,10 +22,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from recollect.embed import LONGEST, Embedder, EmbedderUnavailable, open_embedder
+from recollect.embed import MAX_CHARACTERS, Embedder, EmbedderUnavailable, open_embedder
 from recollect.embed import static as static_module
 from recollect.embed.endpoint import BATCH, EndpointModel
-from recollect.embed.onnx import LONGEST_TOKENS, OnnxModel
+from recollect.embed.onnx import MAX_TEXT_TOKENS, OnnxModel
 from recollect.embed.static import FOLDER, VOCABULARY, WEIGHTS, StaticModel
 from recollect.errors import BadSettings
 from recollect.settings import EmbeddingSettings
@@ -112,7 +112,7 @@ def test_a_rare_word_of_a_question_counts_for_more(static: StaticModel) -> None:
 
 
 def test_only_the_beginning_of_a_long_text_is_embedded(static: StaticModel) -> None:
-    beginning = "login " * (LONGEST // 6 + 1)
+    beginning = "login " * (MAX_CHARACTERS // 6 + 1)
     assert np.array_equal(*static.embed([beginning, beginning + "garage " * 500]))
 
 
@@ -120,7 +120,7 @@ def test_a_text_has_one_vector_whatever_came_before_it(static: StaticModel, monk
     texts = ["login fails", "cannot sign in", "paint the garage", "remove this document", "login garage", "sign"]
     expected = np.concatenate([StaticModel().embed([text]) for text in texts])
     assert np.array_equal(static.embed(texts), expected)
-    monkeypatch.setattr(static_module, "TABLE", 5)  # words: it is full after the second text
+    monkeypatch.setattr(static_module, "TABLE_ROWS", 5)  # words: it is full after the second text
     small = StaticModel()
     for _ in range(3):
         assert np.array_equal(small.embed(texts), expected)
@@ -240,8 +240,8 @@ def test_rows_come_in_the_order_of_the_texts_over_many_batches(folder: Path) -> 
 
 
 def test_a_text_is_cut_at_the_most_pieces_and_the_end_mark_stays(folder: Path) -> None:
-    (row,) = open_onnx(folder).embed(["garage " * LONGEST_TOKENS + "login"])
-    assert row == pytest.approx(mean_of("[CLS]", *["garage"] * (LONGEST_TOKENS - 2), "[SEP]"), abs=1e-5)
+    (row,) = open_onnx(folder).embed(["garage " * MAX_TEXT_TOKENS + "login"])
+    assert row == pytest.approx(mean_of("[CLS]", *["garage"] * (MAX_TEXT_TOKENS - 2), "[SEP]"), abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
@@ -506,8 +506,8 @@ def test_a_blank_text_is_not_sent(service: Service) -> None:
 
 
 def test_a_text_is_sent_whole_or_cut_and_always_valid(service: Service) -> None:
-    service.open().embed(["ab\ud800", "x" * (LONGEST + 1)])
-    assert service.asked[-1]["input"] == ["ab?", "x" * LONGEST]
+    service.open().embed(["ab\ud800", "x" * (MAX_CHARACTERS + 1)])
+    assert service.asked[-1]["input"] == ["ab?", "x" * MAX_CHARACTERS]
 
 
 def test_the_key_is_sent_and_shown_nowhere(service: Service) -> None:

@@ -1,21 +1,21 @@
-"""Embedding models: a text becomes a vector.
+"""Embedding models, which turn a text into a vector.
 
 The default model is part of this package and needs no download, network or key.
-An error of a model is an `EmbedderUnavailable`, and search continues without it.
+If a model fails, it raises `EmbedderUnavailable`, and search continues without it.
 """
 
 from collections.abc import Mapping
 
-from recollect.embed.embedder import LONGEST, Embedder, EmbedderUnavailable
+from recollect.embed.embedder import MAX_CHARACTERS, Embedder, EmbedderUnavailable
 from recollect.settings import EmbeddingSettings
 
-__all__ = ["LONGEST", "Embedder", "EmbedderUnavailable", "open_embedder"]
+__all__ = ["MAX_CHARACTERS", "Embedder", "EmbedderUnavailable", "open_embedder"]
 
 _opened: dict[EmbeddingSettings, Embedder] = {}
 
 
 def open_embedder(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedder | None:
-    """The model of these settings, opened once per process; None if the settings choose no model."""
+    """The model of these settings, opened once per process; None if the settings disable it."""
     if settings not in _opened:
         model = _open(settings, env)
         if model is None:
@@ -25,7 +25,7 @@ def open_embedder(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedd
 
 
 def _open(settings: EmbeddingSettings, env: Mapping[str, str]) -> Embedder | None:
-    """Imports only the chosen model: numpy alone takes 60 to 190 ms, and commands such as `list` do not need it."""
+    """Open the model. Only its module is imported: numpy alone takes 60 to 190 ms, and `list` does not need it."""
     match settings.model:
         case "static":
             from recollect.embed.static import StaticModel

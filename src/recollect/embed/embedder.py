@@ -1,4 +1,4 @@
-"""What an embedding model is: a text becomes a vector, and texts of similar meaning have similar vectors."""
+"""The interface of embedding models. Texts with similar meanings get similar vectors."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-LONGEST = 2_000  # characters of a text that are embedded: its subject is clear by then
+MAX_CHARACTERS = 2_000  # of a text that are embedded: its beginning shows its subject
 
 
 class EmbedderUnavailable(ModelFault):
@@ -19,24 +19,24 @@ class EmbedderUnavailable(ModelFault):
 
 
 class Embedder(Protocol):
-    """An embedding model. Vectors can be compared if the names of their models are equal."""
+    """An embedding model. Vectors of models with the same name can be compared."""
 
     name: str
     dimensions: int
-    floor: float  # the similarity that hardly any two random texts exceed
+    floor: float  # the similarity that very few pairs of random texts exceed
 
     def embed(self, texts: Sequence[str]) -> "Vectors":
-        """One row of length 1 per text; zeros for a text without meaning to this model."""
+        """One row of length 1 per text; zeros for a text that the model does not understand."""
         ...
 
     def knows(self, word: str) -> bool:
-        """Whether the model has learnt this word, rather than only its letters."""
+        """Whether the model has learnt this word, and not only its letters."""
         ...
 
     def is_compound(self, word: str) -> bool:
-        """Whether the model only knows the parts of a word: `webhook`, or any made-up compound."""
+        """Whether the model only knows the parts of a word, such as `webhook` or an invented compound."""
         ...
 
     def embed_question(self, text: str, weight: Callable[[str], float]) -> "Vectors | None":
-        """One row for a question; None if it has no meaning to this model. `weight` is the rarity of a word."""
+        """One row for a question; None if the model does not understand it. `weight` returns the rarity of a word."""
         ...

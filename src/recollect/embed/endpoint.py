@@ -1,6 +1,6 @@
-"""A model behind an OpenAI-compatible service: texts are posted to `{url}/embeddings`, vectors come back.
+"""Embeds texts by an OpenAI-compatible service: posts texts to `{url}/embeddings` and receives vectors.
 
-An error of the service, or in its vectors, is an `EmbedderUnavailable` that says what to check.
+If the service fails or its vectors are invalid, `EmbedderUnavailable` says what to check.
 """
 
 import base64
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from recollect.embed.embedder import LONGEST, EmbedderUnavailable
+from recollect.embed.embedder import MAX_CHARACTERS, EmbedderUnavailable
 from recollect.embed.sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.index.arrays import np, npt
@@ -18,12 +18,12 @@ from recollect.settings import EmbeddingSettings
 
 SECTION = "embedding"
 BATCH = 64
-FLOOR = 0.3  # the value for the sentence transformers that most services run; a service does not tell its own
+FLOOR = 0.3  # fits the sentence transformers that most services run; a service does not report its own floor
 PROBE = "probe"
 
 
 class Item(Struct):
-    """One vector: numbers, or base64 of little-endian floats."""
+    """One vector: a list of numbers, or little-endian floats in base64."""
 
     embedding: list[float] | str
     index: int | None = None
@@ -37,7 +37,7 @@ RESPONSE = msgspec.json.Decoder(Response)
 
 
 class EndpointModel(SentenceModel):
-    """A service that has answered one probe, which tells the number of dimensions."""
+    """A service. The constructor sends one text, to learn the number of dimensions."""
 
     floor = FLOOR
 
@@ -52,29 +52,29 @@ class EndpointModel(SentenceModel):
         self.dimensions = self._request([PROBE]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        found = np.zeros((len(texts), self.dimensions), np.float32)
-        valid = [text[:LONGEST].encode("utf-8", "replace").decode("utf-8") for text in texts]  # no half surrogate pairs
-        places = [place for place, text in enumerate(valid) if text.strip()]  # services refuse a blank text
-        for start in range(0, len(places), BATCH):
-            batch = places[start : start + BATCH]
-            found[batch] = self._request([valid[place] for place in batch])
-        return found
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        valid = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") for text in texts]  # no lone surrogates
+        indexes = [index for index, text in enumerate(valid) if text.strip()]  # services reject a blank text
+        for start in range(0, len(indexes), BATCH):
+            batch = indexes[start : start + BATCH]
+            vectors[batch] = self._request([valid[index] for index in batch])
+        return vectors
 
     def _request(self, texts: Sequence[str]) -> Matrix:
         """One row of length 1 per text, in the order of the texts."""
         response = self._service.post("/embeddings", {"model": self._model, "input": texts}, RESPONSE)
         return self._vectors(response.data, len(texts))
 
-    def _vectors(self, items: Sequence[Item], wanted: int) -> Matrix:
-        order = [place if item.index is None else item.index for place, item in enumerate(items)]
-        if sorted(order) != list(range(wanted)):
-            raise self._service.error(f"returned {len(items)} vectors, numbered {_some(order)}, for {wanted} texts")
+    def _vectors(self, items: Sequence[Item], count: int) -> Matrix:
+        order = [index if item.index is None else item.index for index, item in enumerate(items)]
+        if sorted(order) != list(range(count)):
+            raise self._service.error(f"returned {len(items)} vectors, numbered {_first_few(order)}, for {count} texts")
         rows = [self._row(item) for item in items]
         dimensions = self.dimensions or len(rows[0])
         for row in rows:
             if len(row) != dimensions or not dimensions:
                 raise self._service.error(f"returned {len(row)} numbers where {dimensions or 'some'} were expected")
-        return self._of_length_one(np.stack(rows)[np.argsort(order)])
+        return self._normalised(np.stack(rows)[np.argsort(order)])
 
     def _row(self, item: Item) -> npt.NDArray[np.float64]:
         if not isinstance(item.embedding, str):
@@ -84,7 +84,7 @@ class EndpointModel(SentenceModel):
         except ValueError as reason:
             raise self._service.error(f"returned a vector that is neither numbers nor base64 of them ({reason})") from reason
 
-    def _of_length_one(self, rows: npt.NDArray[np.float64]) -> Matrix:
+    def _normalised(self, rows: npt.NDArray[np.float64]) -> Matrix:
         if not np.isfinite(rows).all():
             raise self._service.error("returned numbers that are not finite")
         largest = np.abs(rows).max(axis=1, keepdims=True)
@@ -93,5 +93,5 @@ class EndpointModel(SentenceModel):
         return (rows / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def _some(numbers: Sequence[int]) -> str:
+def _first_few(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "") if numbers else "not at all"

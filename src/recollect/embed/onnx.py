@@ -1,7 +1,7 @@
-"""A sentence transformer in a folder of the user: `model.onnx`, with `tokenizer.json` beside it.
+"""Runs a sentence transformer from a folder of the user with `model.onnx` and `tokenizer.json`.
 
-The model declares its inputs. Its output has one row per token, which are averaged, or one row per text.
-The packages that run it (`onnxruntime`, `tokenizers`) are the extra `onnx`: they bring 14 packages and 111 MB.
+The model declares its inputs. Its output has one row per text, or one row per token; rows of tokens are averaged.
+The packages that run it (`onnxruntime`, `tokenizers`) are in the extra `onnx`: it installs 14 packages, 111 MB.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from recollect.embed.embedder import LONGEST, EmbedderUnavailable
+from recollect.embed.embedder import MAX_CHARACTERS, EmbedderUnavailable
 from recollect.embed.sentences import Matrix, SentenceModel
 from recollect.errors import BadSettings
 from recollect.index.arrays import np, npt
@@ -18,14 +18,14 @@ from recollect.settings import EmbeddingSettings
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
-POOLED = "sentence_embedding"  # the output of models that pool their tokens themselves; preferred to that of tokens
+POOLED = "sentence_embedding"  # the output of models that pool their tokens; preferred to an output per token
 BATCH = 32
-MOST_TOKENS = 1_024  # per batch: larger ones are slower on one thread, and 32 long texts take over a gigabyte
-LONGEST_TOKENS = 256  # per text: most sentence transformers were trained on that; time grows with its square
+MAX_BATCH_TOKENS = 1_024  # larger batches are slower on one thread, and 32 long texts take over a gigabyte
+MAX_TEXT_TOKENS = 256  # most sentence transformers were trained on that many; time grows with the square
 PROBE = ("probe", "A text of some more words, so that one of the two is padded.")
 DATA = ("_data", ".data")  # suffixes of the files in which large models store their weights
-PADS = ("[PAD]", "<pad>")
-FATAL = 4  # log level: onnxruntime otherwise also prints every error that it raises
+PAD_TOKENS = ("[PAD]", "<pad>")
+FATAL = 4  # log level: at lower levels, onnxruntime also prints every error that it raises
 FLOOR = 0.3  # all-MiniLM-L6-v2 on LoCoMo: 6 % of random pairs reach it, and 86 % of questions with their evidence
 
 
@@ -44,23 +44,23 @@ class OnnxModel(SentenceModel):
         self.name = f"onnx:{_digest(self._path, tokenizer, *data)}"
         self._tokenizer, self._pad = _read_tokenizer(tokenizer)
         self._session = _open_session(self._path)
-        self._inputs: dict[str, Any] = {put.name: _number_type(put.type) for put in self._session.get_inputs()}
-        self._output = _output_of([put.name for put in self._session.get_outputs()])
+        self._inputs: dict[str, Any] = {node.name: _number_type(node.type) for node in self._session.get_inputs()}
+        self._output = _output_of([node.name for node in self._session.get_outputs()])
         self.dimensions = self._run([self._tokenize(text) for text in PROBE]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        found = np.zeros((len(texts), self.dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         tokens = [self._tokenize(text) for text in texts]
-        for batch in _batches([len(own) for own in tokens]):
-            rows = self._run([tokens[place] for place in batch])
+        for batch in _batches([len(ids) for ids in tokens]):
+            rows = self._run([tokens[index] for index in batch])
             if rows.shape[1] != self.dimensions:
-                raise self._odd(f"{rows.shape[1]} numbers for a text where {self.dimensions} were expected")
-            found[batch] = rows
-        return found
+                raise self._error(f"{rows.shape[1]} numbers for a text where {self.dimensions} were expected")
+            vectors[batch] = rows
+        return vectors
 
     def _tokenize(self, text: str) -> Sequence[int]:
-        """The token ids of a text; none for a blank text, whose start and end marks would get a vector."""
-        valid = text[:LONGEST].encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not valid text
+        """The token ids of a text; none for a blank text, because its start and end marks would get a vector."""
+        valid = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not valid text
         try:
             encoding = self._tokenizer.encode(valid)
         except Exception as reason:  # the library raises nothing narrower
@@ -75,20 +75,20 @@ class OnnxModel(SentenceModel):
         for row, tokens in enumerate(texts):
             ids[row, : len(tokens)] = tokens
             mask[row, : len(tokens)] = 1
-        known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        if unknown := self._inputs.keys() - known:
-            raise self._odd(f"it wants {', '.join(sorted(unknown))}, and only {', '.join(known)} can be given")
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        if unknown := self._inputs.keys() - inputs:
+            raise self._error(f"it needs {', '.join(sorted(unknown))}, and only {', '.join(inputs)} are available")
         try:
             (output,) = self._session.run(
-                [self._output], {name: known[name].astype(of) for name, of in self._inputs.items()}
+                [self._output], {name: inputs[name].astype(number_type) for name, number_type in self._inputs.items()}
             )
         except Exception as reason:  # the library's errors have no other parent
-            raise self._odd(f"it failed: {reason}; check that {TOKENIZER} belongs to it") from reason
-        return self._of_length_one(self._pooled(np.asarray(output), mask))
+            raise self._error(f"it failed: {reason}; check that {TOKENIZER} belongs to it") from reason
+        return self._normalised(self._pooled(np.asarray(output), mask))
 
     def _pooled(self, output: npt.NDArray[Any], mask: npt.NDArray[np.int64]) -> Matrix:
         if output.dtype.kind != "f":
-            raise self._odd(f"its output {self._output} is of type {output.dtype}")
+            raise self._error(f"its output {self._output} is of type {output.dtype}")
         output = output.astype(np.float32, copy=False)
         if output.ndim == 3 and output.shape[:2] == mask.shape and output.shape[2]:
             weights = mask[:, :, None].astype(np.float32)
@@ -96,16 +96,16 @@ class OnnxModel(SentenceModel):
             return pooled
         if output.ndim == 2 and output.shape[0] == mask.shape[0] and output.shape[1]:
             return output
-        raise self._odd(f"for texts of shape {mask.shape} its output {self._output} has the shape {output.shape}")
+        raise self._error(f"for texts of shape {mask.shape} its output {self._output} has the shape {output.shape}")
 
-    def _of_length_one(self, rows: Matrix) -> Matrix:
+    def _normalised(self, rows: Matrix) -> Matrix:
         length: Matrix = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(length).all():
-            raise self._odd("it gave numbers that are not finite")
+            raise self._error("it returned numbers that are not finite")
         length[length == 0] = 1
         return rows / length
 
-    def _odd(self, why: str) -> EmbedderUnavailable:
+    def _error(self, why: str) -> EmbedderUnavailable:
         return EmbedderUnavailable(f"The model {self._path} cannot be used as a sentence transformer: {why}.")
 
 
@@ -130,15 +130,15 @@ def _read_tokenizer(path: Path) -> tuple[Any, int]:
         tokenizer = tokenizers.Tokenizer.from_str(path.read_text("utf-8"))
     except Exception as reason:  # the library raises nothing narrower
         raise EmbedderUnavailable(f"The tokenizer {path} cannot be read ({reason}); fetch it again.") from reason
-    pads = (tokenizer.token_to_id(pad) for pad in PADS)
+    pads = (tokenizer.token_to_id(pad) for pad in PAD_TOKENS)
     pad = tokenizer.padding["pad_id"] if tokenizer.padding else next((pad for pad in pads if pad is not None), 0)
     tokenizer.no_padding()
-    tokenizer.enable_truncation(LONGEST_TOKENS)
+    tokenizer.enable_truncation(MAX_TEXT_TOKENS)
     return tokenizer, pad
 
 
 def _import(name: str) -> Any:
-    """A package of the extra `onnx`; importing both takes 0.2 s, so only this model does."""
+    """A package of the extra `onnx`. Importing both takes 0.2 s, so no other module imports them."""
     try:
         return import_module(name)
     except ImportError as reason:
@@ -160,13 +160,13 @@ def _open_session(path: Path) -> Any:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of all texts that have tokens. Texts of similar length share a batch, so there is little padding."""
+    """Batches of the indexes of all texts that have tokens. Texts of similar length share a batch, to reduce padding."""
     batch: list[int] = []
-    for place in sorted((place for place, length in enumerate(lengths) if length), key=lengths.__getitem__):
-        if len(batch) == BATCH or (len(batch) + 1) * lengths[place] > MOST_TOKENS:
+    for index in sorted((index for index, length in enumerate(lengths) if length), key=lengths.__getitem__):
+        if len(batch) == BATCH or (len(batch) + 1) * lengths[index] > MAX_BATCH_TOKENS:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch
 
@@ -176,5 +176,5 @@ def _number_type(declared: str) -> Any:
 
 
 def _output_of(names: Sequence[str]) -> str:
-    """The pooled output if there is one, else the first: the last hidden state precedes what is derived from it."""
+    """The pooled output if there is one, else the first output: the last hidden state precedes derived outputs."""
     return POOLED if POOLED in names else names[0]

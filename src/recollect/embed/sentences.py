@@ -1,4 +1,4 @@
-"""The base of models that read whole sentences: a question is a text like any other, and every word is known."""
+"""The base class of models that embed sentences. A question is embedded like any other text, and every word is known."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -9,13 +9,13 @@ Matrix = npt.NDArray[np.float32]
 
 
 class SentenceModel(ABC):
-    """A model that only has to embed texts."""
+    """A model that only needs to implement `embed`."""
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Matrix: ...
 
     def knows(self, word: str) -> bool:
-        return True  # such models learn words from their parts
+        return True  # such models infer a word from its parts
 
     def is_compound(self, word: str) -> bool:
         return False
