@@ -1,9 +1,10 @@
-"""The program. A hook takes the short way: its host waits for it at every tool call."""
+"""The entry point of the program. A hook imports less than other commands, because agents wait for it at every tool call."""
 
 import sys
 
 
 def main() -> None:
+    """Run the command that the arguments name."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         from recollect.surfaces.hook import main as run
 

@@ -1,8 +1,8 @@
-"""Step 2, FOLD: records become Session > Turn > Event. Pure; one set of rules for all agents.
+"""Step 2, FOLD: records become Session > Turn > Event. Pure functions; one set of rules for all agents.
 
-The fold keeps a small state per session, so that a log may be read in any number of batches: the result is the same.
-Events are final, with one exception. A slash command opens a turn only if the agent answers it; until that is known,
-the records after it are tentative. Without an answer the command stays a `system` event: the program ran it.
+The fold has a small state per session. So the result is the same if a log is read in one batch or in many. Events are
+final, with one exception. A slash command opens a turn only if the agent answers it. Until then, the records after it are
+tentative. Without an answer, the command stays a `system` event, because the program ran it.
 """
 
 import re
@@ -29,27 +29,27 @@ from recollect.model import (
 from recollect.shown_time import day
 from recollect.title import TITLE, is_placeholder, label, title_of
 
-LONGEST_NAME = 256  # characters of a tool's or a model's name that are stored: agents and models allow 64 or 128
-MOST_TOOLS = 1_000  # different tools of one turn that are counted: no agent has this many
-OPEN_CALLS = 512  # tool calls without a result that are remembered; real sessions leave a handful
-LARGEST_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
-TENTATIVE = 32  # tentative records after a slash command before it counts as a local one
+MAX_NAME = 256  # characters of a tool's or a model's name that are stored: agents and models allow 64 or 128
+MAX_TOOLS = 1_000  # different tools of one turn that are counted: no agent has this many
+MAX_OPEN_CALLS = 512  # tool calls without a result that are stored; real sessions have a few
+MAX_EXIT_CODE = 1 << 32  # Windows writes unsigned 32 bits
+MAX_TENTATIVE = 32  # tentative records after a slash command; with more, it counts as a local command
 WEB_TOOLS = {
     "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "google_web_search", "web.run", "search_web",
     "read_url_content", "fetch_webpage", "fetch_url", "searchweb", "fetchurl",
 }  # fmt: skip
-OWN_TOOL = re.compile(  # matched by the server's name, which agents join to the tool's: recollect__open, recollect_open, …
+OWN_TOOL = re.compile(  # matches the server's name, which agents put before the tool's: recollect__open, recollect_open
     r"@?(?:mcp[-_./:]+)?(?:claude_ai_)?"  # a connector of claude.ai
     r"(?:(?:recollect|moraine)[-_./:]"
-    r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # a plugin's server comes last
+    r"|plugin[-_:](?:(?!__)[^./])+[-_:](?:recollect|moraine)(?:__|[./:]|[-_](?!.*__)))",  # the server of a plugin comes last
     re.IGNORECASE,
 )
-OWN_NAMES = {  # ours without a server's name; `search`, `open`, `read`, `get_observations` exist in other servers too
+OWN_NAMES = {  # our tools that no other server has, unlike `search`, `open`, `read`, `get_observations`
     "search_sessions", "list_sessions", "search_event_previews", "get_or_create_journey", "query_journey_history",
     "add_document_to_journey", "link_session_to_journey", "meerkat_create_session", "meerkat_start_turn",
     "meerkat_interrupt", "meerkat_read", "meerkat_history", "meerkat_list", "meerkat_archive", "meerkat_config",
 }  # fmt: skip
-OWN_COMMAND = re.compile(  # its command line, after the usual prefixes of a command
+OWN_COMMAND = re.compile(  # our command line, after the usual prefixes of a command
     r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S*\s+)*"
     r"(?:(?:env|time|command|sudo|uvx|uv\s+run|pipx\s+run|\S*python[\d.]*\s+-m)\s+(?:\w+=\S*\s+)*)*"
     r"(?:\S*/)?recollect\s+(?:search|open|list|ask|observations|trace|journey|session|show|export)\b"
@@ -65,13 +65,13 @@ class OpenCall(Struct, array_like=True):
 
 
 class State(Struct, kw_only=True):
-    """What folding a session's next record needs from the records before it."""
+    """The state of a fold: the data of earlier records that the next record of a session needs."""
 
     native_id: str
     seq: int = 0
     turn: Turn | None = None
     event_count: int = 0
-    clocked: bool = False  # some record had a time; else new records get the log's time
+    clocked: bool = False  # a record had a time; if none had, records get the time of the log
     started_at: int | None = None
     updated_at: int = 0
     title: str = ""
@@ -89,43 +89,43 @@ class State(Struct, kw_only=True):
     command: list[Record] = []  # an unanswered slash command and the records after it
     before: Turn | None = None  # the turn before that command
     redactions: dict[str, int] = {}
-    estimated: bool = False  # some event has the log file's date
+    estimated: bool = False  # an event has the date of the log file
 
 
 class Folded(Struct):
-    """The result of a batch. Turns that ended in it come first, the running one last."""
+    """The result of a batch. Ended turns come first, the running turn comes last."""
 
     events: list[Event]
     turns: list[Turn]
-    withdrawn: list[bytes]  # ids of stored events that this batch creates again
+    withdrawn: list[bytes]  # ids of stored events that this batch replaces
 
 
 def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int) -> Folded:
-    """Fold a batch of records into a session. `fallback_at` is the time of records if the session has none."""
+    """Fold a batch of records into a session. Records get the time `fallback_at` if the session has no times."""
     folded = Folded([], [], [])
     for record in records:
         if isinstance(record, SessionMetadata):
-            learn(state, record)
+            merge_metadata(state, record)
         else:
-            _take(state, record, folded, fallback_at)
+            _fold_record(state, record, folded, fallback_at)
     if state.turn is not None:
-        folded.turns.append(msgspec.structs.replace(state.turn))  # a copy: the running turn still changes
+        folded.turns.append(msgspec.structs.replace(state.turn))  # a copy, because the running turn still changes
     return folded
 
 
-def learn(state: State, about: SessionMetadata) -> None:
-    """Take metadata into the state: the last value counts, but never a title of lower rank."""
-    title = label(about.title or "", TITLE)
-    if title and not is_placeholder(title) and about.title_rank >= state.title_rank:
-        state.title, state.title_rank = title, about.title_rank
-    state.parent = about.parent or state.parent
-    state.parent_call = about.parent_call or state.parent_call
-    state.cwd = state.cwd or about.cwd
-    state.branch = about.branch or state.branch
-    state.model = _name(about.model) or state.model
+def merge_metadata(state: State, metadata: SessionMetadata) -> None:
+    """Merge metadata into the state. Later values win, except titles of a lower rank and a second working folder."""
+    title = label(metadata.title or "", TITLE)
+    if title and not is_placeholder(title) and metadata.title_rank >= state.title_rank:
+        state.title, state.title_rank = title, metadata.title_rank
+    state.parent = metadata.parent or state.parent
+    state.parent_call = metadata.parent_call or state.parent_call
+    state.cwd = state.cwd or metadata.cwd
+    state.branch = metadata.branch or state.branch
+    state.model = _name(metadata.model) or state.model
 
 
-def known_of(state: State) -> SessionMetadata:
+def current_metadata(state: State) -> SessionMetadata:
     """The session's metadata so far."""
     return SessionMetadata(
         session=state.native_id,
@@ -139,7 +139,7 @@ def known_of(state: State) -> SessionMetadata:
     )
 
 
-def _take(state: State, record: Record, folded: Folded, fallback_at: int) -> None:
+def _fold_record(state: State, record: Record, folded: Folded, fallback_at: int) -> None:
     record.tool, record.model = _name(record.tool), _name(record.model)
     if record.at is None:
         record.at = state.updated_at if state.clocked else max(state.updated_at, fallback_at)
@@ -159,34 +159,34 @@ def _take(state: State, record: Record, folded: Folded, fallback_at: int) -> Non
 
 
 def _name(name: str | None) -> str | None:
-    return name if name is None or len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return name if name is None or len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
 def _resolve_command(state: State, record: Record, folded: Folded) -> None:
-    """A slash command that the agent answers is a prompt: it and the records after it move to a turn of their own."""
+    """If the agent answers a slash command, move the command and the records after it to a new turn."""
     if record.kind not in AGENT_KINDS:
         state.command.append(record)
-        if len(state.command) > TENTATIVE:
+        if len(state.command) > MAX_TENTATIVE:
             state.command = []
         return
-    held, state.command = state.command, []
-    _withdraw(state, held, folded)
-    held[0].opens = TurnStart.PROMPT
-    _open_turn(state, held[0], folded)
-    for again in held:
-        _append(state, again, folded)
+    tentative, state.command = state.command, []
+    _withdraw(state, tentative, folded)
+    tentative[0].opens = TurnStart.PROMPT
+    _open_turn(state, tentative[0], folded)
+    for earlier in tentative:
+        _append(state, earlier, folded)
 
 
-def _withdraw(state: State, held: list[Record], folded: Folded) -> None:
-    """Remove the tentative events from the turn; they are created again under the same ids."""
+def _withdraw(state: State, tentative: list[Record], folded: Folded) -> None:
+    """Remove the tentative events from the turn. They are created again with the same ids."""
     state.turn, state.before = state.before, None
-    state.seq -= len(held)
-    state.event_count -= len(held)
-    state.usage = state.usage - sum((record.usage for record in held if record.usage), Usage())
+    state.seq -= len(tentative)
+    state.event_count -= len(tentative)
+    state.usage = state.usage - sum((record.usage for record in tentative if record.usage), Usage())
     remaining = [event for event in folded.events if event.seq < state.seq]
-    stored = len(held) - (len(folded.events) - len(remaining))
+    stored = len(tentative) - (len(folded.events) - len(remaining))
     folded.events[:] = remaining
-    folded.withdrawn += [record.id for record in held[:stored]]
+    folded.withdrawn += [record.id for record in tentative[:stored]]
 
 
 def _copy(turn: Turn | None) -> Turn | None:
@@ -200,15 +200,15 @@ def _open_turn(state: State, record: Record, folded: Folded) -> None:
         return
     ordinal = 1
     if turn is not None:
-        _settle(turn)
+        _end_turn(turn)
         folded.turns.append(turn)
         ordinal = turn.ordinal + 1
     at = record.at or 0
     state.turn = Turn(ordinal=ordinal, started_at=at, updated_at=at, opened=True, tools=[], kinds=[])
 
 
-def _settle(turn: Turn) -> None:
-    """End a turn because the next one begins, whether its log says so or not (rule 35)."""
+def _end_turn(turn: Turn) -> None:
+    """End a turn because the next one begins, even if the log does not state its end (rule 35)."""
     if turn.terminal is None:
         turn.terminal = turn.answer if turn.answer is not None else turn.last
         turn.stop = Stop.ANSWER if turn.answer is not None else Stop.OTHER
@@ -220,7 +220,7 @@ def _append(state: State, record: Record, folded: Folded) -> None:
         state.turn = Turn(ordinal=1, started_at=at, updated_at=at, tools=[], kinds=[])
     event = _event(state, record)
     _count(state, state.turn, event, record)
-    _stop(state.turn, event, record)
+    _note_end(state.turn, event, record)
     folded.events.append(event)
 
 
@@ -233,11 +233,11 @@ def _event(state: State, record: Record) -> Event:
         own = is_own(record.tool, record.arguments)
         if record.call:
             state.calls[record.call] = OpenCall(record.tool, state.seq, own)
-            if len(state.calls) > OPEN_CALLS:
+            if len(state.calls) > MAX_OPEN_CALLS:
                 del state.calls[next(iter(state.calls))]
     elif record.kind is Kind.TOOL_RESPONSE and (call := state.calls.get(record.call or "")):
         tool, own, answers = tool or call.tool, call.own, call.seq
-        if not state.command:  # else the response may be folded again
+        if not state.command:  # otherwise the response may be folded again
             del state.calls[record.call or ""]
     if record.model:
         state.model = record.model
@@ -262,8 +262,8 @@ def _event(state: State, record: Record) -> Event:
 
 
 def _exit_code(code: int | None) -> int | None:
-    """The exit code; None if no program can have it."""
-    return code if code is not None and abs(code) <= LARGEST_EXIT_CODE else None
+    """The exit code, or None if no program can have it."""
+    return code if code is not None and abs(code) <= MAX_EXIT_CODE else None
 
 
 def _count(state: State, turn: Turn, event: Event, record: Record) -> None:
@@ -290,7 +290,7 @@ def _count(state: State, turn: Turn, event: Event, record: Record) -> None:
 
 
 def _count_tool(state: State, turn: Turn, tool: str, *, own: bool) -> None:
-    if tool not in turn.tools and len(turn.tools) < MOST_TOOLS:
+    if tool not in turn.tools and len(turn.tools) < MAX_TOOLS:
         turn.tools.append(tool)
     state.tool = True
     state.own = state.own or own
@@ -307,12 +307,12 @@ def _note_prompt(state: State, turn: Turn, event: Event, record: Record) -> None
     title, names_subject = title_of(event.text)
     if names_subject:
         state.title, state.title_rank = title, TitleRank.PROMPT
-    else:  # until a later prompt names the subject
+    else:  # used until a later prompt names the subject
         state.title = state.title or title
 
 
-def _stop(turn: Turn, event: Event, record: Record) -> None:
-    """Set whether the turn has ended, by evidence. Any later act of the agent removes it."""
+def _note_end(turn: Turn, event: Event, record: Record) -> None:
+    """Note the end of a turn if the log states it. A later act of the agent in the turn removes the end."""
     if event.kind is Kind.ASSISTANT_RESPONSE:
         turn.answer = event.seq
     if record.stop is None:
@@ -329,7 +329,7 @@ def _stop(turn: Turn, event: Event, record: Record) -> None:
 
 
 def session_of(state: State, source: str, path: str, source_title: str) -> Session:
-    """The session as the archive stores it."""
+    """The session in the form that the archive stores."""
     turn = state.turn
     assert turn is not None and state.started_at is not None
     return Session(
@@ -365,7 +365,7 @@ def _mode(state: State) -> SessionMode:
 
 
 def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
-    """Whether a call is one of Recollect's own tools, or its command line run in a shell."""
+    """Whether a call is one of Recollect's own tools, or runs its command line in a shell."""
     if tool is None:
         return False
     if tool in OWN_NAMES or OWN_TOOL.match(tool):
@@ -378,8 +378,8 @@ def is_own(tool: str | None, arguments: dict[str, Any] | None) -> bool:
 
 
 def call_text(tool: str | None, arguments: dict[str, Any] | None) -> str:
-    """A tool call as a person would write it: `exec_command(cmd="ls", workdir="/w")`."""
+    """A tool call in a readable form: `exec_command(cmd="ls", workdir="/w")`."""
     parts = [tool or "tool", "("]
-    for place, (name, value) in enumerate((arguments or {}).items()):
-        parts += [", " if place else "", name, "=", msgspec.json.encode(value).decode()]
+    for index, (name, value) in enumerate((arguments or {}).items()):
+        parts += [", " if index else "", name, "=", msgspec.json.encode(value).decode()]
     return "".join([*parts, ")"])

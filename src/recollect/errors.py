@@ -1,8 +1,8 @@
-"""All errors, as sentences for the person who reads them.
+"""All errors. Their messages are sentences for people.
 
 RecollectError
 ├── BadRequest              an argument is missing, malformed or out of range
-│   ├── BadId               not the form of an id
+│   ├── BadId               not in the form of an id
 │   │   └── AmbiguousId     the prefix of more than one id
 │   ├── BadEventType        an unknown event type
 │   ├── BadDetailLevel      an unknown level of detail

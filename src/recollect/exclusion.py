@@ -1,6 +1,7 @@
-"""What a person excluded from Recollect: the settings `exclude` and `exclude_projects`, and marker files.
+"""Checks whether a person excluded a folder, log or project: by settings, or by marker files.
 
-Hooks import this module while an agent waits, so it uses `os.path` only. Importing pathlib takes 4 ms.
+The settings are `exclude` and `exclude_projects`. Hooks import this module while an agent waits, so it uses only `os.path`.
+Importing pathlib takes 4 ms.
 """
 # ruff: noqa: PTH110, PTH118, PTH123
 
@@ -9,9 +10,9 @@ from _collections_abc import Mapping  # the public module imports all of `collec
 
 from recollect.folders import SETTINGS_FILE, existing_folders
 
-MARKER = ".no-recollect"  # a file of this name excludes its folder and everything below
+MARKER = ".no-recollect"  # a file with this name excludes its folder and all folders below
 
-_markers: dict[str, bool] = {}  # by folder: a sync asks about the same few folders for every session
+_markers: dict[str, bool] = {}  # by folder; a sync checks the same few folders for every session
 
 
 def matches(path: str, globs: tuple[str, ...]) -> bool:
@@ -43,18 +44,18 @@ def has_marker(folder: str) -> bool:
 
 
 def forget_markers() -> None:
-    """Look for marker files again from now on."""
+    """Clear the cache of marker files."""
     _markers.clear()
 
 
 def excluded_by_settings(state_folder: str, env: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """`exclude` and `exclude_projects`, read without the other settings.
 
-    Settings that cannot be read exclude nothing here; every other command reports them.
+    Invalid settings exclude nothing here; every other command reports them.
     """
     globs, projects = _in_file(os.path.join(state_folder, SETTINGS_FILE))
-    if given := env.get("RECOLLECT_EXCLUDE"):
-        globs = tuple(given.split(os.pathsep))
+    if exclude := env.get("RECOLLECT_EXCLUDE"):
+        globs = tuple(exclude.split(os.pathsep))
     return globs, projects
 
 
@@ -66,7 +67,7 @@ def _in_file(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
     if b"exclude" not in content:
         return (), ()
-    import tomllib  # 15 ms, which a hook only spends where the settings exclude something
+    import tomllib  # 15 ms, which a hook only needs if the settings exclude something
 
     try:
         values = tomllib.loads(content.decode("utf-8"))

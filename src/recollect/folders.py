@@ -1,4 +1,4 @@
-"""The state folder, and the folders that a path names. Uses `os.path` only: hooks import it at every tool call."""
+"""Finds the state folder, and the existing folders of a path. Uses only `os.path`: hooks import it at every tool call."""
 # ruff: noqa: PTH111, PTH112, PTH117, PTH118, PTH206
 
 import os
@@ -6,23 +6,23 @@ import sys
 from _collections_abc import Mapping  # the public module imports all of `collections`: 1 ms
 
 SETTINGS_FILE = "settings.toml"  # in the state folder
-LONGEST_PATH = 4_096  # bytes: the kernel refuses longer paths, so no folder has one
+MAX_PATH = 4_096  # bytes: the kernel rejects longer paths, so no folder has one
 
 
 def existing_folders(path: str) -> list[str]:
-    """The folder that an absolute path names and its parents, deepest first, without those that do not exist.
+    """The folder at an absolute path and its parents, deepest first. Folders that do not exist are left out.
 
-    A log can name any path, even one with 40,000 parts. The walk starts at the root and stops at the first missing folder.
+    A log can name any path, even one with 40,000 parts. So the search starts at the root and stops at a missing folder.
     """
-    if len(path) > LONGEST_PATH or not os.path.isabs(path):
+    if len(path) > MAX_PATH or not os.path.isabs(path):
         return []
-    found = [os.sep]
+    folders = [os.sep]
     for part in filter(None, path.split(os.sep)):
-        deeper = os.path.join(found[-1], part)
-        if not os.path.isdir(deeper):
+        folder = os.path.join(folders[-1], part)
+        if not os.path.isdir(folder):
             break
-        found.append(deeper)
-    return found[::-1]
+        folders.append(folder)
+    return folders[::-1]
 
 
 def state_folder_of(env: Mapping[str, str]) -> str:
@@ -30,7 +30,7 @@ def state_folder_of(env: Mapping[str, str]) -> str:
     if home := env.get("RECOLLECT_HOME"):
         return os.path.expanduser(home)
     if sys.platform != "linux":
-        import platformdirs  # 24 ms, and only needed where the rule is not one line
+        import platformdirs  # 24 ms, and only needed on systems with more complex rules
 
         return platformdirs.user_data_dir("recollect")
     data = env.get("XDG_DATA_HOME", "").strip()

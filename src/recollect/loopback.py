@@ -1,16 +1,16 @@
-"""Loopback addresses, and which user listens on a local port."""
+"""Recognises loopback addresses, and finds which user listens on a local port."""
 
 import ipaddress
 import os
 from pathlib import Path
 
 LISTENING = "0A"  # a socket's state in /proc/net/tcp
-ROOT = 0  # root can read every token anyway
+ROOT = 0  # root can read every token, so it is not another user here
 SOCKETS = Path("/proc/net/tcp"), Path("/proc/net/tcp6")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or a name is reachable from this machine only."""
+    """Whether an address or a name can be reached from this machine only."""
     if host.lower() == "localhost":
         return True
     try:
@@ -20,7 +20,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_foreign(port: int) -> bool:
-    """Whether another user's program listens on this local port. Only Linux can tell; elsewhere it is False."""
+    """Whether another user's program listens on this local port. Only Linux shows that; other systems return False."""
     return any(user not in (os.getuid(), ROOT) for user in _listeners(port))
 
 

@@ -1,6 +1,6 @@
-"""The values that all steps share: records of a source, assembled sessions, observations.
+"""The data types that all steps share: records of a source, sessions, turns, events, observations.
 
-A session has turns, a turn has events. No I/O here.
+A session has turns, and a turn has events. This module does no I/O.
 """
 
 import re
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 
 class Kind(StrEnum):
-    """What an event is. The archive stores the position in this list, so the order must not change."""
+    """The kind of an event. The archive stores the position in this list, so the order must not change."""
 
     USER_INPUT = "user_input"
     ASSISTANT_RESPONSE = "assistant_response"
@@ -30,8 +30,8 @@ class Kind(StrEnum):
 
 KINDS = tuple(Kind)
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
-OWN_TRAFFIC_CODE = 16  # added to the kind's code, in indexes, for traffic of our own tools
-TOKEN_USAGE_CODE = 32  # added to the code of `runtime`, in the n-gram index, for a count of tokens
+OWN_TRAFFIC_CODE = 16  # in indexes, added to the code of the kind for traffic of our own tools
+TOKEN_USAGE_CODE = 32  # in the n-gram index, added to the code of `runtime` for a count of tokens
 SEARCHABLE = KINDS[:-1]
 DEFAULT_KINDS = (Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE, Kind.TOOL_RESPONSE)  # searched unless the caller names others
 DEFAULT_KIND_CODES = tuple(KIND_CODE[kind] for kind in DEFAULT_KINDS)
@@ -43,7 +43,7 @@ class TurnStart(StrEnum):
 
     NO = "no"
     PROMPT = "prompt"
-    COMMAND = "command"  # a slash command: it begins a turn only if the agent answers it
+    COMMAND = "command"  # a slash command, which begins a turn only if the agent answers it
     ECHO = "echo"  # output of a slash command: the agent does not answer that command
 
 
@@ -68,7 +68,7 @@ class SessionMode(StrEnum):
 
 
 class TitleRank:
-    """The title with the highest rank is used; of the same rank, the latest."""
+    """Ranks of titles. The title with the highest rank is used, or the latest of those with the same rank."""
 
     NONE, PROMPT, SUMMARY, GENERATED, AGENT, CUSTOM = range(6)
 
@@ -116,18 +116,18 @@ class Usage(Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class Record(Struct, kw_only=True):
-    """One entry of an agent's log, in our terms. Assembly turns it into an event.
+    """One thing that happened, as a source read it from a log. Assembly turns it into an event.
 
-    `key` identifies the record in the agent's own terms: a copy of it in another file has the same key. A key that is
+    `key` identifies the record by the agent's own ids, so a copy of it in another file has the same key. A key that is
     unique only in its session begins with the session's native id.
     """
 
     session: str
     key: str
     kind: Kind
-    id: bytes = b""  # of the event; ingest derives it from the key
+    id: bytes = b""  # the id of the event, which ingest derives from the key
     at: int | None = None  # milliseconds since 1970, UTC
-    estimated: bool = False  # the log has no time, and this is the date of its file
+    estimated: bool = False  # the log has no time, so `at` is the date of its file
     text: str = ""
     line: int = 0
     opens: TurnStart = TurnStart.NO  # whether it begins a turn
@@ -150,7 +150,7 @@ class SessionMetadata(Struct, kw_only=True):
     session: str
     title: str | None = None
     title_rank: int = TitleRank.NONE
-    leaf: str | None = None  # the title belongs to the session that has the record with this key, maybe another one
+    leaf: str | None = None  # if set, the title belongs to the session that has the record with this key
     parent: str | None = None
     parent_call: str | None = None
     cwd: str | None = None
@@ -160,7 +160,7 @@ class SessionMetadata(Struct, kw_only=True):
 
 
 class Ignored(Struct, frozen=True):
-    """A known record that is left out on purpose: bookkeeping, progress, copies. `kind` is the agent's word."""
+    """A known record that is left out on purpose: bookkeeping, progress, copies. `kind` is the agent's name for it."""
 
     kind: str
 
@@ -178,7 +178,7 @@ Entry = Record | SessionMetadata | Ignored | Problem
 
 
 class Event(Struct, kw_only=True):
-    """One recorded item of a turn. A tool call has `arguments` in place of text."""
+    """One recorded item of a turn. A tool call has `arguments` instead of text."""
 
     id: bytes
     turn: int
@@ -190,7 +190,7 @@ class Event(Struct, kw_only=True):
     arguments: dict[str, Any] | None = None
     tool: str | None = None
     model: str | None = None
-    answers: int | None = None  # of a tool response: the `seq` of the call that it answers
+    answers: int | None = None  # in a tool response, the `seq` of the call that it answers
     exit_code: int | None = None
     failed: bool = False
     own: bool = False  # traffic of Recollect's own tools
@@ -199,13 +199,13 @@ class Event(Struct, kw_only=True):
 
 
 class Turn(Struct, kw_only=True):
-    """One prompt and everything until the next. Other fields refer to events by their `seq` in the session."""
+    """One prompt and everything until the next one. Fields refer to events by their `seq` in the session."""
 
     ordinal: int  # from 1
     started_at: int
     updated_at: int
     event_count: int = 0
-    opened: bool = False  # by a prompt; False if it only has events before the first prompt
+    opened: bool = False  # it begins with a prompt; False if it only has events before the first prompt
     prompt: int | None = None
     answer: int | None = None  # the last assistant response so far
     terminal: int | None = None  # the event that ended it
@@ -218,7 +218,7 @@ class Turn(Struct, kw_only=True):
 
 
 class Session(Struct, kw_only=True):
-    """One conversation with an agent, or of a sub-agent with its parent agent."""
+    """One conversation with an agent, or between a sub-agent and its parent agent."""
 
     id: bytes
     source: str
@@ -246,17 +246,17 @@ class Session(Struct, kw_only=True):
 TYPES = (
     "decision", "bug-fix", "feature", "refactor", "discovery", "diagnosis", "pattern", "test", "config", "general",
 )  # fmt: skip
-SAME_TYPES = {"bugfix": "bug-fix", "bug": "bug-fix", "fix": "bug-fix"}
+TYPE_SYNONYMS = {"bugfix": "bug-fix", "bug": "bug-fix", "fix": "bug-fix"}
 
 
 def observation_type(word: str) -> str:
-    """A type in its one spelling: lower case, with dashes. Any word is a type; "" if there is none."""
+    """A type in its canonical spelling: lower case, with dashes. Any word can be a type; "" means no type."""
     dashed = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
-    return SAME_TYPES.get(dashed, dashed)
+    return TYPE_SYNONYMS.get(dashed, dashed)
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """What is worth remembering of a turn, with the events that prove it. The type is one of `TYPES`, or an agent's word."""
+    """Knowledge from a turn, with the events that prove it. The type is one of `TYPES`, or an agent's own word."""
 
     type: str
     title: str
@@ -287,17 +287,17 @@ def timestamp(at: int) -> str:
 
 
 def path_text(path: Path) -> str:
-    """A path as text that can be stored and sent, even if it is not UTF-8."""
+    """A path as text that can be stored and sent, even if the path is not UTF-8."""
     return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def replace_surrogates(text: str) -> str:
-    """The text with unpaired surrogates replaced: they can be neither stored nor sent. Most come from invalid UTF-8."""
+    """The text with unpaired surrogates replaced, because they cannot be stored or sent. Most come from invalid UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 def derived_id(*parts: str) -> bytes:
-    """A 128-bit id derived from these parts. The same parts give the same id on every machine, for ever."""
+    """A 128-bit id derived from these parts. The same parts always give the same id, on every machine."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -309,4 +309,5 @@ def session_id(source: str, native_id: str) -> bytes:
 
 
 def event_id(source: str, key: str) -> bytes:
+    """The id of an event, derived from the key of its record."""
     return derived_id("event", source, key)

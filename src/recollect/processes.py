@@ -1,4 +1,4 @@
-"""Processes of this machine: whether one is alive, when it started, and ending it with everything it started."""
+"""Functions for processes of this machine: check if one is alive, find its start time, end it with its descendants."""
 
 import os
 import signal
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 GRACE_S = 2.0  # seconds between SIGTERM and SIGKILL
-DETACHED_GRACE_S = 0.5  # the same for detached processes: an interrupted turn has five seconds for everything
+DETACHED_GRACE_S = 0.5  # the same for detached processes: an interrupted turn has five seconds in total
 TURN_MARK = "RECOLLECT_TURN"  # environment variable that identifies all processes of a turn
 STEP_S = 0.02
-PARENT, GROUP = 1, 2  # fields of /proc/<pid>/stat behind the name: parent and process group
+PARENT, GROUP = 1, 2  # fields of /proc/<pid>/stat after the name: parent and process group
 START_TIME = 19  # when it started, in ticks since boot
 
 File: TypeAlias = tuple[int, int]  # device and inode
 
 
 def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
-    """End a process group and all descendants, also those that left the group. `reap` collects a child of ours."""
+    """End a process group and all descendants, also those that left the group. `reap` collects an ended child process."""
     reap()
     if not _exists(group):
         return
@@ -36,7 +36,7 @@ def stop_group(group: int, reap: Callable[[], object] = lambda: None) -> None:
 
 
 def stop_detached(mark: str, pipes: Collection[File] = ()) -> None:
-    """End the detached processes of a turn: those with its mark in their environment, or that write to its pipes."""
+    """End the detached processes of a turn: those with its mark in their environment, and those that write to its pipes."""
     processes = _detached(mark, pipes)
     _signal(processes, signal.SIGTERM)
     until = time.monotonic() + DETACHED_GRACE_S
@@ -47,12 +47,12 @@ def stop_detached(mark: str, pipes: Collection[File] = ()) -> None:
 
 def _detached(mark: str, pipes: Collection[File]) -> set[int]:
     variable = f"{TURN_MARK}={mark}".encode()
-    found = set()
+    processes = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended, or belongs to another user
+        with suppress(OSError):  # the process ended, or belongs to another user
             if variable in (entry / "environ").read_bytes().split(b"\0") or (pipes and _writes_to(entry, pipes)):
-                found.add(int(entry.name))
-    return found
+                processes.add(int(entry.name))
+    return processes
 
 
 def _writes_to(process: Path, pipes: Collection[File]) -> bool:
@@ -64,8 +64,8 @@ def _writes_to(process: Path, pipes: Collection[File]) -> bool:
     return False
 
 
-def file_identity(known: os.stat_result) -> File:
-    return known.st_dev, known.st_ino
+def file_identity(status: os.stat_result) -> File:
+    return status.st_dev, status.st_ino
 
 
 def _exists(group: int) -> bool:
@@ -91,6 +91,7 @@ def _signal(processes: set[int], number: int) -> None:
 
 
 def is_alive(pid: int) -> bool:
+    """Whether a process exists and is not a zombie."""
     fields = _stat(pid)
     if fields is not None:
         return fields[0] != "Z"
@@ -106,31 +107,31 @@ def is_alive(pid: int) -> bool:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, which tells it from a later one with the same pid; empty if unknown."""
+    """When a process started, to distinguish it from a later one with the same pid; empty if unknown."""
     fields = _stat(pid)
     return fields[START_TIME] if fields else ""
 
 
 def _members(group: int) -> set[int]:
-    """The processes of a group and all their descendants, as far as /proc shows them."""
+    """The processes of a group and all their descendants that /proc shows."""
     children: dict[int, list[int]] = {}
-    waiting = [group]
+    pending = [group]
     for entry in Path("/proc").glob("[0-9]*"):
         if (fields := _stat(int(entry.name))) is not None:
             children.setdefault(int(fields[PARENT]), []).append(int(entry.name))
             if int(fields[GROUP]) == group:
-                waiting.append(int(entry.name))
-    found: set[int] = set()
-    while waiting:
-        process = waiting.pop()
-        if process not in found:
-            found.add(process)
-            waiting += children.get(process, [])
-    return found
+                pending.append(int(entry.name))
+    members: set[int] = set()
+    while pending:
+        process = pending.pop()
+        if process not in members:
+            members.add(process)
+            pending += children.get(process, [])
+    return members
 
 
 def _stat(pid: int) -> list[str] | None:
-    """The fields of /proc/<pid>/stat behind the name, which may contain anything; None if there are none."""
+    """The fields of /proc/<pid>/stat after the name, which may contain any character; None if they cannot be read."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

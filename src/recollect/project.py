@@ -1,4 +1,4 @@
-"""The project of a working folder: its repository, also for a worktree of it."""
+"""Finds the project of a working folder: its repository, also from a worktree."""
 
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
@@ -6,19 +6,19 @@ from pathlib import Path, PureWindowsPath
 from recollect.folders import existing_folders
 from recollect.worktree import repository_of_worktree
 
-LONGEST_NAME = 255  # characters of a file name, on every file system that people use
+MAX_NAME = 255  # characters of a file name, on all common file systems
 
 
 @lru_cache(maxsize=4096)
 def project_of(cwd: str) -> str:
     """The name of the repository that contains `cwd`, or the name of the folder if there is none.
 
-    If the folder does not exist on this machine, its path decides.
+    If the folder does not exist on this machine, only its path is used.
     """
     root = repository_folder(cwd)
     if root is not None:
         return root.name
-    return (repository_of_worktree(cwd) or PureWindowsPath(cwd).name or cwd)[:LONGEST_NAME]
+    return (repository_of_worktree(cwd) or PureWindowsPath(cwd).name or cwd)[:MAX_NAME]
 
 
 def repository_folder(cwd: str) -> Path | None:
@@ -36,7 +36,7 @@ def repository_folder(cwd: str) -> Path | None:
 
 
 def _main_worktree(mark: Path) -> Path | None:
-    """A linked worktree's `.git` is a file that points into `<main>/.git/worktrees/<name>`."""
+    """The main worktree, by the `.git` file of a linked one, which points into `<main>/.git/worktrees/<name>`."""
     pointer = mark.read_text("utf-8", "replace").strip().removeprefix("gitdir:").strip()
     folder = (mark.parent / pointer).resolve()
     return next((parent.parent for parent in folder.parents if parent.name == ".git"), None)

@@ -1,6 +1,6 @@
-"""What an agent is told when a session starts: the most useful observations of its project, within a budget.
+"""The context for an agent at the start of a session: the most useful observations of its project, within a budget.
 
-An agent waits for it, so it imports only what it needs: sqlite3, pathlib and re take 10 ms, the whole store would take 60.
+An agent waits for it, so the imports are few: sqlite3, pathlib and re take 10 ms, the complete store would take 60 ms.
 """
 
 from importlib.machinery import SourceFileLoader
@@ -13,10 +13,10 @@ from recollect.project import project_of
 from recollect.shown_time import day
 
 CANDIDATES = 500  # the newest of a project: months of work, read in a millisecond or two
-SHOWN = 20  # more lines than an agent will look into; facts get the rest of the budget
-TITLE = 140  # characters
-FACT = 160
-TOKEN = 4  # characters
+MAX_SHOWN = 20  # observations: more than an agent will read in detail; facts fill the remaining budget
+MAX_TITLE = 140  # characters
+MAX_FACT = 160  # characters
+TOKEN = 4  # characters per token, on average
 
 DAY_MS = 86_400_000
 BONUS_DAYS = {
@@ -31,10 +31,10 @@ BONUS_DAYS = {
     "test": 5,
     "general": 0,
 }
-"""How many days older than a general remark an observation may be and still rank beside it. Reasons stay true for long, what
-was done on a day does not."""
+"""Days that an observation may be older than a general remark and still have the same rank. Reasons stay useful for a long
+time, the work of a day does not."""
 OTHER_BONUS_DAYS = 10  # for a type that an agent invented
-AGENT_BONUS_DAYS = 90  # more than any type: an agent recorded it to be read again
+AGENT_BONUS_DAYS = 90  # more than any type has, because an agent recorded it for later sessions
 
 Row = tuple[bytes, str, str, int, str, str, int]
 """id, author, type, milliseconds since 1970, title, facts as JSON, whether the time is estimated"""
@@ -45,9 +45,9 @@ MORE = "More: `get_observations` with these ids, or `search`; in a shell `recoll
 
 
 def session_context(realm: str, cwd: str, budget: int, caller: tuple[str, str] = ("", "")) -> str:
-    """The context for an agent that starts to work in a folder; empty where nothing is known.
+    """The context for an agent that starts to work in a folder; empty if the project has no observations.
 
-    `caller`: the id and the log of its session. A session that is resumed or compacted already knows its own words.
+    `caller`: the id and the log of its session. Its own observations are left out, because a resumed session knows them.
     """
     project = project_of(cwd)
     rows = _store_module("injection").newest(Path(realm), project, CANDIDATES, caller, _open_without_lock)
@@ -55,12 +55,12 @@ def session_context(realm: str, cwd: str, budget: int, caller: tuple[str, str] =
 
 
 def _open_without_lock(path: Path) -> object:
-    """Open a database in a folder that cannot be written."""
+    """Open a database in a read-only folder."""
     return _store_module("sqlite/lockless").open_without_lock(path)
 
 
 def _store_module(name: str) -> ModuleType:
-    """A module of `recollect.store`, without its package, which imports everything an archive needs (60 ms)."""
+    """A module of `recollect.store`, loaded without the package, whose imports take 60 ms."""
     path = Path(__file__).parent / "store" / f"{name}.py"
     module = ModuleType(f"recollect.store.{name.replace('/', '.')}")
     SourceFileLoader(module.__name__, str(path)).exec_module(module)
@@ -68,28 +68,28 @@ def _store_module(name: str) -> ModuleType:
 
 
 def format_context(rows: list[Row], project: str, budget: int) -> str:
-    """The most useful observations as Markdown, in at most `budget` tokens. The first ones get their facts too."""
-    heading = f"{HEADING.format(project=_line(project, TITLE))}\n{QUOTED}"
+    """The most useful observations as Markdown, in at most `budget` tokens. The first ones also show a fact."""
+    heading = f"{HEADING.format(project=_line(project, MAX_TITLE))}\n{QUOTED}"
     room = budget * TOKEN - len(heading) - len(MORE) - 2
     lines: list[str] = []
     facts: list[str] = []
-    for identity, _, kind, at, title, listed, estimated in rank(rows)[:SHOWN]:
+    for identity, _, kind, at, title, facts_json, estimated in rank(rows)[:MAX_SHOWN]:
         date = day(at, estimated=bool(estimated))
-        line = f"- obs-{identity.hex()} ({_line(kind, TITLE)}, {date})\n  {MARK}{_line(title, TITLE)}"
+        line = f"- obs-{identity.hex()} ({_line(kind, MAX_TITLE)}, {date})\n  {MARK}{_line(title, MAX_TITLE)}"
         if len(line) + 1 > room:
             break
         room -= len(line) + 1
         lines.append(line)
-        facts.append(best_fact(title, listed))
-    for place, fact in enumerate(facts):
+        facts.append(best_fact(title, facts_json))
+    for index, fact in enumerate(facts):
         if fact and len(fact) + 3 <= room:
             room -= len(fact) + 3
-            lines[place] += f" — {fact}"
+            lines[index] += f" — {fact}"
     return "\n".join([heading, *lines, MORE, ""]) if lines else ""
 
 
 def rank(rows: list[Row]) -> list[Row]:
-    """The most useful first, without near-duplicates: titles that share three quarters of their words."""
+    """The rows, the most useful first. Near-duplicates are left out: titles that share three quarters of their words."""
     ranked: list[Row] = []
     seen: list[frozenset[str]] = []
     for row in sorted(rows, key=score, reverse=True):
@@ -97,7 +97,7 @@ def rank(rows: list[Row]) -> list[Row]:
         if not any(len(words & other) * 4 >= len(words | other) * 3 for other in seen):
             ranked.append(row)
             seen.append(words)
-        if len(ranked) == SHOWN:
+        if len(ranked) == MAX_SHOWN:
             break
     return ranked
 
@@ -108,12 +108,12 @@ def score(row: Row) -> float:
     return at / DAY_MS + BONUS_DAYS.get(kind, OTHER_BONUS_DAYS) + (AGENT_BONUS_DAYS if made_by == "agent" else 0)
 
 
-def best_fact(title: str, listed: str) -> str:
+def best_fact(title: str, facts_json: str) -> str:
     """The first fact with a word that the title does not have."""
-    facts = parse(listed)
+    facts = parse(facts_json)
     known = _words(title)
     texts = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, list) else []
-    return _line(next((fact for fact in texts if not _words(fact) <= known), ""), FACT)
+    return _line(next((fact for fact in texts if not _words(fact) <= known), ""), MAX_FACT)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The settings, from a file and the environment; read once at start."""
+"""The settings, read from a file and the environment once at the start."""
 
 import os
 import tomllib
@@ -12,14 +12,14 @@ from msgspec import Meta, Struct
 from recollect.errors import BadSettings
 from recollect.folders import SETTINGS_FILE, state_folder_of
 
-LONGEST_MS = 365 * 24 * 3600 * 1000  # a year; no deadline at all is expressed by leaving it out
+MAX_DEADLINE_MS = 365 * 24 * 3600 * 1000  # a year; leave the setting out for no deadline
 ON, OFF = {"1", "true", "on", "yes"}, {"0", "false", "off", "no"}
-MOST_DIGITS = 20  # of a number; Python refuses to parse thousands of digits
+MAX_DIGITS = 20  # of a number; Python does not parse thousands of digits
 TOKEN = "RECOLLECT_TOKEN"  # the variable with the server's token: unlike an option, it is not visible in a process list
 
 
 class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a search finds events."""
+    """How searches find events."""
 
     mode: Literal["text", "vector", "both"] = "both"
     """By words, by meaning, or by both."""
@@ -70,7 +70,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Only these sources; empty means all."""
     project_folders: tuple[str, ...] = ()
     """Folders that contain projects. Logs inside projects are searched in these folders and below them."""
-    deadline_ms: Annotated[int, Meta(ge=0, le=LONGEST_MS)] | None = None
+    deadline_ms: Annotated[int, Meta(ge=0, le=MAX_DEADLINE_MS)] | None = None
     """Replaces every deadline. 0 means already past."""
     commands_over_mcp: bool = False
     """Let MCP clients name programs to run: the `command` of a session, or `runners` in a realm's config."""
@@ -80,12 +80,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def state_folder(env: Mapping[str, str]) -> Path:
-    """The folder in which Recollect keeps everything."""
+    """The folder with all data of Recollect."""
     return Path(state_folder_of(env))
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
-    """Defaults, then `settings.toml` in the state folder, then RECOLLECT_* variables."""
+    """The defaults, overridden by `settings.toml` in the state folder, overridden by RECOLLECT_* variables."""
     home = state_folder(env)
     path = home / SETTINGS_FILE
     if home.is_file():
@@ -115,7 +115,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     if exclude := env.get("RECOLLECT_EXCLUDE"):
         values["exclude"] = exclude.split(os.pathsep)
     if (deadline := env.get("RECOLLECT_DEADLINE_MS")) is not None:
-        if not deadline.isdecimal() or len(deadline) > MOST_DIGITS:
+        if not deadline.isdecimal() or len(deadline) > MAX_DIGITS:
             raise BadSettings(f"RECOLLECT_DEADLINE_MS must be a number of milliseconds, not {deadline[:40]!r}.")
         values["deadline_ms"] = int(deadline)
     return values

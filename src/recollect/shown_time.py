@@ -1,4 +1,4 @@
-"""Times for people: in UTC, and marked if they are estimated.
+"""Formats times for people: in UTC, and with a mark if they are estimated.
 
 Events of a log without timestamps get the date of its file. Such a time is shown as `~2026-02-01`.
 """
@@ -6,7 +6,7 @@ Events of a log without timestamps get the date of its file. Such a time is show
 import time
 
 MARK = "~"  # before an estimated time
-FIELD = "estimated_time"  # in JSON, true beside an estimated time
+FIELD = "estimated_time"  # in JSON: true beside an estimated time
 
 
 def day(at: int, *, estimated: bool = False) -> str:
@@ -15,6 +15,7 @@ def day(at: int, *, estimated: bool = False) -> str:
 
 
 def minute(at: int, *, estimated: bool = False) -> str:
+    """The date, hour and minute of a time in milliseconds."""
     return marked(time.strftime("%Y-%m-%d %H:%M", time.gmtime(at / 1000)), estimated=estimated)
 
 
@@ -24,5 +25,5 @@ def marked(shown: str, *, estimated: bool) -> str:
 
 
 def estimate_field(estimated: bool) -> dict[str, bool]:
-    """The JSON field beside an estimated time; empty beside any other."""
+    """The JSON field beside an estimated time; empty for other times."""
     return {FIELD: True} if estimated else {}

@@ -1,8 +1,8 @@
-"""Keeps a realm up to date: when a log changes, it is read within a fraction of a second.
+"""Keeps a realm up to date: a changed log is read within a fraction of a second.
 
-The kernel reports which files changed, so nothing is scanned while nothing happens. Databases lie in folders with many other
-files, so their dates are polled every second instead. Kernel messages can be lost, and a new agent can be installed at any
-time, so all logs are checked now and then, too.
+The kernel reports changed files, so nothing is scanned while no file changes. Databases are in folders with many other
+files, so their dates are polled every second instead. All logs are also checked regularly, because reports of the kernel can
+be lost and a new agent can be installed at any time.
 """
 
 import threading
@@ -24,12 +24,12 @@ from recollect.store.live import live_path
 from recollect.store.lock import NEXT, is_held
 
 SETTLE_MS = 150  # changes within this time are read together
-STEP_MS = 100  # between two checks of what the kernel reported: ten a second take 0.06 % of a processor
+STEP_MS = 100  # between two checks of the kernel's reports: ten per second take 0.06 % of a processor
 TICK_MS = 1_000  # between two checks of the dates of polled logs
 FULL_SYNC_S = 60  # seconds between two syncs of all logs
-FULL_SYNC_PAUSE = 200  # times as long as the last full sync took: with many logs, 0.5 % of one core at most
-NEXT_S = 0.1  # seconds between two checks whether the process that wants to write has finished
-TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process is
+FULL_SYNC_PAUSE = 200  # pause after a full sync, in multiples of its duration: it uses at most 0.5 % of one core
+NEXT_S = 0.1  # seconds between two checks whether the process that waits to write has finished
+TAKE_OVER_S = 2.0  # seconds between two attempts to become the writer while another process writes
 
 
 class Observer:
@@ -39,13 +39,13 @@ class Observer:
         """The watcher reads log lines from now on."""
 
     def synced(self, report: SyncReport) -> None:
-        """A sync ended, whether anything was new or not."""
+        """A sync ended. It may have read nothing new."""
 
     def failed(self, fault: StoreFault) -> None:
-        """Logs cannot be read for now. The watcher tries again."""
+        """Logs cannot be read at the moment. The watcher tries again."""
 
     def distil_failed(self, fault: StoreFault) -> None:
-        """What was read is stored, but cannot be distilled for now."""
+        """New events are stored, but cannot be distilled at the moment."""
 
 
 def watch(
@@ -58,13 +58,13 @@ def watch(
 ) -> None:
     """Sync now and after every change, until `stop` is set.
 
-    While another process writes, or the disk is full, it waits and tries again. A second thread distils what was read. It
-    pauses while logs are read.
+    While another process writes, or the disk is full, the watcher waits and tries again. A second thread distils new
+    events. It pauses while logs are read.
     """
     with DistilThread(realm, settings, env, stop, observer.distil_failed) as distilling:
         on_sync = distilling.waking(observer.synced)
         while not stop.is_set():
-            if is_held(realm, NEXT):  # another process wants to write; the watcher continues after it
+            if is_held(realm, NEXT):  # another process waits to write; the watcher continues after it
                 stop.wait(NEXT_S)
                 continue
             try:
@@ -84,10 +84,10 @@ def watch(
 def _follow(
     ingester: Ingester, stop: threading.Event, on_sync: Callable[[SyncReport], None], distilling: "DistilThread"
 ) -> None:
-    """Read what changes, until `stop` is set or another process wants to write."""
+    """Read changes until `stop` is set or another process waits to write."""
     while not stop.is_set():
         homes = _homes(ingester)
-        full_sync_at = time.monotonic()  # at once: logs may have changed before the kernel watched them
+        full_sync_at = time.monotonic()  # at once, because logs may have changed before the kernel watched them
         for changes in _changes(homes, stop):
             if stop.is_set() or is_held(ingester.realm, NEXT):
                 return
@@ -105,13 +105,13 @@ def _follow(
                 with distilling.paused():
                     report = ingester.sync_changed(Path(path) for _, path in changes)
                 on_sync(report)
-            for found in (ingester.sync_live(), ingester.sync_polled()):
-                if found is not None:
-                    on_sync(found)
+            for new in (ingester.sync_live(), ingester.sync_polled()):
+                if new is not None:
+                    on_sync(new)
 
 
 class DistilThread(threading.Thread):
-    """Distils when woken, in small steps, and pauses while logs are read."""
+    """Distils new events when woken, in small steps. It pauses while logs are read."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class DistilThread(threading.Thread):
         self._stop_all = stop
         self._on_fault = on_fault
         self._work = threading.Event()
-        self._work.set()  # an earlier process may have left something to do
+        self._work.set()  # an earlier process may have left undistilled events
         self._reading = threading.Lock()
 
     def __enter__(self) -> "DistilThread":
@@ -153,7 +153,7 @@ class DistilThread(threading.Thread):
         return self._reading
 
     def _should_stop(self) -> bool:
-        """Called between two steps. It blocks while logs are read."""
+        """Whether to stop. It is called between two steps, and blocks while logs are read."""
         with self._reading:
             return self._stop_all.is_set()
 
@@ -162,18 +162,18 @@ class DistilThread(threading.Thread):
             self._work.wait()
             self._work.clear()
             try:
-                done = self._distil()
+                is_done = self._distil()
             except OutOfDate:  # the first sync has not created the archive yet
-                done = False
+                is_done = False
             except StoreFault as fault:
                 self._on_fault(fault)
-                done = False
-            if not done and not self._stop_all.wait(TAKE_OVER_S):  # another process distils, or the disk is full
+                is_done = False
+            if not is_done and not self._stop_all.wait(TAKE_OVER_S):  # another process distils, or the disk is full
                 self._work.set()
 
 
 def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[watchfiles.Change, str]]]:
-    """Sets of changes as they happen; an empty set every second if nothing happens."""
+    """Sets of changes when they happen, and an empty set every second without changes."""
     while not homes and not stop.wait(TICK_MS / 1000):
         yield set()
     yield from watchfiles.watch(
@@ -190,7 +190,7 @@ def _changes(homes: list[Path], stop: threading.Event) -> Iterator[set[tuple[wat
 
 
 def _homes(ingester: Ingester) -> list[Path]:
-    """The folders that the kernel watches, with everything in them."""
+    """The folders that the kernel watches, with all their subfolders."""
     formats = [format for source in ingester.sources for format in source.formats if not format.is_polled]
     homes = {home for format in formats for home in format.homes(ingester.env) if home.is_dir()}
     live = live_path(ingester.realm).parent

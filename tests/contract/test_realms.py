@@ -14,7 +14,7 @@ from recollect.errors import BadSettings
 from recollect.realms.config import merge_patch
 from recollect.realms.manifest import Backend, Origin, read_or_create
 from recollect.realms.names import new_realm_name, uuid7
-from recollect.settings import LONGEST_MS
+from recollect.settings import MAX_DEADLINE_MS
 from tests.conftest import Person
 from tests.http_server import HttpServer
 from tests.logs import Claude, write
@@ -318,11 +318,11 @@ def told(server: HttpServer) -> str:
 def test_a_number_that_is_too_large_is_refused(served: tuple[Person, HttpServer]) -> None:
     _, server = served
     for name in ("deadline_ms", "turn_timeout_ms"):
-        for number in (HUGE, 2**63, LONGEST_MS + 1):
+        for number in (HUGE, 2**63, MAX_DEADLINE_MS + 1):
             status, answer = server.ask("PATCH", "/config", {"patch": {name: number}})
             assert (status, answer["code"], answer["details"]["field"]) == (400, "INVALID_PARAMS", name)
-            assert f"at most {LONGEST_MS}" in answer["message"]
-        assert server.ask("PATCH", "/config", {"patch": {name: LONGEST_MS}})[0] == 200
+            assert f"at most {MAX_DEADLINE_MS}" in answer["message"]
+        assert server.ask("PATCH", "/config", {"patch": {name: MAX_DEADLINE_MS}})[0] == 200
         assert server.ask("GET", "/sessions")[0] == 200
         assert server.ask("PATCH", "/config", {"patch": {name: None}})[0] == 200
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import __version__
 from recollect.errors import BadSettings
-from recollect.settings import LONGEST_MS, read_settings
+from recollect.settings import MAX_DEADLINE_MS, read_settings
 from tests.conftest import Person
 from tests.e2e.archives import events, found, sessions
 from tests.e2e.terminals import on_a_terminal, plain
@@ -494,7 +494,7 @@ def test_a_bad_variable_is_named(person: Person) -> None:
     assert "RECOLLECT_DEADLINE_MS" in json.loads(done.stdout)["error"]["message"]
 
 
-@pytest.mark.parametrize("number", [str(LONGEST_MS + 1), "1" + "0" * 400, "9" * 5_000, "\N{SUPERSCRIPT TWO}", "-1"])
+@pytest.mark.parametrize("number", [str(MAX_DEADLINE_MS + 1), "1" + "0" * 400, "9" * 5_000, "\N{SUPERSCRIPT TWO}", "-1"])
 def test_a_deadline_that_nobody_could_wait_for_is_refused(tmp_path: Path, number: str) -> None:
     with pytest.raises(BadSettings, match="RECOLLECT_"):
         read_settings({"RECOLLECT_HOME": str(tmp_path), "RECOLLECT_DEADLINE_MS": number})
@@ -504,8 +504,8 @@ def test_a_deadline_that_nobody_could_wait_for_is_refused(tmp_path: Path, number
 
 
 def test_the_longest_deadline_is_taken(tmp_path: Path) -> None:
-    env = {"RECOLLECT_HOME": str(tmp_path), "RECOLLECT_DEADLINE_MS": str(LONGEST_MS)}
-    assert read_settings(env).deadline_ms == LONGEST_MS
+    env = {"RECOLLECT_HOME": str(tmp_path), "RECOLLECT_DEADLINE_MS": str(MAX_DEADLINE_MS)}
+    assert read_settings(env).deadline_ms == MAX_DEADLINE_MS
 
 
 def test_settings_choose_the_sources(person: Person) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from recollect.assemble import TENTATIVE, Folded, State, call_text, fold, is_own, session_of
+from recollect.assemble import MAX_TENTATIVE, Folded, State, call_text, fold, is_own, session_of
 from recollect.model import (
     Event,
     Kind,
@@ -269,7 +269,7 @@ def test_a_shell_line_is_the_persons_own(log: Log) -> None:
 
 
 def test_a_command_is_not_waited_for_without_end(log: Log) -> None:
-    log.take(log.prompt("one"), log.command("/model"), *(log.note() for _ in range(TENTATIVE)), log.answers("late"))
+    log.take(log.prompt("one"), log.command("/model"), *(log.note() for _ in range(MAX_TENTATIVE)), log.answers("late"))
     assert len(log.turns) == 1
 
 

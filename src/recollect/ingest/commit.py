@@ -1,6 +1,6 @@
 """Turns entries into stored sessions: admit, leave out copies, fold, store, index."""
 
-from recollect.assemble import Folded, State, fold, known_of, learn, session_of
+from recollect.assemble import Folded, State, current_metadata, fold, merge_metadata, session_of
 from recollect.ingest.admit import Admission
 from recollect.ingest.dedupe import Deduplicator, SessionRecords, States
 from recollect.ingest.discover import Log
@@ -171,7 +171,7 @@ class SessionUpdater:
     def _store_metadata(self, state: State) -> None:
         """Store this log's metadata of a session that another log holds, such as its title and its folder."""
         project = project_of(state.cwd) if state.cwd else None
-        self.archive.put_metadata(session_id(self.source.name, state.native_id), self.path, known_of(state), project)
+        self.archive.put_metadata(session_id(self.source.name, state.native_id), self.path, current_metadata(state), project)
 
     def _is_shorter_copy(self, session: Session) -> bool:
         """Whether another log has more of the same session."""
@@ -202,7 +202,7 @@ class SessionUpdater:
         if state.turn is None:
             return None
         for metadata in self.archive.metadata_from_other_logs(identity, other_than=self.path):
-            learn(state, metadata)
+            merge_metadata(state, metadata)
         session = session_of(state, self.source.name, self.path, self.source.title)
         session.project = project_of(state.cwd) if state.cwd else None
         self.archive.make_public(identity)

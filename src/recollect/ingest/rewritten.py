@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.assemble import State, known_of, learn
+from recollect.assemble import State, current_metadata, merge_metadata
 from recollect.model import KIND_CODE, Event, Kind, Record, SessionMetadata, session_id
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.body import decode_body
@@ -69,7 +69,7 @@ class RewrittenLog:
         else:
             return known or State(native_id=native_id)
         if known is not None:
-            learn(state, known_of(known))
+            merge_metadata(state, current_metadata(known))
         return state
 
     def _comes_after(self, identity: bytes, previous: State, first: Record) -> bool:

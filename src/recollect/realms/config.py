@@ -11,7 +11,7 @@ from msgspec import Struct
 from recollect.disk import folder_fault
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
 from recollect.realms import runner_config as configured
-from recollect.settings import LONGEST_MS
+from recollect.settings import MAX_DEADLINE_MS
 from recollect.store.lock import CONFIGURING, wait_for_lock
 
 FILE = "config.json"
@@ -90,8 +90,8 @@ def check(config: dict[str, Any]) -> None:
     """Raise on invalid values of known keys. Unknown keys belong to other programs."""
     for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
         value = config.get(name)
-        if value is not None and (type(value) is not int or not least <= value <= LONGEST_MS):
-            raise BadRequest(f"{name} must be milliseconds, at least {least} and at most {LONGEST_MS}", field=name)
+        if value is not None and (type(value) is not int or not least <= value <= MAX_DEADLINE_MS):
+            raise BadRequest(f"{name} must be milliseconds, at least {least} and at most {MAX_DEADLINE_MS}", field=name)
     if not isinstance(config.get("runner", ""), str):
         raise BadRequest("runner must be the name of one", field="runner")
     runners = config.get("runners", {})

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recollect.folders import LONGEST_PATH
+from recollect.folders import MAX_PATH
 from recollect.store.sqlite.database import SqliteDatabase
 
 
@@ -11,5 +11,5 @@ class WorkingFolders(SqliteDatabase):
 
     def folders(self) -> list[Path]:
         """Every working folder of a session. Paths that cannot be a folder are left out."""
-        rows = self._rows("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (LONGEST_PATH,))
+        rows = self._rows("SELECT DISTINCT cwd FROM session WHERE cwd LIKE '/%' AND length(cwd) <= ?", (MAX_PATH,))
         return [Path(cwd) for (cwd,) in rows]
