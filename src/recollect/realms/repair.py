@@ -12,7 +12,7 @@ from recollect.sources import all_sources
 from recollect.store import NewerSchema, OutOfDate, archive_path
 from recollect.store.lock import exclusive
 from recollect.store.sqlite.salvage import salvage
-from recollect.store.write_turn import write_in_turn
+from recollect.store.write_access import write_when_free
 
 PATIENCE_S = 30  # seconds to wait for another writer
 
@@ -21,7 +21,7 @@ def repair(realm: Realm) -> list[str]:
     """Repair the archive, then the index that is built from it. Returns what was done, in sentences."""
     done = []
     if _is_damaged(realm):
-        aside = write_in_turn(realm.folder, PATIENCE_S, lambda: _set_aside(realm))
+        aside = write_when_free(realm.folder, PATIENCE_S, lambda: _set_aside(realm))
         with _ingester(realm) as ingester:
             ingester.sync()
             rescued = salvage(aside, ingester.archive)
@@ -65,4 +65,4 @@ def _ingester(realm: Realm) -> Ingester:
     def open_ingester() -> Ingester:
         return Ingester(realm.folder, realm.settings, all_sources(), os.environ)
 
-    return write_in_turn(realm.folder, PATIENCE_S, open_ingester)
+    return write_when_free(realm.folder, PATIENCE_S, open_ingester)

@@ -7,7 +7,7 @@ import click
 from recollect.ingest import Ingester
 from recollect.live import LiveRealm
 from recollect.sources import all_sources
-from recollect.store.write_turn import write_in_turn
+from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.commands.sync import distil_or_warn, sentence
 from recollect.surfaces.cli.realm_options import chosen_realm, realm_options
 
@@ -28,7 +28,7 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     patience_s = 0.0 if behind else PATIENCE_S  # another writer adds the missing entries itself
-    with write_in_turn(opened.folder, patience_s, lambda: _ingester(opened)) as ingester:
+    with write_when_free(opened.folder, patience_s, lambda: _ingester(opened)) as ingester:
         if not behind:
             ingester.indexer.rebuild()
         ingester.indexer.commit(force=True)

@@ -13,7 +13,7 @@ from recollect.ingest import SyncReport, sync
 from recollect.live import LiveRealm
 from recollect.realms.background import distil_soon, sync_later
 from recollect.sources import all_sources
-from recollect.store.write_turn import write_in_turn
+from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import print_json, say, size
 
@@ -80,7 +80,7 @@ def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bo
         writer = str(busy).partition(". ")[0]
         say(f"{writer}. The named files are read next." if chosen else str(busy), err=True)
 
-    return write_in_turn(realm.folder, LONG_PATIENCE_S if chosen or is_patient else PATIENCE_S, read, report_wait)
+    return write_when_free(realm.folder, LONG_PATIENCE_S if chosen or is_patient else PATIENCE_S, read, report_wait)
 
 
 def distil_or_warn(realm: LiveRealm, after_s: float = 0.0) -> None:
