@@ -8,4 +8,4 @@ The path of the data: `sources` read agents' logs into records, and `assemble` f
 import sys
 
 __version__ = "0.2.0"
-OURS = (sys.executable, "-P", "-m", "recollect")  # this program; -P: do not import modules of the working folder
+SELF_COMMAND = (sys.executable, "-P", "-m", "recollect")  # this program as a command; -P: no modules of the working folder

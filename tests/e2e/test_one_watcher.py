@@ -155,7 +155,7 @@ def test_every_start_of_a_watcher_that_ends_at_once_waits_longer(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts = tmp_path / "starts"
-    monkeypatch.setattr(_watcher, "OURS", ["sh", "-c", f"echo start >> {starts}; exit 3"])
+    monkeypatch.setattr(_watcher, "SELF_COMMAND", ["sh", "-c", f"echo start >> {starts}; exit 3"])
     supervisor = _watcher.Supervisor(LiveRealm(Settings(home=person.state)))
     supervisor._stopping = pauses = Pauses(len(_watcher.DELAYS_S) + 2)
     supervisor.run()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.client._line_connection import CHUNK_BYTES, read_chunks, split_lines, write_line
 from recollect.client.errors import ConnectionLost, connection_lost
 
@@ -36,7 +36,7 @@ class SpawnOptions:
     def command_line(self) -> list[str]:
         values = {"--realm": self.realm, "--realm-backend": self.backend, "--instance": self.instance}
         options = [word for name, value in values.items() if value is not None for word in (name, value)]
-        return [*(self.command or OURS), "rpc", *options, *(["--isolated"] if self.isolated else [])]
+        return [*(self.command or SELF_COMMAND), "rpc", *options, *(["--isolated"] if self.isolated else [])]
 
     def environment(self) -> dict[str, str]:
         """Our environment, changed by `env`; None removes a variable."""

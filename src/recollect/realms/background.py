@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.distil import distil
 from recollect.realms.realm import Realm
 from recollect.store import archive_path
@@ -34,4 +34,4 @@ def sync_later(realm: Realm) -> None:
 
 def _start(*command: str) -> None:
     nowhere = subprocess.DEVNULL
-    subprocess.Popen([*OURS, *command], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    subprocess.Popen([*SELF_COMMAND, *command], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)

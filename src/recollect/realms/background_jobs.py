@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.store.lock import is_held
 
 
@@ -25,7 +25,7 @@ class BackgroundJobs:
             return
         null = subprocess.DEVNULL
         self._processes[lock] = subprocess.Popen(
-            [*OURS, *command, "--quiet", "--realm", self._realm],
+            [*SELF_COMMAND, *command, "--quiet", "--realm", self._realm],
             env={**os.environ, "RECOLLECT_HOME": str(self._state_folder)},
             stdin=null,
             stdout=null,

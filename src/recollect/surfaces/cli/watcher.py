@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.errors import StoreFault
 from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend
@@ -92,7 +92,7 @@ class Supervisor(threading.Thread):
 
     def _watch(self, lock: WatcherLock) -> str:
         """Run one watcher to its end. Returns how it ended."""
-        command = [*OURS, "watch", "--while-open", "--realm", self._realm.name]
+        command = [*SELF_COMMAND, "watch", "--while-open", "--realm", self._realm.name]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         with self._starting:
             if self._stopping.is_set():

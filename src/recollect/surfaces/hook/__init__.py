@@ -13,7 +13,7 @@ import os
 import select
 import sys
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.exclusion import excluded_by_settings, has_marker, is_excluded, matches
 from recollect.folders import state_folder_of
 from recollect.light_json import parse, quote
@@ -138,7 +138,7 @@ def stop(given: Input, cwd: str, options: Options) -> None:
     """Start reading the transcript in a process that outlives us and holds none of the host's pipes."""
     transcript = text_of(given, "transcript_path")
     paths = [os.path.abspath(os.path.expanduser(transcript))] if transcript else []
-    command = [*OURS, "hook", "read", "--realm", options["realm"], "--", *paths]
+    command = [*SELF_COMMAND, "hook", "read", "--realm", options["realm"], "--", *paths]
     no_streams = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
     os.closerange(3, 256)
     os.posix_spawn(sys.executable, command, os.environ, file_actions=no_streams, setsid=True)

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from recollect import OURS
+from recollect import SELF_COMMAND
 from recollect.errors import ErrorKind
 from recollect.store.lock import is_held
 from recollect.surfaces.hook.queue import take_all
@@ -27,7 +27,7 @@ def read(realm: Path, name: str, transcripts: list[str]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         queued = take_all(str(realm))
         paths = _with_sub_agents({*transcripts, *queued}) if transcripts else []
-        command = [*OURS, "sync", "--json", "--realm", name, "--", *paths]
+        command = [*SELF_COMMAND, "sync", "--json", "--realm", name, "--", *paths]
         while _is_free(realm, until):
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
             if not _was_busy(done.stdout):
