@@ -1,6 +1,6 @@
-"""A language model: a prompt in, an answer out, and what both cost in tokens.
+"""A language model: it takes a prompt and returns an answer, with the tokens that both cost.
 
-Three things offer this interface: a service, a program of the user's, or the client of an MCP server, which lends
+Three things implement this interface: a service, a program of the user's, or the client of an MCP server, which lends
 its own model. Every failure is a `ModelDidNotAnswer`, whose sentence says what to check.
 """
 
@@ -19,16 +19,16 @@ import msgspec
 from msgspec import Struct
 
 from recollect.errors import BadSettings, ModelFault
-from recollect.model_service import EXAMPLE_URL, LONGEST_WAIT_S, ModelService
+from recollect.model_service import EXAMPLE_URL, MAX_TIMEOUT_S, ModelService
 from recollect.settings import TOKEN, ExtractionSettings
 
 SECTION = "extraction"
 SAMPLING = "sampling"
 CHARACTERS_PER_TOKEN = 4  # an estimate, for a model that does not report its usage
-LARGEST_ANSWER = 1 << 20  # bytes of a program's answer that are read: hundreds of times a usual one
-LARGEST_COMPLAINT = 2_000  # bytes of a program's standard error that are read
-LONGEST_QUOTE = 200  # characters of it in a sentence
-JOIN_S = 0.1  # of waiting at a time: an interrupt that arrives as a wait begins is only seen when the wait ends
+MAX_ANSWER_BYTES = 1 << 20  # of a program's answer that are read: hundreds of times the usual size
+MAX_ERROR_OUTPUT_BYTES = 2_000  # of a program's standard error that are read
+MAX_QUOTE = 200  # characters of standard error that an error message quotes
+JOIN_S = 0.1  # seconds of one wait: an interrupt that arrives as a wait begins is only noticed when the wait ends
 NOT_CONFIGURED = f"""No language model is configured. Choose one in settings.toml (`recollect status` shows where it is):
 [extraction]
 by = "endpoint"   # an OpenAI-compatible service; or "command", your own program; or "sampling", inside `recollect mcp`
@@ -55,12 +55,13 @@ class LanguageModel(Protocol):
 
     name: str
 
-    def complete(self, prompt: str, most_tokens: int) -> Completion:
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
         """The answer to a prompt. Raises `ModelDidNotAnswer`."""
         ...
 
 
 def estimate_tokens(text: str) -> int:
+    """The estimated number of tokens of a text, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
@@ -135,16 +136,16 @@ class ServiceLanguageModel:
         self._service = ModelService(
             SECTION, settings.url or "", settings.key_env, env, settings.timeout_s, ModelDidNotAnswer, pause
         )
-        self._limit_name = "max_tokens"
+        self._max_tokens_field = "max_tokens"
 
-    def complete(self, prompt: str, most_tokens: int) -> Completion:
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
         try:
-            response = self._post(prompt, most_tokens)
+            response = self._post(prompt, max_tokens)
         except ModelDidNotAnswer as error:
             if error.details.get("status") != 400 or "max_completion_tokens" not in str(error):
                 raise
-            self._limit_name = "max_completion_tokens"  # newer models accept only this name
-            response = self._post(prompt, most_tokens)
+            self._max_tokens_field = "max_completion_tokens"  # newer models accept only this name
+            response = self._post(prompt, max_tokens)
         if not response.choices:
             raise self._service.error(f"answered without a choice: check that {self.name!r} is a chat model")
         text = response.choices[0].message.content or ""
@@ -153,9 +154,9 @@ class ServiceLanguageModel:
         tokens_out = estimate_tokens(text) if usage.completion_tokens is None else usage.completion_tokens
         return Completion(text, tokens_in, tokens_out)
 
-    def _post(self, prompt: str, most_tokens: int) -> _ChatResponse:
+    def _post(self, prompt: str, max_tokens: int) -> _ChatResponse:
         message = {"role": "user", "content": prompt}
-        body = {"model": self.name, "messages": [message], self._limit_name: most_tokens, "stream": False}
+        body = {"model": self.name, "messages": [message], self._max_tokens_field: max_tokens, "stream": False}
         return self._service.post("/chat/completions", body, CHAT_RESPONSE)
 
 
@@ -166,15 +167,15 @@ class ProgramLanguageModel:
     """A program that reads the prompt from standard input and writes its answer to standard output."""
 
     def __init__(self, name: str, settings: ExtractionSettings, env: Mapping[str, str]) -> None:
-        if not 0 < settings.timeout_s <= LONGEST_WAIT_S:
-            raise BadSettings(f"extraction.timeout_s must be more than 0 and at most {LONGEST_WAIT_S} seconds.")
+        if not 0 < settings.timeout_s <= MAX_TIMEOUT_S:
+            raise BadSettings(f"extraction.timeout_s must be more than 0 and at most {MAX_TIMEOUT_S} seconds.")
         self.name = name
         self._command = settings.command
         self._env = dict(env)
         self._secret = env.get(settings.key_env, "").strip()
         self._timeout_s = settings.timeout_s
 
-    def complete(self, prompt: str, most_tokens: int) -> Completion:
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
         with tempfile.TemporaryFile() as stdin:
             stdin.write(prompt.encode("utf-8", "replace"))
             stdin.seek(0)
@@ -197,43 +198,43 @@ class ProgramLanguageModel:
                 f"did not end within {self._timeout_s:g} s: try it in a terminal, or raise extraction.timeout_s"
             )
         if run.exit_code != 0:
-            raise self._error(f"ended with exit code {run.exit_code}{self._quote(run.complaint)}: try it in a terminal")
+            raise self._error(f"ended with exit code {run.exit_code}{self._quote(run.error_output)}: try it in a terminal")
         try:
             return run.answer.decode()
         except UnicodeDecodeError as reason:
             raise self._error("wrote an answer that is not UTF-8: check its locale and its output") from reason
 
-    def _quote(self, complaint: bytes) -> str:
+    def _quote(self, error_output: bytes) -> str:
         """The last line of a program's standard error in parentheses, without the key."""
-        text = complaint.decode("utf-8", "replace")
+        text = error_output.decode("utf-8", "replace")
         text = text.replace(self._secret, "…") if self._secret else text
         lines = ["".join(character for character in line if character.isprintable()).strip() for line in text.splitlines()]
         last = next((line for line in reversed(lines) if line), "")
-        return f" ({last[:LONGEST_QUOTE]})" if last else ""
+        return f" ({last[:MAX_QUOTE]})" if last else ""
 
-    def _error(self, what: str) -> ModelDidNotAnswer:
-        return ModelDidNotAnswer(f"The command {self.name!r} {what}.")
+    def _error(self, problem: str) -> ModelDidNotAnswer:
+        return ModelDidNotAnswer(f"The command {self.name!r} {problem}.")
 
 
 class _ProgramRun(threading.Thread):
-    """One run of a program, in a thread: so no interrupt comes between its start and the code that ends it."""
+    """One run of a program, in a thread, so that no interrupt comes between its start and the code that ends it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], stdin: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self._command, self._stdin = command, stdin
         self._env = {name: value for name, value in env.items() if name != TOKEN}
         self._start_lock = threading.Lock()
-        self._is_ended = False
+        self._has_ended = False
         self._process: subprocess.Popen[bytes] | None = None
         self.start_error: str | None = None
         self.exit_code: int | None = None  # set once all output is read
         self.was_killed = False
-        self.answer = self.complaint = b""
+        self.answer = self.error_output = b""
 
     def run(self) -> None:
         pipe = subprocess.PIPE
         with self._start_lock:
-            if self._is_ended:
+            if self._has_ended:
                 return
             try:
                 process = self._process = subprocess.Popen(
@@ -243,14 +244,14 @@ class _ProgramRun(threading.Thread):
                 self.start_error = (isinstance(reason, OSError) and reason.strerror) or str(reason)
                 return
         assert process.stdout and process.stderr
-        stdout, stderr = _PipeReader(process.stdout, LARGEST_ANSWER), _PipeReader(process.stderr, LARGEST_COMPLAINT)
-        self.answer, self.complaint = stdout.result(), stderr.result()
+        stdout, stderr = _PipeReader(process.stdout, MAX_ANSWER_BYTES), _PipeReader(process.stderr, MAX_ERROR_OUTPUT_BYTES)
+        self.answer, self.error_output = stdout.result(), stderr.result()
         self.exit_code = process.wait()
 
     def end(self) -> None:
-        """Kill the program and everything it started, if it still runs. They share a process group of their own."""
+        """Kill the program and its child processes, if it still runs. They share one process group."""
         with self._start_lock:
-            self._is_ended = True
+            self._has_ended = True
         if self._process is not None and self.exit_code is None:
             self.was_killed = True
             with suppress(ProcessLookupError):
@@ -259,19 +260,19 @@ class _ProgramRun(threading.Thread):
 
 
 class _PipeReader(threading.Thread):
-    """Reads a pipe to its end and keeps the beginning, so that endless output does not fill the memory."""
+    """Reads a pipe to its end and stores the beginning, so that endless output does not fill the memory."""
 
-    def __init__(self, pipe: IO[bytes], largest: int) -> None:
+    def __init__(self, pipe: IO[bytes], max_bytes: int) -> None:
         super().__init__(daemon=True)
         self._pipe = pipe
-        self._largest = largest
+        self._max_bytes = max_bytes
         self._content = bytearray()
         self.start()
 
     def run(self) -> None:
         with self._pipe:
             while block := os.read(self._pipe.fileno(), 1 << 16):
-                self._content += block[: self._largest - len(self._content)]
+                self._content += block[: self._max_bytes - len(self._content)]
 
     def result(self) -> bytes:
         self.join()

@@ -1,6 +1,6 @@
-"""A model service over HTTP: JSON is posted to an address, JSON comes back.
+"""A client for a model service over HTTP: it posts JSON and decodes the JSON of the response.
 
-Every failure is one sentence that says what to check. No sentence holds a key, a password or the query of the address.
+Every failure is one sentence that says what to check. No sentence contains a key, a password or the query of the URL.
 Redirects are not followed: the key is meant for the service in the settings only.
 """
 
@@ -18,12 +18,12 @@ import msgspec
 
 from recollect.errors import BadSettings, RecollectError
 
-BLOCK_SIZE = 1 << 16  # bytes read between two looks at the clock
-LARGEST_RESPONSE = 1 << 26  # bytes: far beyond any valid response
-LONGEST_QUOTE = 300  # characters of the service's own error message that are shown
-LONGEST_WAIT_S = 3_600
-LONGEST_PAUSE_S = 60  # that a busy service may ask for, within the timeout; a longer pause is the person's decision
-BUSY = (429, 503)
+BLOCK_SIZE = 1 << 16  # bytes read between two checks of the deadline
+MAX_RESPONSE_BYTES = 1 << 26  # far more than any valid response
+MAX_QUOTE = 300  # characters of the service's own error message that are shown
+MAX_TIMEOUT_S = 3_600
+MAX_PAUSE_S = 60  # before a retry, as a busy service requests it; whether to wait longer is the person's decision
+BUSY = (429, 503)  # HTTP statuses
 EXAMPLE_URL = "http://127.0.0.1:11434/v1"
 
 ResponseType = TypeVar("ResponseType")
@@ -42,8 +42,8 @@ class ModelService:
         error_type: type[RecollectError],
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not 0 < timeout_s <= LONGEST_WAIT_S:
-            raise BadSettings(f"{section}.timeout_s must be more than 0 and at most {LONGEST_WAIT_S} seconds.")
+        if not 0 < timeout_s <= MAX_TIMEOUT_S:
+            raise BadSettings(f"{section}.timeout_s must be more than 0 and at most {MAX_TIMEOUT_S} seconds.")
         address = _parse_address(section, url)
         self.section, self.key_env, self.timeout_s = section, key_env, timeout_s
         self.public_url = f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path.rstrip('/')}"
@@ -54,13 +54,13 @@ class ModelService:
         self._opener = build_opener(_RedirectRefuser)
 
     def post(self, path: str, body: Any, decoder: "msgspec.json.Decoder[ResponseType]") -> ResponseType:
-        """The decoded response. A busy service gets one retry, if it says when and that is soon."""
+        """The decoded response. A busy service gets one retry, if it requests a pause that is short enough."""
         content = msgspec.json.encode(body)
         try:
             return self._post_once(path, content, decoder)
         except HTTPError as error:
             wait_s = _retry_after_s(error) if error.code in BUSY else None
-            if wait_s is None or wait_s > min(LONGEST_PAUSE_S, self.timeout_s):
+            if wait_s is None or wait_s > min(MAX_PAUSE_S, self.timeout_s):
                 raise self._refusal(error) from None
             error.close()
         self._pause(wait_s)
@@ -85,14 +85,14 @@ class ModelService:
             raise self._unreachable(reason) from None
 
     def _read(self, response: Any, deadline: float) -> bytes:
-        """The complete response. One that arrives byte by byte has the same deadline."""
+        """The complete response. The deadline also applies to a response that arrives byte by byte."""
         content = bytearray()
         while block := response.read1(BLOCK_SIZE):
             content += block
             if time.monotonic() > deadline:
                 raise self._timeout()
-            if len(content) > LARGEST_RESPONSE:
-                raise self.error(f"answered with more than {LARGEST_RESPONSE} bytes")
+            if len(content) > MAX_RESPONSE_BYTES:
+                raise self.error(f"answered with more than {MAX_RESPONSE_BYTES} bytes")
         return bytes(content)
 
     def _decode(self, content: bytes, content_type: str, decoder: "msgspec.json.Decoder[ResponseType]") -> ResponseType:
@@ -107,9 +107,9 @@ class ModelService:
 
     # ---- failures
 
-    def error(self, what: str, **details: Any) -> RecollectError:
-        """An error whose sentence begins with the service's address."""
-        return self._error_type(f"The service {self.public_url} {what}.", **details)
+    def error(self, problem: str, **details: Any) -> RecollectError:
+        """An error whose sentence begins with the service's URL."""
+        return self._error_type(f"The service {self.public_url} {problem}.", **details)
 
     def _timeout(self) -> RecollectError:
         return self.error(f"did not answer within {self.timeout_s:g} s: check its load, or raise {self.section}.timeout_s")
@@ -142,12 +142,12 @@ class ModelService:
             return ""
 
     def _quote(self, content: bytes) -> str:
-        """The beginning of the service's own message in parentheses, on one line and without our secrets."""
+        """The beginning of the service's own message in parentheses, on one line and without the key or password."""
         text = content[:BLOCK_SIZE].decode("utf-8", "replace")
         for secret in self._secrets:
             text = text.replace(secret, "…")
         text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-        return f" ({text[:LONGEST_QUOTE]})" if text else ""
+        return f" ({text[:MAX_QUOTE]})" if text else ""
 
 
 class _RedirectRefuser(HTTPRedirectHandler):
@@ -170,7 +170,7 @@ def _parse_address(section: str, url: str) -> SplitResult:
 
 
 def _read_credentials(address: SplitResult, key_env: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The texts that must not be shown, and the headers of a request. A password in the address comes before the key."""
+    """The texts that must not be shown, and the headers of a request. A user name in the URL replaces the key."""
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "recollect"}
     key = env.get(key_env, "").strip()
     password = address.password or ""

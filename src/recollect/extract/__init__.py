@@ -1,8 +1,8 @@
-"""Observations by a language model, where one is configured: they add to what the rules find.
+"""Extracts observations with a language model, if one is configured. They add to the observations of the rules.
 
 A model only reads turns on request: by `recollect extract`, or inside an MCP server whose client lends its model.
-It reads finished turns, the newest first, within a budget of tokens. Each model reads a turn once, as long as the turn
-does not change. The observations of a turn are stored before the next turn is read.
+It reads finished turns, the newest first, within a budget of tokens. Each model reads a turn once, unless the turn
+changes. The observations of a turn are stored before the next turn is read.
 """
 
 import heapq
@@ -20,14 +20,14 @@ from recollect.store import Reader, SessionRow, TurnRow
 from recollect.store.memory import RULES, Memory, ObservedPlace
 
 EXTRACTING = "extract.lock"  # held by the process that calls a model: two at a time would pay twice
-ANSWER_TOKENS = 1_500  # that an answer may cost: four observations of some length
-MOST_INVALID = 5  # invalid answers in a row, after which the model is considered unsuitable
+MAX_ANSWER_TOKENS = 1_500  # enough for four long observations
+MAX_INVALID = 5  # invalid answers in a row, after which the model is considered unsuitable
 
 ReadTurns = Mapping[tuple[bytes, int], int]  # (session, turn) -> checksum of the turn when the model read it
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How much may be read: tokens in and out, turns, and whether turns that were read before count."""
+    """How much may be read: tokens in and out, and turns. With `again`, turns that were read before are read again."""
 
     budget: int
     turns: int | None = None
@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, kw_only=True):
-    """What reading everything would cost. `tokens_out` is the maximum; `fits` counts turns within the budget."""
+    """What reading all turns would cost. `tokens_out` is the maximum; `fits` counts turns within the budget."""
 
     model: str
     budget: int
@@ -48,7 +48,7 @@ class Plan(Struct, kw_only=True):
 
 
 class UnusableAnswer(Struct, frozen=True):
-    """A turn for which the model's answer held no array of observations."""
+    """A turn for which the model's answer contained no array of observations."""
 
     session: bytes
     turn: int
@@ -56,7 +56,7 @@ class UnusableAnswer(Struct, frozen=True):
 
 
 class ExtractionReport(Struct, kw_only=True):
-    """What was read, found and paid, updated turn by turn. `refused` counts observations; `nonsense` lists answers."""
+    """What was read, found and paid, updated after every turn. `refused` counts observations, `nonsense` lists answers."""
 
     model: str
     budget: int
@@ -83,8 +83,8 @@ class UnreadTurn(Struct):
         return locate_turn(self.session, self.turn.ordinal, self.events, self.address)
 
     def cost(self) -> int:
-        """The most tokens that reading this turn can cost."""
-        return self.prompt.tokens() + ANSWER_TOKENS if self.prompt else 0
+        """The maximum number of tokens that reading this turn can cost."""
+        return self.prompt.tokens() + MAX_ANSWER_TOKENS if self.prompt else 0
 
 
 def always() -> bool:
@@ -92,11 +92,11 @@ def always() -> bool:
 
 
 def plan_extraction(
-    reader: Reader, read: ReadTurns, name: str, limits: Limits, on_turn: Callable[[Plan], None] = lambda _: None
+    reader: Reader, already_read: ReadTurns, name: str, limits: Limits, on_turn: Callable[[Plan], None] = lambda _: None
 ) -> Plan:
-    """How many turns there are to read and what that would cost. Calls no model."""
+    """The number of turns to read and their cost. Does not call a model."""
     plan = Plan(model=name, budget=limits.budget)
-    for unread in _unread_turns(reader, {} if limits.again else read, always):
+    for unread in _unread_turns(reader, {} if limits.again else already_read, always):
         if unread.prompt is None:
             plan.trivial += 1
             continue
@@ -107,7 +107,7 @@ def plan_extraction(
             plan.fits_tokens += unread.cost()
         plan.turns += 1
         plan.tokens_in += unread.prompt.tokens()
-        plan.tokens_out += ANSWER_TOKENS
+        plan.tokens_out += MAX_ANSWER_TOKENS
         on_turn(plan)
     return plan
 
@@ -121,13 +121,13 @@ def extract(
     on_turn: Callable[[ExtractionReport], None] = lambda _: None,
     may_continue: Callable[[], bool] = always,
 ) -> None:
-    """Let a model read turns, and fill the report. If the model fails, the turns before stay read.
+    """Let a model read turns, and fill the report. If the model fails, the turns that it has read stay stored.
 
-    `may_continue` is called before every turn. It may wait, and it may return False.
+    `may_continue` is called before every turn. It may block, and it returns False to stop.
     """
-    read = {} if limits.again else memory.extracted_turns(model.name)
+    already_read = {} if limits.again else memory.extracted_turns(model.name)
     invalid = 0
-    for unread in _unread_turns(reader, read, may_continue):
+    for unread in _unread_turns(reader, already_read, may_continue):
         if unread.prompt is None:
             _mark_trivial(memory, model, unread)
             report.trivial += 1
@@ -135,29 +135,29 @@ def extract(
         report.ended = _reason_to_end(unread, limits, report)
         if report.ended:
             return
-        completion = model.complete(unread.prompt.text, ANSWER_TOKENS)
+        completion = model.complete(unread.prompt.text, MAX_ANSWER_TOKENS)
         invalid = 0 if _store_answer(memory, model, unread, completion, report) else invalid + 1
         on_turn(report)
-        if invalid == MOST_INVALID:
+        if invalid == MAX_INVALID:
             raise ModelDidNotAnswer(
-                f"{model.name!r} gave {MOST_INVALID} answers in a row without a list of observations "
+                f"{model.name!r} gave {MAX_INVALID} answers in a row without a list of observations "
                 f"(the last: {report.nonsense[-1].reason}). Check what it answers; `--again` reads those turns again."
             )
     report.ended = "all read" if may_continue() else "stopped"
 
 
 def _reason_to_end(unread: UnreadTurn, limits: Limits, report: ExtractionReport) -> str:
-    """Why this turn is not read; empty if it is."""
+    """The reason not to read this turn; empty if it can be read."""
     if report.turns == limits.turns:
         return "limit"
     return "budget" if report.tokens_in + report.tokens_out + unread.cost() > limits.budget else ""
 
 
-# ---- which turns
+# ---- the turns to read
 
 
-def _unread_turns(reader: Reader, read: ReadTurns, may_continue: Callable[[], bool]) -> Iterator[UnreadTurn]:
-    for session, turn in newest_unread(reader, read, may_continue):
+def _unread_turns(reader: Reader, already_read: ReadTurns, may_continue: Callable[[], bool]) -> Iterator[UnreadTurn]:
+    for session, turn in newest_unread(reader, already_read, may_continue):
         if Kind.ASSISTANT_RESPONSE not in turn.kinds and Kind.TOOL_CALL not in turn.kinds:
             yield UnreadTurn(session, session.path, turn, [], None)
             continue
@@ -166,11 +166,11 @@ def _unread_turns(reader: Reader, read: ReadTurns, may_continue: Callable[[], bo
 
 
 def newest_unread(
-    reader: Reader, read: ReadTurns, may_continue: Callable[[], bool] = always
+    reader: Reader, already_read: ReadTurns, may_continue: Callable[[], bool] = always
 ) -> Iterator[tuple[SessionRow, TurnRow]]:
-    """Finished turns of all sessions that were not read in their present state, the newest first.
+    """The finished turns of all sessions that were not read in their present state, the newest first.
 
-    Sessions come newest first. A turn is held back until no later session can hold a newer one,
+    The archive returns the newest sessions first. A turn waits until no later session can have a newer one,
     so turns of old sessions are only loaded when they are needed.
     """
     waiting: list[tuple[int, bytes, int, SessionRow, TurnRow]] = []
@@ -180,7 +180,7 @@ def newest_unread(
         if not may_continue():
             return
         for turn in reader.turns(session.key) if session.event_count else ():
-            if turn.terminal is not None and read.get((session.id, turn.ordinal)) != turn_checksum(turn):
+            if turn.terminal is not None and already_read.get((session.id, turn.ordinal)) != turn_checksum(turn):
                 heapq.heappush(waiting, (-turn.updated_at, session.id, -turn.ordinal, session, turn))
     while waiting and may_continue():
         yield heapq.heappop(waiting)[-2:]
@@ -197,7 +197,7 @@ def _mark_trivial(memory: Memory, model: LanguageModel, unread: UnreadTurn) -> N
 def _store_answer(
     memory: Memory, model: LanguageModel, unread: UnreadTurn, answer: Completion, report: ExtractionReport
 ) -> bool:
-    """Store the observations of an answer, and that the turn was read. Returns whether the answer was valid."""
+    """Store the observations of an answer, and mark the turn as read. Returns whether the answer was valid."""
     place, context, ids = unread.place(), words_of_turn(unread.events), set()
     report.turns += 1
     report.tokens_in += answer.tokens_in
@@ -223,7 +223,7 @@ def _store_answer(
 
 
 def _files_of_turn(memory: Memory, place: ObservedPlace) -> dict[str, tuple[str, ...]]:
-    """The files that the rules found in this turn's tool calls. A model would only guess them."""
+    """The files that the rules found in this turn's tool calls. A model can only guess them."""
     rows = [row for row in memory.observations_of_turn(place) if row.made_by == RULES]
     return {
         name: tuple(dict.fromkeys(path for row in rows for path in getattr(row, name)))

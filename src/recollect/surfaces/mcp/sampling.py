@@ -118,11 +118,11 @@ class Sampling:
             self._closed.wait(POLL_S)
         return not self._closed.is_set()
 
-    def complete(self, prompt: str, most_tokens: int) -> Completion:
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
         content = {"type": "text", "text": prompt}
         answer = self._request({
             "messages": [{"role": "user", "content": content}],
-            "maxTokens": most_tokens,
+            "maxTokens": max_tokens,
             "modelPreferences": PREFERENCES,
         })  # fmt: skip
         if "error" in answer:
