@@ -27,7 +27,7 @@ from recollect.model import (
     session_id,
 )
 from recollect.shown_time import day
-from recollect.title import TITLE, is_placeholder, label, title_of
+from recollect.title import MAX_TITLE, is_placeholder, label, title_of
 
 MAX_NAME = 256  # characters of a tool's or a model's name that are stored: agents and models allow 64 or 128
 MAX_TOOLS = 1_000  # different tools of one turn that are counted: no agent has this many
@@ -115,7 +115,7 @@ def fold(state: State, records: list[Record | SessionMetadata], fallback_at: int
 
 def merge_metadata(state: State, metadata: SessionMetadata) -> None:
     """Merge metadata into the state. Later values win, except titles of a lower rank and a second working folder."""
-    title = label(metadata.title or "", TITLE)
+    title = label(metadata.title or "", MAX_TITLE)
     if title and not is_placeholder(title) and metadata.title_rank >= state.title_rank:
         state.title, state.title_rank = title, metadata.title_rank
     state.parent = metadata.parent or state.parent

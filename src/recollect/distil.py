@@ -1,6 +1,6 @@
-"""Step 5, DISTIL: observations of finished turns, and the indexes of pieces and vectors, for everything that is new.
+"""Step 5, DISTIL: extracts observations from new finished turns, and updates the n-gram and vector indexes.
 
-Distilling follows the archive and never blocks it: it has its own lock and files, and works in small steps.
+Distilling runs behind the archive and never blocks it: it has its own lock and files, and works in small steps.
 It can stop between two steps; the next pass continues. Observations come first, because they need no model.
 Vectors come last, the oldest event first, so that their index only grows at its end.
 """
@@ -29,22 +29,22 @@ from recollect.store.memory import DISTILLED, FAULT, Memory, ObservationRow, Obs
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorWriter
 
-TURNS_PER_STEP = 32  # and per transaction: some tens of milliseconds
+TURNS_PER_STEP = 32  # and per transaction, which takes some tens of milliseconds
 EVENTS_PER_STEP = 512
 NGRAM_TEXTS_PER_STEP = 500
-NGRAM_TEXTS_PER_COMMIT = 20_000  # a pass that is stopped loses at most the work on these
-NGRAM_INDEX_LAG = 5_000  # events that the n-gram index may be behind: scanning them takes some 30 milliseconds
+NGRAM_TEXTS_PER_COMMIT = 20_000  # a stopped pass loses at most the work on these
+NGRAM_INDEX_LAG = 5_000  # events by which the n-gram index may lag: scanning them takes some 30 milliseconds
 EMBEDDED_HEAD, EMBEDDED_TAIL = 1_200, 600  # characters of a tool's output that are embedded
 OUTPUT_HEAD, OUTPUT_TAIL = 6_000, 4_000  # characters of a tool's output that the rules see
 SPEECH_HEAD, SPEECH_TAIL = 24_000, 8_000  # characters of a prompt or an answer that the rules see
-CONTEXT_PART = 1_500  # characters of each prompt and answer whose words find the observations of their turn
-CONTEXT = 6_000  # characters of all of them together
-RULES_META = "rules"  # key in the memory's meta: the version of the rules that made its observations
-SEEN_META = "seen"  # key in the memory's meta: the last event whose session was looked at
+MAX_CONTEXT_PART = 1_500  # characters of each prompt and answer that are indexed with the observations of their turn
+MAX_CONTEXT = 6_000  # characters of all prompts and answers of a turn together
+RULES_META = "rules"  # key in the memory's meta: the version of the rules that wrote its observations
+SEEN_META = "seen"  # key in the memory's meta: the last event whose session was checked
 
 
 class DistilProgress(Struct):
-    """How far a pass is: `done` of `total` of what it makes, "observations", "pieces" or "vectors"."""
+    """The progress of a pass. `what` it creates at the moment: "observations", "n-grams" or "vectors"."""
 
     what: str
     done: int
@@ -55,24 +55,24 @@ OnStep = Callable[[DistilProgress], None]
 
 
 def turn_checksum(turn: TurnRow, last_key: int = 0) -> int:
-    """A number that changes when a turn does. An event with another text has another key."""
+    """A number that changes when the turn changes. An event whose text changes gets another key."""
     fields = (turn.event_count, turn.last, turn.terminal, turn.stop, turn.prompt, turn.answer, turn.updated_at, last_key)
     return _checksum(fields, turn.estimated)
 
 
 def session_checksum(session: SessionRow) -> int:
-    """A number that changes when a session or its place does."""
+    """A number that changes when the session, its log's path or its project changes."""
     fields = (session.event_count, session.turn_count, session.updated_at, session.project, session.path, session.cwd)
     return _checksum(fields, session.estimated)
 
 
 def _checksum(fields: tuple[object, ...], estimated: bool) -> int:
-    """Without estimated times it equals the number of earlier versions, so that their work is not repeated."""
+    """The checksum of the fields. Without estimated times it equals that of earlier versions, whose work stays valid."""
     return crc32(msgspec.json.encode((*fields, "estimated") if estimated else fields))
 
 
 def is_up_to_date(realm: Path, settings: Settings) -> bool:
-    """Whether there is nothing to distil. Two small queries tell."""
+    """Whether there is nothing to distil. Takes two small queries."""
     try:
         reader, memory = Reader(archive_path(realm)), Memory(realm)
     except StoreFault:
@@ -85,12 +85,12 @@ def is_up_to_date(realm: Path, settings: Settings) -> bool:
 
 
 def _fingerprint(archive_state: str, memory: Memory, settings: Settings) -> str:
-    """Everything that the results depend on: the archive, recorded observations, the rules and the embedding model."""
+    """A text of everything that the results depend on: archive, recorded observations, rules and embedding model."""
     return f"{archive_state} {memory.last_key()} {RULES_VERSION} {msgspec.json.encode(settings.embedding).decode()}"
 
 
 def _needs_ngrams(realm: Path, reader: Reader) -> bool:
-    """Whether the n-gram index is so far behind that it is worth updating."""
+    """Whether the n-gram index lags so far behind the archive that it is worth updating."""
     return reader.last_key() - ngrams.read_indexed_up_to(realm, reader.meta("identity") or "") >= NGRAM_INDEX_LAG
 
 
@@ -119,7 +119,7 @@ class Distiller:
         self._stack.close()
 
     def has_lost_folder(self) -> bool:
-        """Whether the state folder was deleted or replaced. What is written now would be lost."""
+        """Whether the state folder was deleted or replaced. Further writes would be lost."""
         return file_identity(self.realm / DISTILLING) != self._lock_file
 
     def steps(self) -> Iterator[DistilProgress]:
@@ -140,7 +140,7 @@ class Distiller:
                     yield from self._index_ngrams(emptied)
             except IndexUnusable:  # damaged files; the next pass builds the index again
                 ngrams.NGRAMS.remove(self.realm)
-        fingerprint = _fingerprint(archive_state, self.memory, self.settings)  # what is recorded after this is new
+        fingerprint = _fingerprint(archive_state, self.memory, self.settings)  # recording an observation later changes it
         if (yield from self._embed(changed)):
             self.memory.put_meta(DISTILLED, fingerprint)
 
@@ -156,13 +156,13 @@ class Distiller:
         return [session for session in emptied if index is not None and index.contains_session(session)]
 
     def _index_ngrams(self, emptied: Sequence[int]) -> Iterator[DistilProgress]:
-        """Update the n-gram index. If this is stopped, the texts since its last commit are indexed again."""
+        """Update the n-gram index. After a stop, the next pass indexes the texts since the last commit again."""
         writer = ngrams.NgramWriter(self.realm, self.reader.meta("identity") or "")
         last, added = self.reader.last_key(), 0
         try:
             writer.remove("session", emptied)
             for rows in self.reader.events_to_index(writer.indexed_up_to, len(KINDS), NGRAM_TEXTS_PER_STEP):
-                yield DistilProgress("pieces", rows[0][0].key, last)
+                yield DistilProgress("n-grams", rows[0][0].key, last)
                 writer.add(_ngram_text(event, source, started) for event, source, _, started in rows if event.body)
                 added += len(rows)
                 if added >= NGRAM_TEXTS_PER_COMMIT:
@@ -176,14 +176,14 @@ class Distiller:
     # ---- observations
 
     def _changed_sessions(self) -> dict[bytes, SessionRow]:
-        """The sessions that changed since they were last looked at, newest first. Forgets the ones that are gone."""
+        """The sessions that changed since the last pass, newest first. Forgets sessions that are gone."""
         known, sessions = self.memory.observed_sessions(), self.reader.all_sessions()
-        emptied = {session.id for session in sessions if not session.event_count}  # an unknown one may not be read yet
-        for gone in self.memory.remembered_sessions() - {session.id for session in sessions if session.event_count}:
+        emptied = {session.id for session in sessions if not session.event_count}  # a missing one may not be read yet
+        for missing in self.memory.remembered_sessions() - {session.id for session in sessions if session.event_count}:
             with self.memory.transaction():
-                self.memory.forget_session(gone, for_good=gone in emptied)
-        seen = int(self.memory.meta(SEEN_META) or 0)
-        rewritten = set(self.reader.sessions_above(seen)) if seen else set()
+                self.memory.forget_session(missing, for_good=missing in emptied)
+        last_seen = int(self.memory.meta(SEEN_META) or 0)
+        rewritten = set(self.reader.sessions_above(last_seen)) if last_seen else set()
         return {
             session.id: session
             for session in sessions
@@ -217,15 +217,15 @@ class Distiller:
     def _observe_turn(self, session: SessionRow, turn: TurnRow, checksum: int) -> None:
         events = [event_for_rules(row) for row in self.reader.events_of_turn(session.key, turn.ordinal)]
         context = words_of_turn(events)
-        made = [(observation, observation_words(observation, context)) for observation in observe(events, session.cwd)]
-        self.memory.put_turn_observations(
-            locate_turn(session, turn.ordinal, events, self.reader.address(session)), checksum, made
-        )
+        observations = observe(events, session.cwd)
+        place = locate_turn(session, turn.ordinal, events, self.reader.address(session))
+        with_words = [(observation, observation_words(observation, context)) for observation in observations]
+        self.memory.put_turn_observations(place, checksum, with_words)
 
     # ---- vectors
 
     def _embed(self, changed: Mapping[bytes, SessionRow]) -> Generator[DistilProgress, None, bool]:
-        """Embed what has no vector yet. Returns False if the embedding model is not available."""
+        """Embed the events and observations without a vector. Returns False if the embedding model is not available."""
         try:
             model = self._model = self._model or open_embedder(self.settings.embedding, self.env)
             if model is not None:
@@ -238,11 +238,11 @@ class Distiller:
         self.memory.put_meta(FAULT, "")
         return True
 
-    def _vector_writer(self, model: Embedder, of: str, identity: str) -> "VectorWriter":
-        # Importing the vectors takes 33 ms of CPU (NumPy). Commands that never distil import this module too.
+    def _vector_writer(self, model: Embedder, index: str, identity: str) -> "VectorWriter":
+        # Importing the vector index takes 33 ms of CPU (NumPy). Commands that never distil import this module too.
         from recollect.index.vectors import VectorWriter
 
-        return VectorWriter(self.realm, of, model.name, model.dimensions, identity)
+        return VectorWriter(self.realm, index, model.name, model.dimensions, identity)
 
     def _embed_events(self, model: Embedder, changed: Mapping[bytes, SessionRow]) -> Iterator[DistilProgress]:
         from recollect.index.place import Place
@@ -255,18 +255,12 @@ class Distiller:
         for events in self.reader.events_above(writer.head.indexed_up_to, DEFAULT_KIND_CODES, EVENTS_PER_STEP):
             yield DistilProgress("vectors", writer.head.indexed_up_to, last)
             with_text = [event for event in events if event.body]
-            rows = [
-                Place(
-                    event.key,
-                    event.session,
-                    event.turn,
-                    event.seq,
-                    event.at,
-                    KIND_CODE[event.kind] + OWN_TRAFFIC_CODE * event.own,
-                )
-                for event in with_text
+            kinds = [KIND_CODE[event.kind] + OWN_TRAFFIC_CODE * event.own for event in with_text]
+            places = [
+                Place(event.key, event.session, event.turn, event.seq, event.at, kind)
+                for event, kind in zip(with_text, kinds, strict=True)
             ]
-            writer.add(rows, model.embed([event_text(event) for event in with_text]), events[-1].key)
+            writer.add(places, model.embed([event_text(event) for event in with_text]), events[-1].key)
         writer.add([], model.embed([]), last)
 
     def embed_observations(self) -> None:
@@ -288,11 +282,11 @@ class Distiller:
             writer.add(rows, model.embed([observation_text(row) for row in observations]), observations[-1].key)
 
 
-# ---- what the rules and the indexes are given
+# ---- the input of the rules and the indexes
 
 
 def event_for_rules(row: EventRow) -> Event:
-    """An event as the rules see it, its text shortened."""
+    """The event that the rules get, with a shortened text."""
     is_call = row.kind is Kind.TOOL_CALL
     return Event(
         id=row.id,
@@ -322,7 +316,7 @@ def _shorten(row: EventRow) -> str:
 
 
 def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address: str) -> ObservedPlace:
-    """Where a turn is: its session, and the lines of its log."""
+    """The place of a turn: its session, and its lines in the log."""
     lines = [event.line for event in events]
     return ObservedPlace(
         session=session.id,
@@ -336,7 +330,7 @@ def locate_turn(session: SessionRow, turn: int, events: Sequence[Event], address
 
 
 def event_text(event: EventRow) -> str:
-    """The text of an event that is embedded: of a long output its beginning and its end."""
+    """The text of an event that is embedded. A long output is cut to its beginning and end."""
     text = event.text()
     if event.kind is not Kind.TOOL_RESPONSE or len(text) <= EMBEDDED_HEAD + EMBEDDED_TAIL:
         return text
@@ -353,13 +347,13 @@ def _ngram_text(event: EventRow, source: str, started: int) -> ngrams.NgramDocum
 
 
 def words_of_turn(events: Sequence[Event]) -> str:
-    """The words of a turn's prompts and answers. A search for one of them finds the turn's observations."""
-    texts = [event.text[:CONTEXT_PART] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
-    return index_words("\n".join(texts)[:CONTEXT])
+    """The words of a turn's prompts and answers. A search for one of these words finds the turn's observations."""
+    texts = [event.text[:MAX_CONTEXT_PART] for event in events if event.kind in {Kind.USER_INPUT, Kind.ASSISTANT_RESPONSE}]
+    return index_words("\n".join(texts)[:MAX_CONTEXT])
 
 
 def observation_words(observation: Observation, context: str) -> ObservationWords:
-    """The words under which an observation is found; `context` are the words of its turn."""
+    """The words under which an observation is indexed. `context` are the words of its turn."""
     named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
     return ObservationWords(
         title=index_words(f"{observation.title}\n{observation.subtitle}"),
@@ -380,9 +374,9 @@ def index_words(text: str) -> str:
 def distil(
     realm: Path, settings: Settings, env: Mapping[str, str], stop: Callable[[], bool], on_step: OnStep | None = None
 ) -> bool:
-    """Bring observations, pieces and vectors up to date. Returns whether everything is done.
+    """Bring observations, n-grams and vectors up to date. Returns whether everything is done.
 
-    It is not if `stop` says so, if another process is distilling, or if the state folder is deleted meanwhile.
+    Returns False if `stop` returns True, if another process is distilling, or if the state folder is deleted meanwhile.
     """
     if is_up_to_date(realm, settings):
         return True

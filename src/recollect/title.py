@@ -8,12 +8,12 @@ unchanged, unless it is a placeholder.
 import re
 from collections.abc import Iterator
 
-TITLE = 120  # characters of a title
-SEARCHED = 8_000  # characters of a prompt that are searched for a title: a person reads no further
-INTRODUCTION = 6  # words: a line that ends in a colon and is not longer only introduces what follows
-LONGEST = 1_000  # characters of a line that are read
-SUBJECT = 3  # words: a heading with fewer names a section ("Context", "Issues found"), not a subject
-UNSPACED_WORD = 2  # characters of a script without spaces that count as one word
+MAX_TITLE = 120  # characters of a title
+MAX_SEARCHED = 8_000  # characters of a prompt that are searched for a title: a person reads no further
+MAX_INTRODUCTION_WORDS = 6  # a line that ends in a colon and is not longer only introduces what follows
+MAX_LINE = 1_000  # characters of a line that are read
+MIN_SUBJECT_WORDS = 3  # a shorter heading names a section ("Context", "Issues found"), not a subject
+CHARACTERS_PER_WORD = 2  # in a script without spaces
 
 PLACEHOLDER = re.compile(
     r"(?:(?:new|untitled|unnamed|child|default|empty)\s+(?:\w+\s+)?(?:session|chat|thread|conversation|task|agent|composer)|untitled"
@@ -46,70 +46,71 @@ WORD = re.compile(r"[^\W_]+(?:['’._/-][^\W_]+)*")
 
 
 def title_of(prompt: str) -> tuple[str, bool]:
-    """The title for a prompt, and whether it names a subject; "" if the prompt has no text.
+    """The title for a prompt ("" if the prompt has no text), and whether it names a subject.
 
     If no line names a subject, the first line is the title.
     """
-    prompt = prompt[:SEARCHED]
-    subject = next((line for line in _lines(BLOCK.sub("", prompt)) if line), "")
+    prompt = prompt[:MAX_SEARCHED]
+    subject = next((line for line in _subjects(BLOCK.sub("", prompt)) if line), "")
     if subject:
-        return label(subject, TITLE), True
+        return label(subject, MAX_TITLE), True
     first = next((line for line in prompt.splitlines() if line.strip() and not FENCE.match(line)), "")
-    return label(_plain(first[:LONGEST].strip()) or first, TITLE), False
+    return label(_strip_markdown(first[:MAX_LINE].strip()) or first, MAX_TITLE), False
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Each line as a title; "" for a line that does not name a subject."""
+def _subjects(text: str) -> Iterator[str]:
+    """The subject that each line names; "" for a line that does not name one."""
     inside_code = False
     for line in text.splitlines():
         if FENCE.match(line):
             inside_code = not inside_code
         elif not inside_code and not INDENTED.match(line):
-            yield _subject(line[:LONGEST].strip())
+            yield _subject(line[:MAX_LINE].strip())
 
 
 def _subject(line: str) -> str:
+    """The subject that a line names, without Markdown; "" if it does not name one."""
     line = BULLET.sub("", line, count=1)
     if TEMPLATE.fullmatch(line) or TAGS.fullmatch(line) or STACK.match(line):
         return ""
     if wrapped := WRAPPED.fullmatch(line):
         line = wrapped[2].strip()
     line = ROLE.sub("", line, count=1) if ROLE.match(line) else line
-    plain, words = _plain(line), _words(line)
-    if HEADING.match(line) and words < SUBJECT:
+    plain, words = _strip_markdown(line), _count_words(line)
+    if HEADING.match(line) and words < MIN_SUBJECT_WORDS:
         return ""
-    if plain.endswith((":", "：")) and words <= INTRODUCTION:
+    if plain.endswith((":", "：")) and words <= MAX_INTRODUCTION_WORDS:
         return ""
     return plain if words else ""
 
 
-def _plain(line: str) -> str:
-    """A line without Markdown: no bullets, heading marks or emphasis, and of links only the text."""
+def _strip_markdown(line: str) -> str:
+    """A line without bullets, heading marks and emphasis. Each link is replaced by its text."""
     line = BULLET.sub("", line, count=1)
     if heading := HEADING.match(line):
         line = line[heading.end() :].rstrip("# ")
     return EMPHASIS.sub(r"\1", LINK.sub(lambda link: link["text"] or link["target"], line)).strip()
 
 
-def _words(line: str) -> int:
+def _count_words(line: str) -> int:
     """The number of words in a line, without links, addresses, paths and images."""
     for pattern in (LINK, ADDRESS, IMAGE):
         line = pattern.sub(" ", line)
     line = " ".join(part for part in line.split() if not PATH.fullmatch(part))
     unspaced = len(UNSPACED.findall(line))
-    return len(WORD.findall(UNSPACED.sub(" ", line))) + -(-unspaced // UNSPACED_WORD)
+    return len(WORD.findall(UNSPACED.sub(" ", line))) + -(-unspaced // CHARACTERS_PER_WORD)
 
 
 def is_placeholder(title: str) -> bool:
-    """Whether an agent's title only means that there is none yet: "New Session", "Untitled"."""
+    """Whether an agent's title only says that the session has no title yet: "New Session", "Untitled"."""
     return PLACEHOLDER.fullmatch(title.strip()) is not None
 
 
-def label(text: str, most: int) -> str:
-    """The first line that is not blank, cut at a word."""
+def label(text: str, max_length: int) -> str:
+    """The first line of a text that is not blank, in at most `max_length` characters, cut at a word."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     line = " ".join(line.split())
-    if len(line) <= most:
+    if len(line) <= max_length:
         return line
-    cut = line[: most - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + "…"
+    cut = line[: max_length - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[max_length // 2 :] else cut) + "…"

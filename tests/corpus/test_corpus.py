@@ -18,7 +18,7 @@ from recollect.settings import Settings
 from recollect.sources import Line, Lines, Source, all_sources, claude_code, codex
 from recollect.sources.formats.jsonl import decode, raw_lines
 from recollect.store import Reader, SessionRow
-from recollect.title import TITLE
+from recollect.title import MAX_TITLE
 from tests.golden import contents
 
 pytestmark = pytest.mark.corpus
@@ -193,7 +193,7 @@ def test_no_prompt_and_no_title_is_injected_text(realm: Realm) -> None:
         "# AGENTS.md",
     )
     for session in realm.sessions:
-        assert 0 < len(session.title) <= TITLE
+        assert 0 < len(session.title) <= MAX_TITLE
         assert not session.title.startswith(tags)
         for turn in realm.reader.turns(session.key):
             for event in realm.reader.events_of_turn(session.key, turn.ordinal):

@@ -19,7 +19,7 @@ from recollect.model import (
     TurnStart,
     Usage,
 )
-from recollect.title import TITLE, label
+from recollect.title import MAX_TITLE, label
 
 BEFORE = 1_700_000_000_000  # when a record without a time is taken to have happened, if nothing else is known
 START = 1_769_904_000_000  # 2026-02-01
@@ -489,11 +489,11 @@ def test_a_placeholder_never_replaces_a_title(log: Log) -> None:
     assert log.session().title == "Paint the shed"
 
 
-@pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * TITLE, "a" * (TITLE + 1)])
+@pytest.mark.parametrize("text", ["word " * 60, "x" * 500, "界" * 500, "a" * MAX_TITLE, "a" * (MAX_TITLE + 1)])
 def test_a_title_is_never_longer_than_allowed_and_says_where_it_was_cut(text: str) -> None:
-    shown = label(text, TITLE)
-    assert 0 < len(shown) <= TITLE
-    assert shown.endswith("…") is (len(text.strip()) > TITLE)
+    shown = label(text, MAX_TITLE)
+    assert 0 < len(shown) <= MAX_TITLE
+    assert shown.endswith("…") is (len(text.strip()) > MAX_TITLE)
     assert text.startswith(shown.rstrip("…"))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from recollect.search import parse
-from recollect.snippet import CHUNK, SNIPPET, snippet
+from recollect.snippet import CHUNK, MAX_SNIPPET, snippet
 
 FILL = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor " * 20
 
@@ -25,18 +25,18 @@ def test_white_space_is_folded() -> None:
 
 
 @pytest.mark.parametrize("query", ["oven", "nothing that occurs", "?!", "lorem amet"])
-@pytest.mark.parametrize("size", [SNIPPET - 1, SNIPPET, SNIPPET + 1, 1_000, 100_000])
+@pytest.mark.parametrize("size", [MAX_SNIPPET - 1, MAX_SNIPPET, MAX_SNIPPET + 1, 1_000, 100_000])
 def test_it_is_never_longer_than_promised_and_honest_about_the_rest(query: str, size: int) -> None:
     text = (FILL * (size // len(FILL) + 1))[: size - 5] + " oven"
     part, truncated = cut(text, query)
-    assert 0 < len(part) <= SNIPPET
-    assert truncated is (size > SNIPPET)
+    assert 0 < len(part) <= MAX_SNIPPET
+    assert truncated is (size > MAX_SNIPPET)
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "界" * 5_000, "🥐" * 5_000, "e\u0301" * 5_000])
 def test_a_text_without_spaces_is_cut_all_the_same(text: str) -> None:
     part, truncated = cut(text, "oven")
-    assert len(part) <= SNIPPET
+    assert len(part) <= MAX_SNIPPET
     assert truncated
 
 
@@ -67,7 +67,7 @@ def test_it_shows_the_match_wherever_that_stands(query: str, word: str, before: 
 
 def test_the_match_has_words_before_and_behind_it() -> None:
     start = shown(f"{FILL}oven {FILL}", "oven").index("oven")
-    assert 20 < start < SNIPPET - 100
+    assert 20 < start < MAX_SNIPPET - 100
 
 
 def test_the_place_with_most_of_the_question_wins() -> None:
@@ -90,7 +90,7 @@ def test_the_ends_of_a_text_are_not_marked_as_cuts() -> None:
 def test_a_match_far_into_a_very_long_text_is_shown(before: int) -> None:
     part, truncated = cut("word " * (before // 5) + "oven" + " word" * 1_000, "oven")
     assert "oven" in part
-    assert len(part) <= SNIPPET
+    assert len(part) <= MAX_SNIPPET
     assert truncated
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.title import SEARCHED, TITLE, is_placeholder, title_of
+from recollect.title import MAX_SEARCHED, MAX_TITLE, is_placeholder, title_of
 
 PROMPTS = {
     "Fix the oven route": "Fix the oven route",
@@ -78,8 +78,8 @@ def test_the_first_line_stands_in_where_none_names_a_subject(prompt: str) -> Non
 @pytest.mark.parametrize("piece", ["[", "# ", "**a ", "<context>", "a/", "[a](", "漢", "- ", "x: "])
 def test_a_prompt_of_any_length_gives_a_short_title(piece: str) -> None:
     title, _ = title_of(piece * 100_000)
-    assert len(title) <= TITLE
-    assert title == title_of((piece * 100_000)[:SEARCHED])[0]
+    assert len(title) <= MAX_TITLE
+    assert title == title_of((piece * 100_000)[:MAX_SEARCHED])[0]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from recollect.settings import Settings
 from recollect.sources.formats.injected import separate_context
 from recollect.store import EventCells, Writer
 from recollect.store.sqlite.duplicates import is_duplicate
-from recollect.title import TITLE, label
+from recollect.title import MAX_TITLE, label
 
 
 class SessionUpdater:
@@ -235,5 +235,5 @@ class SessionUpdater:
         """Store titles that refer to a record instead of a session. The record may be in another session."""
         for entry in entries:
             if isinstance(entry, SessionMetadata) and entry.leaf and entry.title:
-                title = label(entry.title, TITLE)
+                title = label(entry.title, MAX_TITLE)
                 self.archive.put_event_title(event_id(self.source.name, entry.leaf), title, entry.title_rank)
