@@ -1,29 +1,29 @@
-"""Secrets with a form of their own: PEM keys, web tokens, passwords in URLs and on command lines, webhooks."""
+"""Finds secrets by their form: PEM keys, web tokens, passwords in URLs and on command lines, webhooks."""
 
 import re
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from recollect.redact.literals import Found, Literal
+from recollect.redact.literals import Literal, SecretMatch
 from recollect.redact.shapes import START
 from recollect.redact.values import is_blank, is_key, is_password, is_wordy
 
 
 class Form(NamedTuple):
-    """A rule: a literal as a hint, the pattern before it (part of the secret), and the secret from the hint on."""
+    """A rule. `hint` is a literal inside the secret. `before` matches the part before it, `secret` the part from it on."""
 
     name: str
     what: str
     hint: str
-    before: str  # matches at most BEFORE characters
+    before: str  # matches at most MAX_BEFORE characters
     secret: str  # begins with the hint
     example: str
 
 
-BEFORE = 64
+MAX_BEFORE = 64  # characters of a secret before its hint
 RANK = 1
-# The other rules of this module, each with a text that has the secret between the marks
+# The other rules of this module, each with a text in which « and » enclose the secret
 EXAMPLES = [
     ("private-key", "«-----BEGIN RSA PRIVATE KEY-----\n<f64>\n<f64>\n-----END RSA PRIVATE KEY-----»\n"),
     ("url-password", "postgres://«anna:<w16>»@db.example.org/app"),
@@ -58,16 +58,16 @@ FORMS = [
 ]  # fmt: skip
 
 
-def _find(text: str, place: int, *, name: str, before: re.Pattern[str], secret: re.Pattern[str]) -> Iterator[Found]:
-    """The secret whose hint is at this place."""
-    found = secret.match(text, place)
-    if found is None:
+def _find(text: str, position: int, *, name: str, before: re.Pattern[str], secret: re.Pattern[str]) -> Iterator[SecretMatch]:
+    """The secret whose hint is at this position."""
+    match = secret.match(text, position)
+    if match is None:
         return
-    ahead = before.search(text, max(0, place - BEFORE), place)
-    if ahead and not is_blank(found[0]):
-        yield Found(ahead.start(), found.end(), name)
+    beginning = before.search(text, max(0, position - MAX_BEFORE), position)
+    if beginning and not is_blank(match[0]):
+        yield SecretMatch(beginning.start(), match.end(), name)
     else:
-        yield Found(place, found.end())
+        yield SecretMatch(position, match.end())
 
 
 def _literal(form: Form) -> Literal:
@@ -83,62 +83,64 @@ KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 KEY_MATERIAL = re.compile(
     r"(?=[A-Za-z0-9+/]{0,60}\d)(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}[a-z])[A-Za-z0-9+/]{20,}"
 )
-LONGEST_KEY = 32_768  # characters: a key of 16,384 bits, written with escaped newlines
-MATERIAL_WITHIN = 400  # characters after BEGIN: a key may have headers
+MAX_KEY = 32_768  # characters: a key of 16,384 bits, written with escaped newlines
+MAX_HEADERS = 400  # characters after BEGIN in which the key material must be: a key may have headers
 
 
-def _private_key(text: str, place: int) -> Iterator[Found]:
+def _find_private_key(text: str, position: int) -> Iterator[SecretMatch]:
     """A key from BEGIN to END, or to the end of the text if it is cut off. BEGIN without key material is not a key."""
-    begin = KEY_BEGINS.match(text, place)
-    if begin and KEY_MATERIAL.search(text, begin.end(), begin.end() + MATERIAL_WITHIN):
-        most = min(len(text), place + LONGEST_KEY)
-        stop = text.find("\0", begin.end(), most)
-        ending = KEY_ENDS.search(text, begin.end(), stop if stop >= 0 else most)
-        yield Found(place, ending.end() if ending else stop if stop >= 0 else most, "private-key")
+    begin = KEY_BEGINS.match(text, position)
+    if begin and KEY_MATERIAL.search(text, begin.end(), begin.end() + MAX_HEADERS):
+        limit = min(len(text), position + MAX_KEY)
+        zero_byte = text.find("\0", begin.end(), limit)
+        limit = zero_byte if zero_byte >= 0 else limit
+        ending = KEY_ENDS.search(text, begin.end(), limit)
+        yield SecretMatch(position, ending.end() if ending else limit, "private-key")
 
 
-# ---- addresses with a password
+# ---- URLs with a password
 
 HOST = re.compile(r"@[A-Za-z0-9._-]+(?::\d+)?(?=[/?#\s'\"`<>,;)\]}\\|&]|$)|@\[")
-LOGIN_BEFORE = 400
+MAX_LOGIN = 400  # characters between `://` and `@`
 AT = re.compile(r"@(?=[A-Za-z0-9\[])")
 
 
-def addresses(text: str) -> Iterator[Found]:
+def find_url_passwords(text: str) -> Iterator[SecretMatch]:
     """`scheme://user:password@host`. The last `@` before a host counts, because passwords may contain `/` and `@`."""
     end = 0
-    for place in AT.finditer(text):
-        scheme = text.rfind("://", max(end, place.start() - LOGIN_BEFORE), place.start())
-        if scheme < 0 or HOST.match(text, place.start()) is None:
+    for at in AT.finditer(text):
+        scheme = text.rfind("://", max(end, at.start() - MAX_LOGIN), at.start())
+        if scheme < 0 or HOST.match(text, at.start()) is None:
             continue
-        login = text[scheme + 3 : place.start()]
+        login = text[scheme + 3 : at.start()]
         if _is_login(login, is_web=text.endswith(WEB, 0, scheme)):
-            end = place.start()
-            yield Found(scheme + 3, end, "url-password")
+            end = at.start()
+            yield SecretMatch(scheme + 3, end, "url-password")
 
 
 def _is_login(login: str, *, is_web: bool) -> bool:
-    """Whether a user with a password stands before the host, or a token alone."""
+    """Whether the text before the host is a user name with a password, or a token alone."""
     user, colon, password = login.partition(":")
     if LOGIN.fullmatch(user) is None:
         return False
     if not colon:
-        return is_web and is_key(user, TOKEN)
-    return PASSWORD.fullmatch(password) is not None and not _is_port(password)
+        return is_web and is_key(user, MIN_TOKEN)
+    return PASSWORD.fullmatch(password) is not None and not _is_port_or_reference(password)
 
 
 WEB = "http", "https"
-TOKEN = 20  # characters of a token without a user name before a host
+MIN_TOKEN = 20  # characters of a token without a user name before a host
 LOGIN = re.compile(r"[A-Za-z0-9._%+~@-]{0,64}")
 PASSWORD = re.compile(r"[^\s'\"`<>{}()\[\]\\\0]{3,256}")
 
 
-def _is_port(password: str) -> bool:
-    """Whether it is not a password but a port, as in `localhost:8080/users/@me`, or a reference to a password."""
+def _is_port_or_reference(password: str) -> bool:
+    """Whether this is a port, as in `localhost:8080/users/@me`, or refers to a password, and so is not a password."""
     return re.match(r"\d{1,5}(?:/|$)", password) is not None or password.startswith("$") or is_blank_password(password)
 
 
 def is_blank_password(password: str) -> bool:
+    """Whether this is a placeholder for a password."""
     return (
         re.fullmatch(r"(?i)[*x.]+|%[sd]|(?:my)?pass(?:word|wd)?|pwd|pw|secret|token|your.*|foo|bar|baz|abc|xyz", password)
         is not None
@@ -159,31 +161,31 @@ CLIENT = re.compile(
 )
 
 
-def _bearer(text: str, place: int) -> Iterator[Found]:
-    found = BEARER.match(text, place)
-    if found:
-        is_token = not is_blank(found["token"]) and not is_wordy(found["token"])
-        yield Found(found.start("token"), found.end("token"), "bearer-token" if is_token else "")
+def _find_bearer_token(text: str, position: int) -> Iterator[SecretMatch]:
+    match = BEARER.match(text, position)
+    if match:
+        is_token = not is_blank(match["token"]) and not is_wordy(match["token"])
+        yield SecretMatch(match.start("token"), match.end("token"), "bearer-token" if is_token else "")
 
 
 OPTION = re.compile(r" -(?=[uUpPaw-][ =A-Za-z0-9'\"\\])")
 
 
-def logins(text: str) -> Iterator[Found]:
+def find_login_passwords(text: str) -> Iterator[SecretMatch]:
     """Every password in an option of a command: `-u user:password`, `mysql -p…`."""
-    for place in OPTION.finditer(text):
-        start = place.end() - 1
-        found = USER.match(text, start)
-        if found is None:
-            found = SHORT_OPTION.match(text, start)
-            if found and not CLIENT.search(text, max(0, start - 200), start):
+    for option in OPTION.finditer(text):
+        start = option.end() - 1
+        match = USER.match(text, start)
+        if match is None:
+            match = SHORT_OPTION.match(text, start)
+            if match and not CLIENT.search(text, max(0, start - 200), start):
                 continue
-        if found and is_password(found["password"], literal=True):
-            yield Found(found.start("password"), found.end("password"), "login-password")
+        if match and is_password(match["password"], literal=True):
+            yield SecretMatch(match.start("password"), match.end("password"), "login-password")
 
 
 FORM_LITERALS = [
     *map(_literal, FORMS),
-    Literal("-----BEGIN ", _private_key, RANK),
-    Literal("earer", _bearer, RANK),
+    Literal("-----BEGIN ", _find_private_key, RANK),
+    Literal("earer", _find_bearer_token, RANK),
 ]

@@ -1,8 +1,8 @@
 """Finds all occurrences of many literals in one pass over a text.
 
-A gram is four characters of a literal. A table holds the hashes of all grams. Four shifted views of the text as 32-bit
-numbers are hashed the same way and looked up. A pass takes 1.5 ns per character for any number of literals; a search for
-one literal takes 0.5 ns.
+A gram is four characters of a literal. A table contains the hashes of all grams. Four shifted views of the text as 32-bit
+numbers are hashed in the same way and looked up. A pass takes 1.5 ns per character for any number of literals. A search
+for one literal takes 0.5 ns.
 """
 
 from collections import defaultdict
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 GRAM = 4  # characters
 MULTIPLIERS = 2_654_435_761, 2_246_822_519  # odd numbers, for hashing 32-bit numbers by their upper half
 BLOCK = 1 << 18  # characters: the views of a block fit in the CPU cache
-SHIFT = 14  # the remaining bits of 32 are an index into the table, which fits in the CPU cache
-SMALL = 600  # characters: a loop over a shorter text takes less time than the calls of numpy
-FOLD = bytes(code | 0x20 for code in range(256))  # letters to lower case; other characters to fixed others
+SHIFT = 14  # bits: the other 18 bits of a hash are an index into the table, which fits in the CPU cache
+MAX_LOOP = 600  # characters: for shorter texts, a loop takes less time than the calls of numpy
+FOLD = bytes(code | 0x20 for code in range(256))  # maps letters to lower case, and other characters to fixed ones
 
 
-class Found(NamedTuple):
-    """A secret in a text: its position and rule. Without a rule: a text that was checked and is not a secret."""
+class SecretMatch(NamedTuple):
+    """The position and the rule of a secret in a text. Without a rule, the text was checked and is not a secret."""
 
     start: int
     end: int
     rule: str = ""
 
 
-Find = Callable[[str, int], Iterator[Found]]  # the secrets of a text with the literal at a position
+Find = Callable[[str, int], Iterator[SecretMatch]]  # the secrets of a text with the literal at a position
 
 
 class Literal(NamedTuple):
@@ -39,7 +39,7 @@ class Literal(NamedTuple):
 
     text: str  # at least three characters
     find: Find
-    rank: int = 0  # of two overlapping secrets, the lower rank gives the rule
+    rank: int = 0  # if two secrets overlap, the rule with the lower rank names the secret
     any_case: bool = False
 
 
@@ -50,23 +50,23 @@ class Literals:
         self._by_gram: dict[bytes, list[tuple[int, int, bytes, Literal]]] = defaultdict(list)
         for number, literal in enumerate(literals):
             folded = literal.text.encode().translate(FOLD)
-            offset = _rarest(literal.text.lower())
+            offset = _rarest_gram(literal.text.lower())
             self._by_gram[folded[offset : offset + GRAM]].append((number, offset, folded, literal))
         self._tables: list[npt.NDArray[np.bool_]] = []
 
-    def found(self, text: str) -> Iterator[tuple[int, Found]]:
+    def find_secrets(self, text: str) -> Iterator[tuple[int, SecretMatch]]:
         """Every secret that one of the literals finds, with the rank of the literal.
 
-        A literal inside its own previous find is skipped. So the time is linear in the text's length.
+        A literal inside its own previous match is skipped, so that the time is linear in the text's length.
         """
         ends: dict[int, int] = {}
         folded = text.encode("latin-1", "replace").translate(FOLD)
-        places = self._places(folded) if len(folded) > SMALL else range(len(folded))
-        for place in places:
-            gram = folded[place : place + GRAM]
+        positions = self._gram_positions(folded) if len(folded) > MAX_LOOP else range(len(folded))
+        for position in positions:
+            gram = folded[position : position + GRAM]
             for key in (gram, gram[:-1]):
                 for number, offset, literal, row in self._by_gram.get(key, ()):
-                    start = place - offset
+                    start = position - offset
                     if start < ends.get(number, 0) or not folded.startswith(literal, start):
                         continue
                     if not row.any_case and not text.startswith(row.text, start):
@@ -76,29 +76,29 @@ class Literals:
                         if secret.rule:
                             yield row.rank, secret
 
-    def _places(self, folded: bytes) -> list[int]:
+    def _gram_positions(self, folded: bytes) -> list[int]:
         """The positions where a gram may be, in order."""
         import numpy as np  # heavy, and only needed by processes that read logs
 
         if not self._tables:
             self._tables = [self._table(multiplier) for multiplier in MULTIPLIERS]
         text = np.frombuffer(folded + bytes(2 * GRAM), np.uint8)
-        hashes, hits = np.empty(BLOCK // GRAM, np.uint32), np.empty(BLOCK // GRAM, np.bool_)
-        found = []
+        hashes, is_hit = np.empty(BLOCK // GRAM, np.uint32), np.empty(BLOCK // GRAM, np.bool_)
+        positions = []
         for start in range(0, len(folded), BLOCK):
             count = (min(BLOCK, len(folded) - start) + GRAM - 1) // GRAM
             for first in range(start, start + GRAM):
                 grams = text[first : first + GRAM * count].view("<u4")
                 np.multiply(grams, np.uint32(MULTIPLIERS[0]), out=hashes[:count])
                 np.right_shift(hashes[:count], np.uint32(SHIFT), out=hashes[:count])
-                np.take(self._tables[0], hashes[:count], out=hits[:count], mode="clip")
-                places = np.flatnonzero(hits[:count])
-                again = self._tables[1][grams[places] * np.uint32(MULTIPLIERS[1]) >> np.uint32(SHIFT)]
-                found.append(places[again] * GRAM + first)
-        return np.sort(np.concatenate(found)).tolist()  # type: ignore[no-any-return]
+                np.take(self._tables[0], hashes[:count], out=is_hit[:count], mode="clip")
+                hits = np.flatnonzero(is_hit[:count])
+                is_confirmed = self._tables[1][grams[hits] * np.uint32(MULTIPLIERS[1]) >> np.uint32(SHIFT)]
+                positions.append(hits[is_confirmed] * GRAM + first)
+        return np.sort(np.concatenate(positions)).tolist()  # type: ignore[no-any-return]
 
     def _table(self, multiplier: int) -> "npt.NDArray[np.bool_]":
-        """The hashes of all grams. Two tables together give one false hit in 100,000 characters."""
+        """The table of the hashes of all grams. Two tables together give one false hit in 100,000 characters."""
         import numpy as np
 
         table = np.zeros(1 << 32 - SHIFT, np.bool_)
@@ -112,12 +112,12 @@ class Literals:
 COMMON = "etaoinsrhldcumfpgwybvkxjqz"  # letters, the most frequent one first
 
 
-def _rarest(literal: str) -> int:
-    """The offset of the gram of a literal that occurs in the fewest words, judged by its letters."""
+def _rarest_gram(literal: str) -> int:
+    """The offset of the gram of a literal that, by its letters, occurs in the fewest words."""
 
-    def commonness(place: int) -> tuple[bool, int, int]:
-        gram = literal[place : place + GRAM]
-        usual = sum(gram[at : at + 2] in PAIRS for at in range(GRAM - 1))
-        return len(set(gram)) < len(gram) - 1, usual, -sum(map(COMMON.find, gram))
+    def commonness(position: int) -> tuple[bool, int, int]:
+        gram = literal[position : position + GRAM]
+        common_pairs = sum(gram[at : at + 2] in PAIRS for at in range(GRAM - 1))
+        return len(set(gram)) < len(gram) - 1, common_pairs, -sum(map(COMMON.find, gram))
 
     return min(range(max(1, len(literal) - GRAM + 1)), key=commonness)

@@ -1,4 +1,4 @@
-"""Keys without a prefix, recognised by the name of their service beside them: one row per rule."""
+"""Rules for keys without a prefix, which are recognised by the name of their service beside them: one row per rule."""
 
 from typing import NamedTuple
 

@@ -1,11 +1,11 @@
-"""Secrets recognised by the name that they are assigned to: `API_KEY=…`, `"password": "…"`, `--token …`, `X-Api-Key: …`."""
+"""Finds secrets by the name that they are assigned to: `API_KEY=…`, `"password": "…"`, `--token …`, `X-Api-Key: …`."""
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from recollect.redact.literals import Found, Literal
+from recollect.redact.literals import Literal, SecretMatch
 from recollect.redact.named_services import NAMED_SERVICES
 from recollect.redact.shapes import NEWLINE
 from recollect.redact.values import is_blank, is_key, is_password
@@ -29,10 +29,10 @@ NOT_SECRET = re.compile(
     r"(?:token|key|accesskey)\Z"
 )
 NAME_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-LONGEST_NAME = 48  # characters before the hint
-LEAST_KEY = 12  # characters of a value, unless the name means a password
-LONG_VALUE = 256  # characters: no other name is searched inside such a value
-LEAST_LISTED = 12  # characters of a value that only follows a name: two words of a list are not an assignment
+MAX_NAME = 48  # characters before the hint
+MIN_KEY = 12  # characters of a value, unless the name means a password
+LONG_VALUE = 256  # characters: inside a longer value, no other name is searched
+MIN_LISTED = 12  # characters of a value that only follows a name: two words of a list are not an assignment
 
 QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&\#34;|\\{1,7}u002[27]|%22|%27)"
 TYPE = (
@@ -40,7 +40,7 @@ TYPE = (
     r"|[ ]\{[ ]?get;[^}\n]{0,20}\}(?=[ ]?=))?"
 )
 SIGN = r"(?::=|:-|=>|={1,3}|!={1,2}|\?\?=?|\?=|\|\|=?|:|=|%3[AaDd])"
-# between a sign and a value on the next line
+# Between a sign and a value on the next line
 BREAK = rf"(?:\(?\\?{NEWLINE}[ \t]{{0,40}}|[|>][+-]?{NEWLINE}[ ]{{1,40}}|\((?:{QUOTE}[\w.@-]{{1,64}}{QUOTE},[ ])?)?"
 WRAPPED = r"(?:(?:SecretStr|String::from|String|str|bytes|Buffer\.from|Secret|Some)\()?[bBrRuUfF@]{0,2}"
 SCHEME = r"(?:(?i:Bearer|Basic|Token|ApiKey|Api-Key|Digest|Key|AWS|token=)(?:[ ]|%20|(?<==))){0,2}"
@@ -69,58 +69,58 @@ LISTED = re.compile(r"\A(?!\w*_\w*_\w*\Z).*[0-9]|\A[A-Z]+\Z|\A[a-z]+\Z")  # not 
 
 
 class Name(NamedTuple):
-    """What a name tells about its value."""
+    """A name whose value may be a secret."""
 
     text: str
     is_password: bool
-    is_vague: bool = False  # some `…_KEY`: a key only if its value can be nothing else
+    is_vague: bool = False  # any `…_KEY`: its value is a key only if it cannot be anything else
 
 
-def _find(text: str, place: int, *, length: int) -> Iterator[Found]:
-    """The value assigned to the name whose hint is at this place."""
-    end = place + length
+def _find_assigned(text: str, position: int, *, length: int) -> Iterator[SecretMatch]:
+    """The secret assigned to the name whose hint is at this position."""
+    end = position + length
     if text[end : end + 1] in PLURAL and text[end - 1 : end] not in "dDhHsS":  # tokens, keys; but not creds, auths
         return
-    rest = ASSIGNABLE.match(text, end)
-    if rest is not None:
-        yield from _secret_values(text, place, rest.end())
+    name_end = ASSIGNABLE.match(text, end)
+    if name_end is not None:
+        yield from _find_value(text, position, name_end.end())
 
 
-def _secret_values(text: str, hint: int, end: int) -> Iterator[Found]:
-    """The value of the name that ends here, if it is a secret's name and the value is a secret."""
-    before = text[max(0, hint - LONGEST_NAME) : hint]
+def _find_value(text: str, hint: int, end: int) -> Iterator[SecretMatch]:
+    """The value of the name that ends at `end`, if the name is that of a secret and the value is one."""
+    before = text[max(0, hint - MAX_NAME) : hint]
     start = hint - (len(before) - len(before.rstrip(NAME_SIGNS)))
     name = _name_at(text, start, end)
-    found = ASSIGNED.match(text, end) if name else None
-    if name is None or found is None or (found["space"] is not None and not _is_assigned_by_space(text, start, found)):
+    match = ASSIGNED.match(text, end) if name else None
+    if name is None or match is None or (match["space"] is not None and not _is_assigned_by_space(text, start, match)):
         return
-    group = "quoted" if found["quoted"] is not None else "bare"
-    value = found[group] if group == "quoted" else found[group].rstrip(".:!")
-    if found["listed"] is not None and not (is_key(value, LEAST_LISTED) and LISTED.search(value)):
+    group = "quoted" if match["quoted"] is not None else "bare"
+    value = match[group] if group == "quoted" else match[group].rstrip(".:!")
+    if match["listed"] is not None and not (is_key(value, MIN_LISTED) and LISTED.search(value)):
         return
     if (
-        _is_not_assigned(text, start, found)
+        _is_not_assigned(text, start, match)
         or (name.text.endswith("pwd") and value[:1] in "/~")
         or value.startswith("REDACTED:")
     ):
         return
-    place = found.start(group)
-    if is_secret(name, value, literal=_is_literal(text, start, found)):
-        rule = "basic-auth" if text[place - 6 : place].lower() == "basic " else "assigned-secret"
-        yield Found(place, place + len(value), rule)
+    position = match.start(group)
+    if is_secret(name, value, literal=_is_literal(text, start, match)):
+        rule = "basic-auth" if text[position - 6 : position].lower() == "basic " else "assigned-secret"
+        yield SecretMatch(position, position + len(value), rule)
     elif len(value) > LONG_VALUE:
-        yield Found(place, place + len(value))
+        yield SecretMatch(position, position + len(value))
 
 
-def _is_not_assigned(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether the value is called or indexed, or name and value belong to one identifier: `aws:123:secret:name`."""
-    sign = found["sign"] or ""
-    if found["next"] or (sign == ":" and text[start - 1 : start] == ":" and found["bare"]):
+def _is_not_assigned(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the value is called or indexed, or belongs to the same identifier as the name: `aws:123:secret:name`."""
+    sign = match["sign"] or ""
+    if match["next"] or (sign == ":" and text[start - 1 : start] == ":" and match["bare"]):
         return True
-    if sign.startswith(":") and text[start : found.start()] == "PASS":  # the result of a test
+    if sign.startswith(":") and text[start : match.start()] == "PASS":  # the result of a test
         return True
-    element = found["element"]
-    return element is not None and element[-1:].isspace() and CLOSING.match(text, found.end()) is None
+    element = match["element"]
+    return element is not None and element[-1:].isspace() and CLOSING.match(text, match.end()) is None
 
 
 CLOSING = re.compile(r"\s{0,80}</")
@@ -130,22 +130,22 @@ WORD_BEFORE = re.compile(r"([A-Za-z]{2,16}) \Z")
 
 
 def _name_at(text: str, start: int, end: int) -> Name | None:
-    """The name at this place. In a sentence, the word before belongs to it: `api key`, `page token`."""
+    """The name at `start`. In a sentence, the word before belongs to it: `api key`, `page token`."""
     identifier = text[start:end]
-    name = name_of(identifier)
+    name = parse_name(identifier)
     if name is None and identifier not in ("key", "Key", "KEY"):
         return None
     word = WORD_BEFORE.search(text, max(0, start - 18), start)
     if word is None:
         return name
     if name is None:
-        return name_of(f"{word[1]}{identifier}")
+        return parse_name(f"{word[1]}{identifier}")
     return None if NOT_SECRET.fullmatch(word[1].lower() + name.text) else name
 
 
 @lru_cache(maxsize=4096)
-def name_of(identifier: str) -> Name | None:
-    """The name of a secret in any spelling; None for any other name."""
+def parse_name(identifier: str) -> Name | None:
+    """The name of a secret, from an identifier in any spelling; None if the identifier does not name a secret."""
     plain = re.sub(r"\[.*|[^a-z0-9]", "", identifier.lower())
     plain = AFTER.sub("", AFTER.sub("", plain))
     if NOT_SECRET.search(plain):
@@ -156,7 +156,7 @@ def name_of(identifier: str) -> Name | None:
         return Name(plain, is_password=True)
     if plain.endswith(KEYS) or last:
         return Name(plain, is_password=False)
-    is_variable = identifier.isupper() and identifier.endswith("_KEY")  # of the environment
+    is_variable = identifier.isupper() and identifier.endswith("_KEY")  # an environment variable
     return Name(plain, is_password=False, is_vague=True) if is_variable else None
 
 
@@ -168,56 +168,51 @@ def is_secret(name: Name, value: str, *, literal: bool) -> bool:
         return False
     if name.text.endswith(REQUESTS) and UUID.fullmatch(value):
         return False
-    return is_key(value, LEAST_KEY) and re.search(r"[ ;]", value) is None
+    return is_key(value, MIN_KEY) and re.search(r"[ ;]", value) is None
 
 
-REQUESTS = (
-    "clienttoken",
-    "requesttoken",
-    "idempotencytoken",
-    "changetoken",
-    "actiontoken",
-)  # identify a request that may be sent twice
+# These tokens identify a request that may be sent twice
+REQUESTS = ("clienttoken", "requesttoken", "idempotencytoken", "changetoken", "actiontoken")
 UUID = re.compile("[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 SURE_KEY = re.compile(r"(?=[A-Za-z+/=-]*[0-9])[A-Za-z0-9+/=-]{16,}")
 
 
 NETRC = re.compile(r"login\s{1,8}\S{1,64}\s{1,8}\Z")
-# commands and statements that are followed by a name and its value
+# Commands and statements that a name and its value follow
 NAMING = re.compile(
     r"(?:#[ ]?define|\b(?:ENV|ARG|SET|setx?|setenv|WITH|ENCRYPTED|USER \S{1,40}|ROLE \S{1,40}|proxy_set_header))"
     r"(?:[ ]-{1,2}\w{1,10})*[ ]{1,4}[\"']?\Z"
 )
-# a value that cannot be a word of a sentence
+# A value that cannot be a word of a sentence
 RANDOM = re.compile(r"(?=[A-Za-z]{0,12}[0-9])(?=[a-z0-9]{0,16}[A-Z])(?=[A-Z0-9]{0,16}[a-z])[A-Za-z0-9]{12,200}[.,]?")
 COMPARED = re.compile("[=!]=")
 WRITTEN_OUT = ("quoted", "element", "yaml")
 
 
-def _is_assigned_by_space(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a space assigns the value: after an option or a command, with `is`, in a netrc file."""
-    if found["space"].strip() or text.startswith("--", start) or RANDOM.fullmatch(found["bare"] or ""):
+def _is_assigned_by_space(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the space before the value assigns it: after an option or a command, with `is`, in a netrc file."""
+    if match["space"].strip() or text.startswith("--", start) or RANDOM.fullmatch(match["bare"] or ""):
         return True
     before = max(0, start - 80), start
     return NETRC.search(text, *before) is not None or NAMING.search(text, *before) is not None
 
 
-def _is_literal(text: str, start: int, found: re.Match[str]) -> bool:
+def _is_literal(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether a value is a literal: in quotes, in an environment variable, after an option, in an element."""
-    if any(found[kind] is not None for kind in ("listed", "cell")) or COMPARED.search(found["sign"] or ""):
+    if any(match[kind] is not None for kind in ("listed", "cell")) or COMPARED.search(match["sign"] or ""):
         return False
     if text.startswith("--", start):
         return True
-    if found["space"] is not None:
+    if match["space"] is not None:
         return False
-    if any(found[kind] is not None for kind in WRITTEN_OUT):
+    if any(match[kind] is not None for kind in WRITTEN_OUT):
         return True
-    return found["sign"] == "=" and text[start : found.start("sign")].isupper()
+    return match["sign"] == "=" and text[start : match.start("sign")].isupper()
 
 
-# ---- services that have no beginning of their own
+# ---- services whose keys have no prefix
 
-# The rest of a name, also of several words; a space is enough before a word that is no word of a sentence
+# The rest of a name, which may have several words. Before a word that does not belong to a sentence, a space is enough
 ASSIGNED_TO_SERVICE = re.compile(
     rf"[A-Za-z0-9_.-]{{0,32}}(?:[ ][A-Za-z0-9_.-]{{1,16}}){{0,3}}?"
     rf"(?:{OPERATOR}|[ ](?:is|was)[: ][ ]?|[ ]{{1,2}}(?=[\"'`\\]{{0,4}}[A-Za-z_=-]{{0,60}}[0-9])(?=\S{{14}}))"
@@ -225,27 +220,32 @@ ASSIGNED_TO_SERVICE = re.compile(
 )
 
 
-def _find_of_service(text: str, place: int, *, word: str, rows: list[tuple[str, re.Pattern[str]]]) -> Iterator[Found]:
-    """The value of the form of a service's keys that is assigned to a name with the service's name in it."""
-    if len(word) <= SHORT and text[place - 1 : place].isalpha():
+def _find_service_key(
+    text: str, position: int, *, word: str, rows: list[tuple[str, re.Pattern[str]]]
+) -> Iterator[SecretMatch]:
+    """The key of a service: assigned to a name that contains the service's name, with the form of its keys."""
+    if len(word) <= MAX_SHORT_NAME and text[position - 1 : position].isalpha():
         return
-    found = ASSIGNED_TO_SERVICE.match(text, place + len(word))
-    if found is None:
+    match = ASSIGNED_TO_SERVICE.match(text, position + len(word))
+    if match is None:
         return
-    group = "quoted" if found["quoted"] is not None else "bare"
-    for rule, value in rows:
-        matched = value.match(text, found.start(group))
-        if matched is not None and not is_blank(matched[0]):
-            yield Found(matched.start(), matched.end(), rule)
+    group = "quoted" if match["quoted"] is not None else "bare"
+    for rule, pattern in rows:
+        value_match = pattern.match(text, match.start(group))
+        if value_match is not None and not is_blank(value_match[0]):
+            yield SecretMatch(value_match.start(), value_match.end(), rule)
             return
 
 
-SHORT = 5  # letters of a service's name that may also be a part of a word: `blob`
+MAX_SHORT_NAME = 5  # letters of a service's name that may also be a part of a word: `lob` in `blob`
 BY_WORD: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 for _row in NAMED_SERVICES:
     for _word in _row.words:
         BY_WORD.setdefault(_word, []).append((_row.name, re.compile(_row.value)))
 NAME_LITERALS = [
-    *(Literal(hint, partial(_find, length=len(hint)), RANK, any_case=True) for hint in HINTS),
-    *(Literal(word, partial(_find_of_service, word=word, rows=rows), RANK, any_case=True) for word, rows in BY_WORD.items()),
+    *(Literal(hint, partial(_find_assigned, length=len(hint)), RANK, any_case=True) for hint in HINTS),
+    *(
+        Literal(word, partial(_find_service_key, word=word, rows=rows), RANK, any_case=True)
+        for word, rows in BY_WORD.items()
+    ),
 ]

@@ -1,7 +1,7 @@
-"""Tokens recognised by their prefix: one row per rule.
+"""Rules for tokens, which are recognised by their prefix: one row per rule.
 
 The services document the prefixes, lengths and alphabets; gitleaks (MIT) and detect-secrets (Apache 2.0) collected them.
-A length is a minimum if a service has changed it.
+If a service has changed a length, that length is a minimum.
 """
 
 from typing import NamedTuple
@@ -155,7 +155,7 @@ SERVICES = [
 
 
 class EndingService(NamedTuple):
-    """A rule for tokens without a prefix: a long word, the sign before it, and the pattern before the sign."""
+    """A rule for tokens that end with a long word (`after`). `before` matches the part before it, which ends with `sign`."""
 
     name: str
     what: str

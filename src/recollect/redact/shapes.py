@@ -1,4 +1,4 @@
-"""Shapes of secrets: `ghp_<w36+>` is `ghp_` and at least 36 letters or digits.
+"""Turns shapes of secrets into regular expressions: `ghp_<w36+>` is `ghp_` and at least 36 letters or digits.
 
 A shape is easier to read, and to compare with a service's documentation, than its regular expression.
 """
@@ -30,15 +30,15 @@ END = r"(?![A-Za-z0-9])"
 
 def pattern_of(shape: str) -> str:
     """The regular expression of a shape. After a part of fixed length, the word must end."""
-    parts, place = [], 0
+    parts, end = [], 0
     for part in PART.finditer(shape):
-        parts += [re.escape(shape[place : part.start()]), _part(part)]
-        place = part.end()
-    parts.append(re.escape(shape[place:]))
+        parts += [re.escape(shape[end : part.start()]), _part_pattern(part)]
+        end = part.end()
+    parts.append(re.escape(shape[end:]))
     return "".join(parts) + ("" if shape.endswith("+>") else END)
 
 
-def _part(part: re.Match[str]) -> str:
-    alphabet, least, most, more = part.groups()
-    length = f"{least}," if more else f"{least},{most}" if most else least
+def _part_pattern(part: re.Match[str]) -> str:
+    alphabet, minimum, maximum, is_open = part.groups()
+    length = f"{minimum}," if is_open else f"{minimum},{maximum}" if maximum else minimum
     return f"[{ALPHABETS[alphabet]}]{{{length}}}"

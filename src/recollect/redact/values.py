@@ -1,4 +1,4 @@
-"""Tells a secret from other values in its place: placeholders, references, identifiers, words."""
+"""Distinguishes a secret from other values: placeholders, references, identifiers, words."""
 
 import re
 
@@ -22,9 +22,9 @@ IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-WORDY = 0.65  # share of usual letter pairs in a word; random letters reach it once in a hundred words
-MOSTLY = 0.6  # share of words in a name; 9 in 10 identifiers have it, 1 in 1,000 random strings of 16 characters
-NUMBERS = 4  # groups of digits: no identifier has as many
+MIN_PAIR_SHARE = 0.65  # of common letter pairs in a word; random letters reach it once in a hundred words
+MIN_WORD_SHARE = 0.6  # of words in a name; 9 in 10 identifiers have it, 1 in 1,000 random strings of 16 characters
+MIN_NUMBERS = 4  # groups of digits: identifiers have fewer
 
 REFERENCE = re.compile(
     r"""\$(?:[A-Za-z_][\w.>\[\]'"/-]*\Z|[{(])          # $TOKEN, ${TOKEN}, $(pass show token)
@@ -43,24 +43,24 @@ PLACEHOLDER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 BLANK = re.compile(r"x{6,}|\*{3,}|\.{3}|…|your[-_ ]|[-_]here\b|\Assh-(?:ed25519|rsa|ecdsa)|([^A])\1{11}", re.IGNORECASE)
-# Words in the place of a password, in documentation, translations and schemas
+# Words that stand for a password in documentation, translations and schemas
 TELLING = re.compile(
     r"""pass|pwd|secret|token|key|cred|auth|user|login|admin|root|test|mock|stub|string|enter|change|default|required|invalid|
         hidden|text|input|type|label|field|value|name|none|null|true|false|undefined|empty|optional|demo|prod|staging|local|
         param|config|option|enabled|disabled|object|number|boolean|bytes|encrypt|decrypt|hash|salt|random|generat|valid""",
     re.VERBOSE | re.IGNORECASE,
 )
-# A word in any language, as in the label of a field, or a name
+# A word of any language, as in the label of a field, or a name
 LABEL = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:-[a-z]+)*|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
 CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+\d{0,4}")
-LETTERS = 12  # that a password without a digit must have
+MIN_LETTERS = 12  # of a password without a digit
 NUMBER = re.compile(r"[\d.:/-]+|0[xX][0-9A-Fa-f]+[uUlL]*")  # a count, a version, a date, a constant
-VARIETY = 6  # different characters; fewer mean a placeholder
+MIN_VARIETY = 6  # different characters; a value with fewer is a placeholder
 
 
 def is_blank(value: str) -> bool:
-    """Whether a token of the right shape is a placeholder: `ghp_xxxxxxxx`."""
-    return len(set(value)) < VARIETY - 1 or BLANK.search(value) is not None
+    """Whether a token that has the right shape is a placeholder: `ghp_xxxxxxxx`."""
+    return len(set(value)) < MIN_VARIETY - 1 or BLANK.search(value) is not None
 
 
 def is_reference(value: str) -> bool:
@@ -72,20 +72,20 @@ def is_wordy(value: str) -> bool:
     """Whether a value is mostly words: an identifier, a sentence, a path."""
     if IDENTIFIER.search(value):
         return True
-    if len(re.findall(r"\d+", value)) >= NUMBERS:
+    if len(re.findall(r"\d+", value)) >= MIN_NUMBERS:
         return False
     words = sum(len(word) for word in WORD.findall(value) if _is_word(word.lower()))
-    return words >= MOSTLY * sum(map(str.isalnum, value))
+    return words >= MIN_WORD_SHARE * sum(map(str.isalnum, value))
 
 
 def _is_word(word: str) -> bool:
-    usual = sum(word[place : place + 2] in PAIRS for place in range(len(word) - 1))
-    return usual >= WORDY * (len(word) - 1)
+    common_pairs = sum(word[at : at + 2] in PAIRS for at in range(len(word) - 1))
+    return common_pairs >= MIN_PAIR_SHARE * (len(word) - 1)
 
 
-def is_key(value: str, least: int) -> bool:
-    """Whether a value looks as random as a key."""
-    if len(value) < least or len(set(value)) < VARIETY or NUMBER.fullmatch(value) or not value.isascii():
+def is_key(value: str, min_length: int) -> bool:
+    """Whether a value looks random enough to be a key."""
+    if len(value) < min_length or len(set(value)) < MIN_VARIETY or NUMBER.fullmatch(value) or not value.isascii():
         return False
     return not (is_reference(value) or PLACEHOLDER.search(value) or is_wordy(value))
 
@@ -94,8 +94,8 @@ def is_password(value: str, *, literal: bool) -> bool:
     """Whether a value may be a password. `literal` means that it cannot be a variable's name."""
     if len(value) < 6 or len(set(value)) < 4 or is_reference(value) or PLACEHOLDER.search(value):
         return False
-    mixed = any(map(str.isdigit, value)) and not value.isdigit()
-    if not mixed and (" " in value or not value.isascii() or LABEL.fullmatch(value)):
+    is_mixed = any(map(str.isdigit, value)) and not value.isdigit()
+    if not is_mixed and (" " in value or not value.isascii() or LABEL.fullmatch(value)):
         return False
     if not literal and CAMEL.fullmatch(value):
         return False
@@ -103,11 +103,11 @@ def is_password(value: str, *, literal: bool) -> bool:
         not NUMBER.fullmatch(value)
         and not is_wordy(value)
         and (literal or " " not in value)
-        and (mixed or len(value) >= LETTERS)
+        and (is_mixed or len(value) >= MIN_LETTERS)
     ):
         return literal or len(value) >= 8
     if not literal or TELLING.search(value) or (NUMBER.fullmatch(value) and not value.isdigit()):
         return False
-    if mixed or not value.isalnum():
+    if is_mixed or not value.isalnum():
         return " " not in value
-    return value.isdigit() or (len(value) >= LETTERS and value in (value.lower(), value.upper())) or not is_wordy(value)
+    return value.isdigit() or (len(value) >= MIN_LETTERS and value in (value.lower(), value.upper())) or not is_wordy(value)
