@@ -17,7 +17,7 @@ from pathlib import Path
 
 from secret_kinds import KINDS, Kind, made_up
 
-from recollect.redact import MARK, redact, suspects
+from recollect.redact import MARK, find_secret_texts, redact
 
 # A context is given a name and a value. Names are spelled as people spell them there.
 CONTEXTS = {
@@ -140,7 +140,7 @@ def report_ordinary(folders: list[Path], most: int, show: int, seed: int) -> Non
     for path, text in ordinary(folders, most):
         size += len(text)
         began = time.perf_counter()
-        suspicious = suspects([text])
+        suspicious = find_secret_texts([text])
         took += time.perf_counter() - began
         if not suspicious:
             continue

@@ -8,7 +8,7 @@ import pytest
 from secret_coverage import CONTEXTS, is_taken_out, missed, ordinary, planted
 from secret_kinds import KINDS
 
-from recollect.redact import redact, suspects
+from recollect.redact import find_secret_texts, redact
 
 SHARE = 0.9  # of the kinds that others know
 
@@ -61,4 +61,4 @@ def test_ordinary_code_has_next_to_no_secrets() -> None:
         text for _, text in ordinary([folder / "json", folder / "http", folder / "email", folder / "asyncio"], 5_000_000)
     ]
     assert sum(map(len, texts)) > 500_000
-    assert len(suspects(texts)) <= 1
+    assert len(find_secret_texts(texts)) <= 1

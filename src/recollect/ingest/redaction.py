@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from recollect.model import Entry, Problem, Record, SessionMetadata
-from recollect.redact import marks, redact, redact_all, suspects
+from recollect.redact import count_marks, find_secret_texts, redact, redact_all
 
 NAME_FIELDS = ("cwd", "branch", "model")
 RECORD_NAME_FIELDS = (*NAME_FIELDS, "tool")
@@ -21,10 +21,10 @@ class EntryRedactor:
 
     def redact(self, entries: list[Entry], texts: list[str]) -> Iterator[tuple[str, Counter[str]]]:
         """Replace secrets in place. `texts` are the texts of the entries. Yields (session, redactions by rule)."""
-        for index in suspects(texts):
+        for index in find_secret_texts(texts):
             entry = entries[index] = _redacted(entries[index])
             if isinstance(entry, Record):
-                yield entry.session, marks(text_of(entry))
+                yield entry.session, count_marks(text_of(entry))
         for entry in entries:
             if isinstance(entry, Record | SessionMetadata):
                 self._redact_names(entry)

@@ -23,7 +23,7 @@ MARK = re.compile(r"\[REDACTED:([a-z-]+)\]")
 ASSIGNED = "assigned-secret"  # the rule for values that are secret by their name
 
 
-def suspects(texts: Sequence[str]) -> set[int]:
+def find_secret_texts(texts: Sequence[str]) -> set[int]:
     """The positions of the texts that contain a secret or a mark. A text may be a JSON value. Takes one pass."""
     long = {
         position
@@ -63,7 +63,7 @@ def _find_in_part(text: str) -> Iterator[tuple[int, SecretMatch]]:
             yield rank, secret
 
 
-def marks(text: str) -> Counter[str]:
+def count_marks(text: str) -> Counter[str]:
     """The number of marks in a text, by rule."""
     return Counter(MARK.findall(text))
 

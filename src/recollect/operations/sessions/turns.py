@@ -18,7 +18,7 @@ from recollect.operations.sessions.requests import Archive, CreateSession, Inter
 from recollect.operations.sessions.session_lookup import open_imported, refuse_imported, session_key
 from recollect.realms import config as configs
 from recollect.realms.runner_config import COMMAND, RECALL
-from recollect.redact import marks
+from recollect.redact import count_marks
 from recollect.store.live import LiveRow
 
 
@@ -75,7 +75,7 @@ def _runner_name(request: CreateSession | StartTurn, default: str) -> str:
 
 def _stored_command(row: LiveRow) -> list[str] | None:
     """The command that the session was created with. Raises `BadRequest` if a secret was removed from it."""
-    if any(marks(word) for word in row.command or ()):
+    if any(count_marks(word) for word in row.command or ()):
         raise BadRequest("This session's command has a secret, which is not stored. Pass command again.", field="command")
     return row.command
 
