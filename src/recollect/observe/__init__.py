@@ -1,8 +1,8 @@
 """Step 5, DISTIL: pure rules that turn one finished turn into observations, without a model.
 
-`turn` reads the events, `sentences` and `requests` judge what was said, `commands` and `files` what was done.
-`turn_type`, `titles`, `facts` and `decisions` choose what to say; `rules` puts it together.
-`phrases` holds the words and patterns as data. No I/O besides loading them, no clock, no randomness:
+`turn` reads the events. `sentences` and `requests` classify texts, `commands` and `files` classify actions.
+`turn_type`, `titles`, `facts` and `decisions` choose the parts of an observation; `rules` assembles it.
+`phrases` contains the words and patterns as data. Except for loading them, there is no I/O, no clock and no randomness:
 the same events always give the same observations.
 
 The functions here import the rules when they are called. Loading phrases and compiling their patterns takes 47 ms of CPU,
@@ -17,7 +17,7 @@ RULES_VERSION = 1  # raise it when the rules change: every turn is then distille
 
 
 def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
-    """The observations of one finished turn, the main one first. Never raises, whatever the events hold."""
+    """The observations of one finished turn, the main one first. Never raises an error, even for damaged events."""
     from recollect.observe.rules import make_observations
     from recollect.observe.turn import read_turn
 
@@ -25,7 +25,7 @@ def observe(events: Sequence[Event], cwd: str | None) -> list[Observation]:
 
 
 def states_cause(narrative: str) -> bool:
-    """Whether an observation's narrative names a cause, whoever wrote it."""
+    """Whether an observation's narrative names a cause. The rules, a model or a person may have written it."""
     from recollect.observe.facts import CAUSE_LABEL
     from recollect.observe.sentences import find_causes
 

@@ -1,4 +1,4 @@
-"""Shell commands: which files one touched, which commit it made, which check it ran, and how that ended."""
+"""Reads shell commands: the files that a command touches, its commit, the check that it runs, and the outcome."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from recollect.model import Event
 from recollect.observe.phrases import PhraseTable, contains_any
 from recollect.observe.sentences import ANSI, SPACES
 
-LONGEST = 6_000  # characters of a command that are read: the rest is the body of a here-document
-MOST_PARTS = 24  # commands joined into one that are read
+MAX_COMMAND = 6_000  # characters of a command that are read: the rest is the body of a here-document
+MAX_PARTS = 24  # commands that are read, if several are joined in one
 HEAD, TAIL = 1_000, 2_500  # characters of output: compilers print the error first, test runners the summary last
-LONGEST_ERROR = 600  # characters of an error line
-MOST_DIGITS = 9  # of a count: a longer number is not one
+MAX_ERROR_LINE = 600  # characters of an error line
+MAX_DIGITS = 9  # of a count: a longer number is not a count
 COMMAND_ARGUMENTS = ("command", "cmd", "CommandLine", "commandLine", "script")
 COUNT_WORDS = {"passing": "passed", "failing": "failed", "error": "errors"}
 NEWLINE = "\n"
@@ -60,7 +60,7 @@ FAILURE_LINE = TABLE.pattern("failure_line")
 
 
 class Outcome(Struct, frozen=True):
-    """How a command ended, as far as its response shows."""
+    """The outcome of a command, as far as its response shows it."""
 
     failed: bool
     error: str = ""
@@ -71,21 +71,21 @@ class Outcome(Struct, frozen=True):
 
 
 def shell_command(arguments: dict[str, Any]) -> str:
-    """The command that a shell tool runs, whatever the agent calls that argument."""
+    """The command that a shell tool runs. Agents use different names for this argument."""
     for name in COMMAND_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, list):
             words = [part for part in value if isinstance(part, str)]
             value = words[-1] if words and SHELL.search(words[0]) else " ".join(words)
         if isinstance(value, str) and value:
-            return value[:LONGEST]
+            return value[:MAX_COMMAND]
     text = arguments.get("input")
     if not isinstance(text, str):
         return ""
-    if "cmd" in text and (commands := SCRIPT_COMMAND.findall(text[: 4 * LONGEST])):
-        return "\n".join(_unquote(command) for command in commands[:MOST_PARTS])[:LONGEST]
-    found = IN_BACKTICKS.search(text[:LONGEST])
-    return (found[1] or found[2] or "") if found else ""
+    if "cmd" in text and (commands := SCRIPT_COMMAND.findall(text[: 4 * MAX_COMMAND])):
+        return "\n".join(_unquote(command) for command in commands[:MAX_PARTS])[:MAX_COMMAND]
+    quoted = IN_BACKTICKS.search(text[:MAX_COMMAND])
+    return (quoted[1] or quoted[2] or "") if quoted else ""
 
 
 def _unquote(text: str) -> str:
@@ -96,7 +96,7 @@ def _unquote(text: str) -> str:
 
 
 def strip_quoted(command: str) -> str:
-    """A command without here-documents and without what stands in quotes."""
+    """A command without here-documents and without the content of quotes."""
     if "<<" in command:
         command = HERE_DOCUMENT.sub(r"\3", command)
     return QUOTED.sub("''", command)
@@ -104,12 +104,12 @@ def strip_quoted(command: str) -> str:
 
 def check_name(command: str) -> str:
     """The test, build or lint that a stripped command runs. The same name means the same check."""
-    found: list[str] = CHECK.findall(command)
-    return next((check for check in found if runs_tests(check)), found[-1] if found else "")
+    checks: list[str] = CHECK.findall(command)
+    return next((check for check in checks if runs_tests(check)), checks[-1] if checks else "")
 
 
 def only_searches(command: str) -> bool:
-    """Whether a stripped command only looks for something. Finding nothing is not a failure worth reporting."""
+    """Whether a stripped command only searches. A search without a match is not a failure worth reporting."""
     return command.split(None, 1)[:1] != [] and command.split(None, 1)[0] in SEARCH_PROGRAMS
 
 
@@ -118,19 +118,19 @@ def runs_tests(check: str) -> bool:
 
 
 def commit_subject(command: str) -> str:
-    """The subject of the commit that a command makes, or nothing."""
+    """The subject of the commit that a command makes; empty without one."""
     if "commit" in command and COMMIT.search(command):
-        found = MESSAGE.search(command) or (MESSAGE_FILE.search(command) if " -F" in command else None)
-        if found:
-            groups = found.groupdict()
+        message = MESSAGE.search(command) or (MESSAGE_FILE.search(command) if " -F" in command else None)
+        if message:
+            groups = message.groupdict()
             return _first_line(groups.get("here") or groups.get("double") or groups.get("single") or "")
     return ""
 
 
 def pull_request_title(command: str) -> str:
-    """The title of the pull request that a command creates or edits, or nothing."""
-    found = PULL_REQUEST.search(command) if "gh pr" in command else None
-    return _first_line(found["double"] or found["single"]) if found else ""
+    """The title of the pull request that a command creates or edits; empty without one."""
+    title = PULL_REQUEST.search(command) if "gh pr" in command else None
+    return _first_line(title["double"] or title["single"]) if title else ""
 
 
 def _first_line(message: str) -> str:
@@ -139,9 +139,9 @@ def _first_line(message: str) -> str:
 
 
 def touched_files(command: str) -> Iterator[tuple[str, str, bool]]:
-    """(folder, path, whether it was changed) of each file that a stripped command plainly reads or changes."""
+    """(folder, path, whether it is changed) of each file that a stripped command clearly reads or changes."""
     folder = ""
-    for part in SEPARATOR.split(command, maxsplit=MOST_PARTS)[:MOST_PARTS]:
+    for part in SEPARATOR.split(command, maxsplit=MAX_PARTS)[:MAX_PARTS]:
         words = part.split()
         while words and ("=" in words[0] or words[0] in {"sudo", "time", "("}):
             words = words[1:]
@@ -150,8 +150,8 @@ def touched_files(command: str) -> Iterator[tuple[str, str, bool]]:
         if words[0] == "cd" and len(words) == 2:
             folder = words[1]
             continue
-        for path, changed in _files_of_program(words):
-            yield folder, path, changed
+        for path, is_changed in _files_of_program(words):
+            yield folder, path, is_changed
         if ">" in part or words[0] == "tee":
             for path in REDIRECTION.findall(part):
                 if _is_path(path) and not path.startswith("/dev/"):
@@ -159,15 +159,16 @@ def touched_files(command: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _files_of_program(words: list[str]) -> Iterator[tuple[str, bool]]:
-    program, rest = words[0], words[1:]
-    if program in READING_PROGRAMS and ">" not in rest and ">>" not in rest:
-        yield from ((word, False) for word in rest if _is_path(word))
-    elif program == "sed" and rest:
-        in_place = any(word.startswith(("-i", "--in-place")) for word in rest)
-        if in_place or rest[0].startswith("-n"):
-            yield from ((word, in_place) for word in rest if _is_path(word))
-    elif program == "git" and rest[:1] in (["mv"], ["rm"]):
-        yield from ((word, True) for word in rest[1:] if _is_path(word))
+    """(path, whether it is changed) of each file that a program reads or changes."""
+    program, arguments = words[0], words[1:]
+    if program in READING_PROGRAMS and ">" not in arguments and ">>" not in arguments:
+        yield from ((word, False) for word in arguments if _is_path(word))
+    elif program == "sed" and arguments:
+        in_place = any(word.startswith(("-i", "--in-place")) for word in arguments)
+        if in_place or arguments[0].startswith("-n"):
+            yield from ((word, in_place) for word in arguments if _is_path(word))
+    elif program == "git" and arguments[:1] in (["mv"], ["rm"]):
+        yield from ((word, True) for word in arguments[1:] if _is_path(word))
 
 
 def _is_path(word: str) -> bool:
@@ -185,7 +186,7 @@ def _is_number(word: str) -> bool:
 
 
 def judge_outcome(response: Event, *, is_check: bool) -> Outcome:
-    """How a command ended. The output decides only for a check: another command may well print an old error."""
+    """The outcome of a command. Only for a check does the output count: other commands may print an old error."""
     reported_failed = response.failed or response.exit_code not in (None, 0)
     text = _relevant_output(response) if is_check or reported_failed else ""
     if not is_check:
@@ -195,7 +196,7 @@ def judge_outcome(response: Event, *, is_check: bool) -> Outcome:
 
 
 def _relevant_output(response: Event) -> str:
-    """The beginning and the end of an output, without colours, with escaped line breaks as real ones."""
+    """The beginning and the end of an output, without colours. Escaped line breaks become real ones."""
     text = response.text
     if len(text) > HEAD + TAIL:
         tail = text[-TAIL:]
@@ -211,21 +212,21 @@ def find_error(text: str) -> str:
         raised = RAISED_ERROR.findall(text)
         if raised:
             return _clean_line(str(raised[-1]))
-    found = ERROR_LINE.search(text) or FAILURE_LINE.search(text)
-    return _clean_line(found[0]) if found else ""
+    line = ERROR_LINE.search(text) or FAILURE_LINE.search(text)
+    return _clean_line(line[0]) if line else ""
 
 
 def _clean_line(text: str) -> str:
-    text = LINE_NUMBER.sub("", text[:LONGEST_ERROR])
+    text = LINE_NUMBER.sub("", text[:MAX_ERROR_LINE])
     return SPACES.sub(" ", text.removeprefix("E ").strip().strip("`")).strip()
 
 
 def count_tests(text: str) -> str:
-    """The summary that a test runner printed: "12 passed, 1 failed"."""
+    """The counts that a test runner printed: "12 passed, 1 failed"; empty without any."""
     if "passed" in text or "passing" in text or "failed" in text:
         counts: dict[str, int] = {}
         for digits, word in COUNT.findall(text):
-            word, count = COUNT_WORDS.get(word, word), int(digits[:MOST_DIGITS])
+            word, count = COUNT_WORDS.get(word, word), int(digits[:MAX_DIGITS])
             counts[word] = counts.get(word, 0) + count if "test result:" in text else count
         if counts.get("passed") or counts.get("failed"):
             return ", ".join(f"{counts[word]} {word}" for word in ("passed", "failed", "errors") if counts.get(word))

@@ -1,7 +1,7 @@
-"""Decisions, conventions and causes that a turn states beside its work, or that are all that it is about.
+"""Finds the decisions, conventions and causes that a turn states, beside its work or as its only topic.
 
 A person decides; an agent reports or recommends. A detail of an edit ("returns None instead of 0") is not a decision:
-in a turn with changes a choice counts only if it says that it is one, or gives a reason.
+in a turn with changes, a choice only counts if the sentence calls it a decision or gives a reason.
 """
 
 import re
@@ -23,13 +23,13 @@ from recollect.observe.sentences import (
 from recollect.observe.turn import ObservedTurn
 from recollect.observe.turn_type import PROSE_FILE, type_of_title
 
-SHORTEST, LONGEST = 12, 320  # characters of a sentence that decides something
-OPENING = 80  # characters at the beginning of a sentence that show whether it is about this moment only
-TYPED = 900  # characters: a longer prompt was pasted, and its rules are not the person's decisions
-MOST_SENTENCES = 12  # of a typed prompt that are read
-MOST_QUESTIONS = 6  # sentences of a prompt among which the question is expected
-EARLY = 3  # sentences of an answer among which its conclusion is expected
-BRIEF = 12  # sentences: an answer this short is about its conclusion, wherever that stands
+MIN_LENGTH, MAX_LENGTH = 12, 320  # characters of a sentence that states a decision
+OPENING = 80  # characters at the beginning of a sentence that show whether it only concerns this moment
+MAX_TYPED = 900  # characters: a longer prompt was pasted, and its rules are not the person's decisions
+MAX_SENTENCES = 12  # sentences of a typed prompt that are read
+MAX_QUESTIONS = 6  # sentences at the start of a prompt, among which the question is expected
+EARLY = 3  # sentences at the start of an answer, among which its conclusion is expected
+MAX_BRIEF = 12  # sentences: an answer that is not longer is about its conclusion, which may be anywhere in it
 IN_CODE = re.compile(r"\w\(|\b\w+_\w+|\bself\.|\b[a-z]\w*\.[a-z]\w+\b(?! ?$)|--?[a-z]+=|[\"`#]|\w=\w|::|->|\[\]|^\S+: Added")
 UNCAPITALIZED_END = re.compile(r"(?<=[a-z\d)][.!]) +(?=[a-z])")
 
@@ -54,7 +54,7 @@ REASON_CLAUSE = TABLE.pattern("reason_clause")
 ASIDES = TABLE.word_set("asides")
 CONTRAST = TABLE.phrases("contrast")
 
-Source = tuple[str, Event]  # a sentence and the event that holds it
+Source = tuple[str, Event]  # a sentence and its event
 
 
 class Conclusion(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Conclusion(Struct, frozen=True):
     is_only_topic: bool = False
 
     def best_source(self, turn: ObservedTurn) -> Source:
-        """The sentence that states it best: a person's before an agent's, one with a reason before one without."""
+        """The best sentence: a person's rather than an agent's, then one with a reason rather than one without."""
         return max(self.sources, key=lambda source: (source[1] is not turn.answer, has_reason(source[0])))
 
 
@@ -73,11 +73,11 @@ class Conclusion(Struct, frozen=True):
 
 
 def _has_length(sentence: str) -> bool:
-    return SHORTEST <= len(sentence) <= LONGEST and sentence[-1] not in "?？"
+    return MIN_LENGTH <= len(sentence) <= MAX_LENGTH and sentence[-1] not in "?？"
 
 
 def states_decision(sentence: str) -> bool:
-    """Whether a sentence says that it is a decision."""
+    """Whether a sentence calls itself a decision."""
     return _has_length(sentence) and DECIDED.match(sentence) is not None and HESITANT.search(sentence) is None
 
 
@@ -86,7 +86,7 @@ def has_reason(sentence: str) -> bool:
 
 
 def is_decision_of_person(sentence: str, *, has_changes: bool) -> bool:
-    """Whether a person decides with this sentence: not for the moment, and not a detail of an edit."""
+    """Whether a person decides something with this sentence, for longer than this moment and beyond a detail of an edit."""
     if not _has_length(sentence) or not contains_any(PERSON_HINTS, sentence.lower()) or VAGUE.search(sentence):
         return False
     reason, lasting = has_reason(sentence), LASTING.search(sentence) is not None
@@ -101,24 +101,24 @@ def is_decision_of_person(sentence: str, *, has_changes: bool) -> bool:
     return INSTRUCTION.match(sentence) is not None and (not has_changes or lasting or reason)
 
 
-def is_decision_of_agent(sentence: str, *, has_changes: bool, was_asked: bool) -> bool:
-    """Whether an agent reports a choice with this sentence. In a turn with changes it must give a reason."""
+def is_decision_of_agent(sentence: str, *, has_changes: bool, is_asked_to_choose: bool) -> bool:
+    """Whether an agent reports a choice with this sentence. In a turn with changes, it must give a reason."""
     if not _has_length(sentence) or VAGUE.search(sentence) or HESITANT.search(sentence):
         return False
     if has_changes:
         return has_reason(sentence) and (DECIDED.match(sentence) or PREFERRED.match(sentence)) is not None
-    if was_asked and RECOMMENDED.search(sentence):
+    if is_asked_to_choose and RECOMMENDED.search(sentence):
         return True
     return DECIDED.match(sentence) is not None and TRANSIENT.search(sentence) is None
 
 
 def asks_to_choose(text: str) -> bool:
-    """Whether a question asks for one of several things, or for advice."""
+    """Whether a text asks for a choice between several things, or for advice."""
     return CHOICE_QUESTION.match(text) is not None
 
 
 def decision_text(sentence: str) -> str:
-    """What was decided and why: "we decided to keep X because Y" becomes "Keep X because Y"."""
+    """The decision and its reason: "we decided to keep X because Y" becomes "Keep X because Y"."""
     sentence = AGAINST.sub("Avoid ", sentence)
     if refusal := REFUSAL.match(sentence):
         return f"Don't {sentence[refusal.end() :]}"
@@ -127,32 +127,32 @@ def decision_text(sentence: str) -> str:
 
 
 def decision_title(sentence: str) -> str:
-    """What was decided, without the reason."""
+    """The decision without its reason."""
     decision = decision_text(sentence)
     if decision.count(" ") < 2 and (chooser := CHOOSER.match(sentence)):
         decision = capitalize(sentence[chooser.end() :])
     short = REASON_CLAUSE.sub("", decision)
-    return short if short.count(" ") >= 1 and len(short) >= SHORTEST else decision
+    return short if short.count(" ") >= 1 and len(short) >= MIN_LENGTH else decision
 
 
 # ---- one turn
 
 
 def find_conclusions(turn: ObservedTurn) -> list[Conclusion]:
-    """The decision and the convention of a turn, at most one of each. Each sentence counts once."""
+    """The decision and the convention of a turn, at most one of each. A sentence supports only one of them."""
     conventions = _find_conventions(turn)
     used = {sentence for sentence, _ in conventions}
     decisions = [source for source in _find_decisions(turn) if source[0] not in used]
-    found = []
+    conclusions = []
     if decisions:
-        found.append(Conclusion("decision", decisions, _is_about_decision(turn, decisions)))
+        conclusions.append(Conclusion("decision", decisions, _is_about_decision(turn, decisions)))
     if conventions:
-        found.append(Conclusion("pattern", conventions, _is_about_convention(turn, conventions)))
-    return found
+        conclusions.append(Conclusion("pattern", conventions, _is_about_convention(turn, conventions)))
+    return conclusions
 
 
 def find_diagnosis(turn: ObservedTurn, main_type: str) -> Iterator[Conclusion]:
-    """A cause that was named while something else was done."""
+    """The cause that an answer names, if the turn was not about finding it."""
     if main_type in {"bug-fix", "diagnosis"} or not turn.answer:
         return
     causes = [text for text in turn.causes if text in turn.statements and RequestWords(text).reports_problem()]
@@ -161,61 +161,61 @@ def find_diagnosis(turn: ObservedTurn, main_type: str) -> Iterator[Conclusion]:
 
 
 def _typed_sentences(turn: ObservedTurn) -> list[Source]:
-    """The sentences that the person typed. Many people do not begin a sentence with a capital letter."""
-    if not turn.prompt or len(turn.request) > TYPED:
+    """The sentences that the person typed. Many people begin sentences with a small letter, so these are split too."""
+    if not turn.prompt or len(turn.request) > MAX_TYPED:
         return []
-    sentences = turn.request_prose.sentences[:MOST_SENTENCES]
+    sentences = turn.request_prose.sentences[:MAX_SENTENCES]
     return [(strip_opener(part), turn.prompt) for text in sentences for part in UNCAPITALIZED_END.split(text)]
 
 
 def _find_decisions(turn: ObservedTurn) -> list[Source]:
-    """What the person decided or picked, then what the agent says that it decided."""
+    """The choices and decisions of the person, then the decisions that the agent reports."""
     has_changes = turn.has_changes()
-    found = list(turn.choices)
+    decisions = list(turn.choices)
     if contains_any(PERSON_HINTS, turn.request_words.lower):
         typed = _typed_sentences(turn)
-        found += [source for source in typed if is_decision_of_person(source[0], has_changes=has_changes)]
+        decisions += [source for source in typed if is_decision_of_person(source[0], has_changes=has_changes)]
     if turn.answer and (hints := phrases_in(AGENT_HINTS, turn.lower)):
-        was_asked = not has_changes and _asks_to_choose(turn)
+        is_asked_to_choose = not has_changes and _asks_to_choose(turn)
         lines = zip(turn.sentences, turn.lower.split("\n"), strict=True)
         hinted = (text for text, lower in lines if contains_any(hints, lower))
-        found += [
+        decisions += [
             (text, turn.answer)
             for text in hinted
-            if is_decision_of_agent(text, has_changes=has_changes, was_asked=was_asked)
+            if is_decision_of_agent(text, has_changes=has_changes, is_asked_to_choose=is_asked_to_choose)
         ]
-    return found
+    return decisions
 
 
 def _find_conventions(turn: ObservedTurn) -> list[Source]:
     has_changes = turn.has_changes()
-    found: list[Source] = []
+    conventions: list[Source] = []
     if contains_any(CONVENTION_HINTS, turn.request_words.lower):
-        found += [source for source in _typed_sentences(turn) if sets_convention(source[0], has_changes=has_changes)]
+        conventions += [source for source in _typed_sentences(turn) if sets_convention(source[0], has_changes=has_changes)]
     if turn.answer and (hints := phrases_in(CONVENTION_HINTS, turn.lower)):
         stated = (text for text in turn.statements if states_convention(text, hints, has_changes=has_changes))
-        found += [(text, turn.answer) for text in stated]
-    return [source for source in found if not PRONOUN.match(source[0])]
+        conventions += [(text, turn.answer) for text in stated]
+    return [source for source in conventions if not PRONOUN.match(source[0])]
 
 
 def _asks_to_choose(turn: ObservedTurn) -> bool:
-    return len(turn.request) <= TYPED and any(map(asks_to_choose, turn.request_prose.sentences[:MOST_QUESTIONS]))
+    return len(turn.request) <= MAX_TYPED and any(map(asks_to_choose, turn.request_prose.sentences[:MAX_QUESTIONS]))
 
 
 def _is_about_decision(turn: ObservedTurn, sources: list[Source]) -> bool:
-    """Whether the decision is all that the prompt says, or the answer to the prompt's question."""
+    """Whether the prompt only states the decision, or the decision answers the prompt's question."""
     if any(event is turn.prompt for _, event in sources):
         return not turn.commits and _says_nothing_else(turn, sources)
     if turn.has_changes() or turn.request_words.asks_why() or turn.choices:
         return False
     early = [sentence for sentence in turn.sentences[:EARLY] if any(sentence == text for text, _ in sources)]
     if _asks_to_choose(turn):
-        return bool(early) or len(turn.sentences) <= BRIEF
+        return bool(early) or len(turn.sentences) <= MAX_BRIEF
     return any(map(states_decision, early)) and not turn.request_words.reports_problem()
 
 
 def _is_about_convention(turn: ObservedTurn, sources: list[Source]) -> bool:
-    """Whether the convention is all that the prompt says, or the answer to the prompt's question."""
+    """Whether the prompt only states the convention, or the convention answers the prompt's question."""
     has_changes = turn.has_changes()
     if has_changes and not all(map(PROSE_FILE.search, turn.changed_files)):
         return False
@@ -227,10 +227,10 @@ def _is_about_convention(turn: ObservedTurn, sources: list[Source]) -> bool:
 
 
 def _says_nothing_else(turn: ObservedTurn, sources: list[Source]) -> bool:
-    """Whether a prompt holds no request and no question beside the sentences of a conclusion."""
+    """Whether a prompt contains no request and no question beside the sentences of a conclusion."""
     known = {sentence for sentence, event in sources if event is turn.prompt}
-    rest = [text for text, _ in _typed_sentences(turn) if text not in known and not is_trivial(text)]
-    return not any(map(_asks_for_something, rest))
+    others = [text for text, _ in _typed_sentences(turn) if text not in known and not is_trivial(text)]
+    return not any(map(_asks_for_something, others))
 
 
 def _asks_for_something(text: str) -> bool:

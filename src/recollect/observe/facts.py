@@ -1,4 +1,4 @@
-"""What an observation says beside its title: subtitle, facts, narrative and concepts, each taken from events."""
+"""Writes the parts of an observation beside its title, from events: subtitle, facts, narrative and concepts."""
 
 import re
 from collections import Counter
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from recollect.observe.commands import runs_tests
 from recollect.observe.phrases import PhraseTable
 from recollect.observe.sentences import (
+    MIN_SENTENCE,
     NEW_STATE,
     OLD_STATE,
     OWN_ACTION,
     PRONOUN,
-    SHORTEST,
     URL,
     find_names,
     is_empty_report,
@@ -23,21 +23,21 @@ from recollect.observe.sentences import (
 from recollect.observe.turn import CommandRun, ObservedTurn
 from recollect.observe.turn_type import CONVENTIONAL, main_commit
 
-LONGEST_FACT, MOST_FACTS = 200, 6
+MAX_FACT, MAX_FACTS = 200, 6
 FEW_FACTS = 3  # with fewer facts, the changed files are listed too
-LONGEST_NARRATIVE = 900
-LONGEST_SUBTITLE = 160
-REQUEST, CAUSE, DONE, RESULT = 280, 220, 260, 120  # characters of each part of the narrative
+MAX_NARRATIVE = 900
+MAX_SUBTITLE = 160
+MAX_REQUEST, MAX_CAUSE, MAX_DONE, MAX_RESULT = 280, 220, 260, 120  # characters of each part of the narrative
 CAUSE_LABEL = "Cause: "  # begins the line of the narrative that names the cause
-SHORTEST_OFFER = 50  # characters of an offer that says what it is about
-CLEARLY_LONGER = 40  # characters: a text longer by this has a new word, without counting them
-INTRODUCTION = 40  # characters in which the introduction of a fact ends
-MOST_NAMES, LONGEST_NAME = 6, 60  # names of a request that are added to the narrative
-NAMES_LENGTH = 1_500  # characters of a request in which names are looked for
-MOST_CONCEPTS = 8
-FEW_CONCEPTS = 3  # words of the title are added up to this number
-MOST_CONCEPT_FILES = 6
-LONGEST_CONCEPT = 40
+MIN_OFFER = 50  # characters of an offer that names its subject
+CLEARLY_LONGER = 40  # characters: a text that is longer by this must have a new word, so the words are not counted
+MAX_INTRODUCTION = 40  # characters in which the introduction of a fact ends
+MAX_NAMES, MAX_NAME = 6, 60  # names of a request that are added to the narrative, and characters of one
+MAX_SEARCHED = 1_500  # characters of a request that are searched for names
+MAX_CONCEPTS = 8
+FEW_CONCEPTS = 3  # words of the title are added up to this number of concepts
+MAX_CONCEPT_FILES = 6
+MAX_CONCEPT = 40
 
 WORD = re.compile(r"[^\W_][\w.+-]*\w|\w")
 ISSUE_NUMBER = re.compile(r"\s*\(#\d+\)$")
@@ -59,7 +59,7 @@ IGNORED_WORDS = (COMMON_WORDS | REQUEST_WORDS) - TECHNOLOGIES
 
 
 def collect_facts(turn: ObservedTurn, kind: str, title: str) -> list[str]:
-    """At most six facts, the most important first. None only repeats the title."""
+    """At most six facts, the most important first. Facts that only repeat the title are left out."""
     facts: list[str] = []
     if kind in {"bug-fix", "diagnosis"}:
         facts += turn.causes[:2] or _earlier_state(turn)
@@ -80,7 +80,7 @@ def collect_facts(turn: ObservedTurn, kind: str, title: str) -> list[str]:
 
 
 def _earlier_state(turn: ObservedTurn) -> list[str]:
-    """How it was before the change, if the answer says so early. It stands in for a cause."""
+    """The sentence about the state before the change, if the answer begins with one. It replaces a missing cause."""
     if not turn.changed_files:
         return []
     early = [text for text in turn.statements[:3] if text not in turn.reports]
@@ -89,28 +89,28 @@ def _earlier_state(turn: ObservedTurn) -> list[str]:
 
 
 def _answer_facts(turn: ObservedTurn) -> list[str]:
-    """Sentences of an answer in which none stands alone."""
+    """Facts from an answer without a sentence that is understood alone."""
     return [text for text in turn.sentences[:4] if _says_something(text)]
 
 
 def _says_something(text: str) -> bool:
-    shortest = SHORTEST_OFFER if is_offer(text) else SHORTEST
+    shortest = MIN_OFFER if is_offer(text) else MIN_SENTENCE
     return len(text) >= shortest and is_sentence(text) and not is_empty_report(text)
 
 
 def drop_repetitions(facts: Iterable[str], title: str, request: str = "") -> list[str]:
-    """The facts that add something to the title, the request (in lower case) and the facts before, in their order."""
-    found: list[str] = []
+    """The facts that add something to the title, the request (in lower case) and the facts before them, in order."""
+    distinct: list[str] = []
     for fact in facts:
-        fact = truncate(strip_emphasis(fact), LONGEST_FACT)
-        if fact and fact not in found and adds_words(fact, title) and fact.rstrip(" .!").lower() not in request:
-            found.append(fact)
-    return found[:MOST_FACTS]
+        fact = truncate(strip_emphasis(fact), MAX_FACT)
+        if fact and fact not in distinct and adds_words(fact, title) and fact.rstrip(" .!").lower() not in request:
+            distinct.append(fact)
+    return distinct[:MAX_FACTS]
 
 
 def adds_words(fact: str, known: str, count: int = 1) -> bool:
-    """Whether a fact holds at least `count` words that a known text does not. Its introduction does not count."""
-    if ": " in fact[:INTRODUCTION]:
+    """Whether a fact contains at least `count` words that a known text does not. Its introduction does not count."""
+    if ": " in fact[:MAX_INTRODUCTION]:
         fact = CONVENTIONAL.sub(r"\g<rest>", ISSUE_NUMBER.sub("", FACT_LABEL.sub("", fact)))
     if len(fact) > len(known) + count * CLEARLY_LONGER:
         return True
@@ -122,7 +122,7 @@ def adds_words(fact: str, known: str, count: int = 1) -> bool:
 
 
 def error_fact(turn: ObservedTurn) -> str:
-    """The main error of the turn, with the command that failed; or nothing."""
+    """The main error of the turn, with the command that failed; empty without one."""
     run = main_failure(turn)
     if run is None or not run.outcome.error:
         return ""
@@ -136,13 +136,13 @@ def main_failure(turn: ObservedTurn) -> CommandRun | None:
 
 
 def later_success(turn: ObservedTurn, failed: CommandRun) -> CommandRun | None:
-    """The last run of the same check, if that one passed."""
+    """The last run of the check that failed, if it passed."""
     later = [run for run in turn.runs if run.check == failed.check and run.call.seq > failed.call.seq]
     return later[-1] if later and not later[-1].outcome.failed else None
 
 
 def _check_facts(turn: ObservedTurn) -> Iterator[str]:
-    """How the last run of each check ended."""
+    """The outcome of the last run of each check."""
     last_runs = {run.check: run for run in turn.runs if run.check}
     for run in list(last_runs.values())[-3:]:
         first = next(earlier for earlier in turn.runs if earlier.check == run.check)
@@ -164,39 +164,39 @@ def _run_name(run: CommandRun) -> str:
 
 
 def choose_subtitle(turn: ObservedTurn, kind: str, title: str) -> str:
-    """One sentence that says more than the title; or nothing."""
+    """One sentence that says more than the title; empty without one."""
     candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.reports[:3], *turn.statements[:3]]
     shown = title.rstrip("…").lower()
     for sentence in candidates:
         lower = sentence.lower()
         if (shown[:60] not in lower or len(lower) > len(shown) + CLEARLY_LONGER) and lower[:60] not in shown:
-            return truncate(strip_emphasis(sentence), LONGEST_SUBTITLE)
+            return truncate(strip_emphasis(sentence), MAX_SUBTITLE)
     return ""
 
 
 def write_narrative(turn: ObservedTurn, kind: str, subject: str) -> str:
-    """The request, the cause, what was done and the result, one line each."""
+    """The request, the cause, the work and the result, one line each."""
     lines = []
     if request := quote_request(turn, subject):
-        lines.append(f"Asked: {truncate(request, REQUEST)}")
+        lines.append(f"Asked: {truncate(request, MAX_REQUEST)}")
     if turn.causes and kind in {"bug-fix", "diagnosis"}:
-        lines.append(f"{CAUSE_LABEL}{truncate(turn.causes[0], CAUSE)}")
+        lines.append(f"{CAUSE_LABEL}{truncate(turn.causes[0], MAX_CAUSE)}")
     if done := _summary_of_answer(turn):
-        lines.append(f"{'Done' if turn.has_changes() else 'Answered'}: {truncate(done, DONE)}")
+        lines.append(f"{'Done' if turn.has_changes() else 'Answered'}: {truncate(done, MAX_DONE)}")
     if result := _result(turn):
-        lines.append(f"Result: {truncate(result, RESULT)}")
+        lines.append(f"Result: {truncate(result, MAX_RESULT)}")
     if commit := main_commit(turn):
-        lines.append(f"Committed: {truncate(commit, RESULT)}")
-    return truncate("\n".join(lines), LONGEST_NARRATIVE)
+        lines.append(f"Committed: {truncate(commit, MAX_RESULT)}")
+    return truncate("\n".join(lines), MAX_NARRATIVE)
 
 
 def quote_request(turn: ObservedTurn, subject: str) -> str:
     """Two sentences of the request, from its subject on."""
     sentences = turn.request_prose.sentences
     if subject in sentences:
-        at = sentences.index(subject)
-        return " ".join(sentences[at : at + 2])
-    return subject or strip_emphasis(turn.request[:REQUEST])
+        start = sentences.index(subject)
+        return " ".join(sentences[start : start + 2])
+    return subject or strip_emphasis(turn.request[:MAX_REQUEST])
 
 
 def _summary_of_answer(turn: ObservedTurn) -> str:
@@ -216,10 +216,10 @@ def _result(turn: ObservedTurn) -> str:
 
 
 def missing_names(turn: ObservedTurn, text: str) -> str:
-    """A line with the exact names of the request that a text does not hold, so that a search for one finds the turn."""
+    """A line with the exact names of the request that a text lacks, so that a search for one of them finds the turn."""
     lower = text.lower()
-    names = find_names(turn.request[:NAMES_LENGTH])
-    missing = [name for name in names if name.lower() not in lower and len(name) <= LONGEST_NAME][:MOST_NAMES]
+    names = find_names(turn.request[:MAX_SEARCHED])
+    missing = [name for name in names if name.lower() not in lower and len(name) <= MAX_NAME][:MAX_NAMES]
     return f"Named: {', '.join(missing)}" if missing else ""
 
 
@@ -234,7 +234,7 @@ def choose_concepts(texts: Iterable[str], files: Iterable[str], title: str) -> t
         text = URL.sub("", text) if "://" in text else text
         _weigh_names(text, weights)
         words.update(PLAIN_WORD.findall(text))
-    for path in list(files)[:MOST_CONCEPT_FILES]:
+    for path in list(files)[:MAX_CONCEPT_FILES]:
         stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
         if len(stem) > 2 and not _is_common(stem):
             weights[stem] = weights.get(stem, 0) + 2
@@ -258,7 +258,7 @@ def _weigh_names(text: str, weights: dict[str, float]) -> None:
 
 
 def _weigh_words(words: Counter[str], title: str, weights: dict[str, float]) -> None:
-    """A known technology counts at once, another word if it recurs; one in capitals only if it is known."""
+    """Add the weights of words. A known technology always counts, another word if it recurs, unless it is in capitals."""
     counts: dict[str, int] = {}
     for word in words.keys() - IGNORED_WORDS:
         lower = word.lower()
@@ -274,7 +274,7 @@ def _weigh_words(words: Counter[str], title: str, weights: dict[str, float]) -> 
 
 
 def _best_concepts(weights: dict[str, float], title: str) -> tuple[str, ...]:
-    """The names and words of the highest weight. Where there are few, words of the title are added."""
+    """The names and words of the highest weight. If there are few, words of the title are added."""
     lower = title.lower()
     ranked = sorted(weights, key=lambda name: (-weights[name] - (1.5 if name.lower() in lower else 0), name))
     chosen: dict[str, str] = {}
@@ -283,17 +283,17 @@ def _best_concepts(weights: dict[str, float], title: str) -> tuple[str, ...]:
         key = name.lower().replace("_", "").replace("-", "")
         if len(name) >= 2 and not _is_common(name) and key not in chosen and key.rstrip("s") not in chosen:
             chosen[key] = name
-        if len(chosen) == MOST_CONCEPTS:
+        if len(chosen) == MAX_CONCEPTS:
             break
     if len(chosen) < 2:
-        for word in (found.strip(".-") for found in TITLE_WORD.findall(_without_verb(title))[:12]):
+        for word in (match.strip(".-") for match in TITLE_WORD.findall(_without_verb(title))[:12]):
             if not _is_common(word) and len(chosen) < FEW_CONCEPTS:
-                chosen.setdefault(word.lower(), word[:LONGEST_CONCEPT])
-    return tuple(chosen.values())[:MOST_CONCEPTS]
+                chosen.setdefault(word.lower(), word[:MAX_CONCEPT])
+    return tuple(chosen.values())[:MAX_CONCEPTS]
 
 
 def _without_verb(title: str) -> str:
     """A title without its first word, if that is a verb. A word before a verb or a preposition is not a verb."""
-    first, _, rest = title.partition(" ")
+    first, _, others = title.partition(" ")
     is_verb = first.isalpha() and first.istitle() and first.lower() not in TECHNOLOGIES
-    return rest if is_verb and rest.count(" ") and rest.split(" ", 1)[0] not in AFTER_NOUN else title
+    return others if is_verb and others.count(" ") and others.split(" ", 1)[0] not in AFTER_NOUN else title

@@ -1,4 +1,4 @@
-"""Files: which ones a tool call read and which it changed, from the arguments of many agents' tools."""
+"""Finds the files that a tool call reads or changes, in the arguments of the tools of many agents."""
 
 import posixpath
 import re
@@ -7,11 +7,11 @@ from typing import Any
 
 from recollect.observe.phrases import PhraseTable
 
-MOST_FILES = 20  # of each kind; the title describes a turn that touches more
-PATCH_LENGTH = 40_000  # characters of a patch in which file names are looked for
-LONGEST_PATH = 500  # characters of an argument that can be a path
-QUOTED_LENGTH = 1_000  # characters of a call's text in which quoted paths are looked for
-RESPONSE_LENGTH = 600  # characters of a response in which it names the file
+MAX_FILES = 20  # of each kind; the title describes a turn that touches more
+MAX_PATCH = 40_000  # characters of a patch that are searched for file names
+MAX_PATH = 500  # characters: a longer argument is not a path
+MAX_QUOTED = 1_000  # characters of a call's text that are searched for quoted paths
+MAX_RESPONSE = 600  # characters of a response that are searched for the file's name
 
 TABLE = PhraseTable("files")
 PATH_ARGUMENTS = TABLE.words("path_arguments")
@@ -54,18 +54,18 @@ def argument_paths(arguments: dict[str, Any]) -> Iterator[str]:
     """The paths that arguments name, one by one or in lists."""
     for name in PATH_ARGUMENTS:
         value = arguments.get(name)
-        if isinstance(value, str) and value and len(value) < LONGEST_PATH and "\n" not in value:
+        if isinstance(value, str) and value and len(value) < MAX_PATH and "\n" not in value:
             yield value
     for name in PATH_LIST_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, dict):
-            yield from (key for key in list(value)[:MOST_FILES] if isinstance(key, str) and ("/" in key or "." in key))
+            yield from (key for key in list(value)[:MAX_FILES] if isinstance(key, str) and ("/" in key or "." in key))
         elif isinstance(value, list):
             yield from _listed_paths(value)
 
 
 def _listed_paths(values: list[Any]) -> Iterator[str]:
-    for value in values[:MOST_FILES]:
+    for value in values[:MAX_FILES]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
@@ -73,33 +73,33 @@ def _listed_paths(values: list[Any]) -> Iterator[str]:
 
 
 def patched_paths(arguments: dict[str, Any]) -> Iterator[str]:
-    """The paths that a patch in the arguments changes. Patch envelopes and unified diffs are read."""
+    """The paths that a patch in the arguments changes. Reads patch envelopes and unified diffs."""
     for value in arguments.values():
         if not isinstance(value, str):
             continue
-        value = value[:PATCH_LENGTH]
+        value = value[:MAX_PATCH]
         if "*** " in value:
-            yield from (found[0] or found[1] for found in PATCHED.findall(value)[:MOST_FILES])
+            yield from (changed or moved for changed, moved in PATCHED.findall(value)[:MAX_FILES])
         if "+++ " in value:
-            yield from (path for path in DIFFED.findall(value)[:MOST_FILES] if path != "/dev/null")
+            yield from (path for path in DIFFED.findall(value)[:MAX_FILES] if path != "/dev/null")
 
 
 def quoted_paths(arguments: dict[str, Any]) -> Iterator[str]:
-    """The paths in backticks of a call that its log stores as prose: "`./pkg/agent.go`"."""
+    """The paths in backticks, for a call that the log stores as prose: "`./pkg/agent.go`"."""
     text = arguments.get("input")
     if isinstance(text, str):
-        yield from (path for path in QUOTED.findall(text[:QUOTED_LENGTH])[:MOST_FILES] if "/" in path or "." in path)
+        yield from (path for path in QUOTED.findall(text[:MAX_QUOTED])[:MAX_FILES] if "/" in path or "." in path)
 
 
 def reported_paths(response: str) -> Iterator[str]:
     """The path that a tool's response says it wrote, for logs without the tool's arguments."""
-    found = REPORTED_PATH.search(response[:RESPONSE_LENGTH])
-    if found:
-        yield found["path"].rstrip(".,;")
+    match = REPORTED_PATH.search(response[:MAX_RESPONSE])
+    if match:
+        yield match["path"].rstrip(".,;")
 
 
 def display_path(path: str, folder: str, cwd: str | None) -> str:
-    """A path without a line number, relative to the working folder if it lies inside."""
+    """A path without a line number, relative to the working folder if it is inside."""
     path = LINE_NUMBER.sub("", path.strip().strip("`'\"")).replace("\\", "/")
     working_folder = (cwd or "").replace("\\", "/").rstrip("/")
     folder = folder.replace("\\", "/")

@@ -1,7 +1,7 @@
-"""Requests: what a person asks for, and what the prompt is about.
+"""Classifies requests: what a person wants, and the subject of the prompt.
 
 Single words are looked up in sets, which costs a tenth of a pattern. Chinese phrases and codes such as `ERR_AUTH`
-are looked for as parts of the text.
+are searched as parts of the text.
 """
 
 import re
@@ -9,11 +9,11 @@ import re
 from recollect.observe.phrases import PhraseTable, contains_any
 from recollect.observe.sentences import Prose
 
-OPENING = 300  # characters in which a complaint says what is wrong; further down stand logs and rules
-LONGEST_GREETING, LONGEST_TRIVIAL = 40, 80  # characters
-MOST_SENTENCES, MOST_HEADINGS = 12, 6  # of a prompt, among which its subject is expected
-LONGEST_INTRODUCED = 120  # characters of an introduction and what it introduces, on one line
-SHORTEST_TITLE = 8  # characters that must be left of a request without its courtesy
+MAX_OPENING = 300  # characters in which a complaint says what is wrong; logs and rules follow further down
+MAX_GREETING, MAX_TRIVIAL = 40, 80  # characters
+MAX_SENTENCES, MAX_HEADINGS = 12, 6  # at the start of a prompt, among which its subject is expected
+MAX_INTRODUCED = 120  # characters of an introduction and what it introduces, on one line
+MIN_TITLE = 8  # characters that a request must have without its polite opening
 WORD = re.compile(r"[a-z']+")
 
 TABLE = PhraseTable("requests")
@@ -51,7 +51,7 @@ PRONOUN = TABLE.pattern("pronoun")
 
 
 class RequestWords:
-    """The words of a request, and what they show that the person wants."""
+    """The words of a request. The methods say what they show about the person's wish."""
 
     __slots__ = ("lower", "words")
 
@@ -66,7 +66,7 @@ class RequestWords:
         return self._has(PROBLEM_WORDS, PROBLEM_PHRASES)
 
     def reports_trouble(self) -> bool:
-        """Whether something is not as it should be, broken or not: slow, lost, refused."""
+        """Whether the request reports a problem or something weaker: slow, lost, refused."""
         return self._has(TROUBLE_WORDS, TROUBLE_PHRASES)
 
     def wants_fix(self) -> bool:
@@ -99,32 +99,32 @@ def is_question(text: str) -> bool:
 
 
 def is_complaint(request: str) -> bool:
-    """Whether a request opens with what is wrong, and not with a piece of work."""
+    """Whether a request begins with a problem, not with a task."""
     if WORK.match(request):
         return False
-    opening = RequestWords(request[:OPENING])
-    return opening.reports_trouble() or (contains_any(LACKING, opening.lower) and not is_question(request[:OPENING]))
+    opening = RequestWords(request[:MAX_OPENING])
+    return opening.reports_trouble() or (contains_any(LACKING, opening.lower) and not is_question(request[:MAX_OPENING]))
 
 
 def is_greeting(text: str) -> bool:
-    return len(text) <= LONGEST_GREETING and GREETING.fullmatch(text) is not None
+    return len(text) <= MAX_GREETING and GREETING.fullmatch(text) is not None
 
 
 def is_trivial(text: str) -> bool:
     """Whether a prompt only says yes, continue, hello or thanks."""
-    return len(text) <= LONGEST_TRIVIAL and TRIVIAL.fullmatch(text) is not None
+    return len(text) <= MAX_TRIVIAL and TRIVIAL.fullmatch(text) is not None
 
 
 # ---- the subject
 
 
 def find_subject(request: Prose) -> str:
-    """What a prompt is about: its first heading or sentence that is more than an introduction."""
-    specific = [text for text in request.sentences[:MOST_SENTENCES] if _is_specific(text)][:2]
+    """The subject of a prompt: its first heading or sentence that is more than an introduction."""
+    specific = [text for text in request.sentences[:MAX_SENTENCES] if _is_specific(text)][:2]
     if len(specific) == 2 and EXPLORATION.match(specific[0]):
         specific = specific[1:]
     sentence = _introduced_subject(request) or (specific[0] if specific else "")
-    headings = map(strip_label, request.headings[:MOST_HEADINGS])
+    headings = map(strip_label, request.headings[:MAX_HEADINGS])
     heading = next((text for text in headings if text and not GENERIC_HEADING.fullmatch(text)), "")
     if heading and (not sentence or sentence not in request.sentences[: request.heading_at]):
         return heading
@@ -132,12 +132,12 @@ def find_subject(request: Prose) -> str:
 
 
 def _introduced_subject(request: Prose) -> str:
-    """A request that ends in a colon, on one line with the text pasted below it."""
-    first, *rest = request.sentences[:2] or ("",)
-    if first[-1:] in (":", "：") and rest and first.count(" ") >= 2 and _is_specific(first[:-1]):
-        is_short = len(first) + len(rest[0]) < LONGEST_INTRODUCED
-        fits = len(request.sentences) == 2 and rest[0][0].isalnum() and is_short
-        return f"{first} {rest[0]}" if fits else first[:-1]
+    """A first sentence that ends in a colon, with the text pasted below it if that is short."""
+    first, *second = request.sentences[:2] or ("",)
+    if first[-1:] in (":", "：") and second and first.count(" ") >= 2 and _is_specific(first[:-1]):
+        is_short = len(first) + len(second[0]) < MAX_INTRODUCED
+        fits = len(request.sentences) == 2 and second[0][0].isalnum() and is_short
+        return f"{first} {second[0]}" if fits else first[:-1]
     return ""
 
 
@@ -148,24 +148,24 @@ def _is_specific(sentence: str) -> bool:
 
 
 def strip_label(heading: str) -> str:
-    """A heading without the kind of text that it heads: "Plan: add X" becomes "add X"."""
+    """A heading without its label: "Plan: add X" becomes "add X"."""
     label = LABEL.match(heading)
     return (heading[label.end() :] if label else heading).strip(" #:-")
 
 
 def format_request(subject: str) -> str:
-    """A request as a title: "can you please add X?" becomes "Add X"; a question stays one."""
+    """A request as a title: "can you please add X?" becomes "Add X"; a question stays a question."""
     if location := LOCATION.match(subject):
         subject = subject[location.end() :]
     courtesy = COURTESY.match(subject)
-    rest = (subject[courtesy.end() :] if courtesy else subject).strip()
-    if len(rest) < SHORTEST_TITLE:
-        rest = subject
-    if rest != subject and rest.endswith("?") and not is_question(rest.rstrip("? ")):
-        rest = rest.rstrip("? ")
-    return rest[:1].upper() + rest[1:]
+    title = (subject[courtesy.end() :] if courtesy else subject).strip()
+    if len(title) < MIN_TITLE:
+        title = subject
+    if title != subject and title.endswith("?") and not is_question(title.rstrip("? ")):
+        title = title.rstrip("? ")
+    return title[:1].upper() + title[1:]
 
 
 def needs_context(text: str) -> bool:
-    """Whether a text points at something that only its reader at that moment sees: "this", "above"."""
+    """Whether a text refers to something that only its reader at that moment sees: "this", "above"."""
     return PRONOUN.search(text) is not None

@@ -1,8 +1,8 @@
-"""Sentences: a text without its markup, cut into headings and sentences, and what each sentence does.
+"""Removes the markup of a text, splits it into headings and sentences, and classifies each sentence.
 
-Code, tables, terminal colours, injected notes and emphasis hold no sentence worth remembering.
-Work is bounded: only the beginning and the end of a long text are read.
-The phrases are ones that people and agents use in any project; none belongs to a single project.
+Code, tables, terminal colours, injected notes and emphasis contain no sentence worth remembering.
+The work is bounded: only the beginning and the end of a long text are read.
+People and agents use the phrases in any project; none belongs to a single project.
 """
 
 import re
@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from recollect.observe.phrases import PhraseTable, contains_any
 
-HEAD, TAIL = 5_000, 2_500  # characters: a summary stands at the beginning or at the end of a long answer
-BEGINNING = 1_400  # characters: tags come from the beginning of a text
-MOST_SENTENCES = 45  # later sentences are never chosen
-SHORTEST, LONGEST = 20, 400  # characters of a sentence that is understood alone
-SHORTEST_RULE, LONGEST_RULE = 15, 300  # characters of a sentence with which a person sets a convention
-MOST_REPORTS = 8  # more reports than an observation ever shows
-MOST_OPENING_WORDS = 6  # before the verb of a report: "I have now also just added"
+HEAD, TAIL = 5_000, 2_500  # characters: a summary is at the beginning or at the end of a long answer
+MAX_BEGINNING = 1_400  # characters of a text from which tags are taken
+MAX_SENTENCES = 45  # later sentences are never chosen
+MIN_SENTENCE, MAX_SENTENCE = 20, 400  # characters of a sentence that is understood alone
+MIN_RULE, MAX_RULE = 15, 300  # characters of a sentence in which a person sets a convention
+MAX_REPORTS = 8  # more reports than an observation ever shows
+MAX_OPENING_WORDS = 6  # words before the verb of a report: "I have now also just added"
 
 # ---- markup
 
@@ -82,7 +82,7 @@ ABBREVIATIONS = TABLE.word_set("abbreviations")
 
 
 class Prose(Struct, frozen=True):
-    """A parsed text. `heading_at` counts the sentences before the first heading; `text` is its beginning, without markup."""
+    """A parsed text. `heading_at` counts the sentences before the first heading. `text` is the beginning without markup."""
 
     headings: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ NO_PROSE = Prose()
 
 
 def head_and_tail(text: str, head: int = HEAD, tail: int = TAIL) -> str:
-    """The beginning and the end of a long text; a short text as it is."""
+    """The beginning and the end of a long text; a short text unchanged."""
     if len(text) <= head + tail:
         return text
     return f"{text[:head]}\n\n{text[-tail:]}"
@@ -145,9 +145,9 @@ def parse_prose(text: str) -> Prose:
             headings.append(BULLET.sub("", strip_emphasis(SYMBOLS.sub("", heading[1].rstrip("# "))), count=1))
             continue
         sentences += sentences_of_line(line)
-        if len(sentences) >= MOST_SENTENCES:
+        if len(sentences) >= MAX_SENTENCES:
             break
-    return Prose(tuple(headings), tuple(sentences), heading_at, text[:BEGINNING])
+    return Prose(tuple(headings), tuple(sentences), heading_at, text[:MAX_BEGINNING])
 
 
 def sentences_of_line(line: str) -> list[str]:
@@ -183,8 +183,8 @@ def truncate(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     short = text[: limit - 1]
-    at = short.rfind(" ")
-    return short[: at if at > limit // 2 else limit - 1].rstrip(" ,;:-–—([{\"'") + "…"
+    space = short.rfind(" ")
+    return short[: space if space > limit // 2 else limit - 1].rstrip(" ,;:-–—([{\"'") + "…"
 
 
 def capitalize(text: str) -> str:
@@ -197,24 +197,23 @@ def capitalize(text: str) -> str:
 
 def find_names(text: str) -> list[str]:
     """The exact names in a text that a person would search for: identifiers, error codes, paths, options."""
-    found = dict.fromkeys(NAME.findall(URL.sub("", text) if "://" in text else text))
-    return [name for name in found if not (name.isalpha() and name.isupper()) and name.lower() not in ABBREVIATIONS]
+    names = dict.fromkeys(NAME.findall(URL.sub("", text) if "://" in text else text))
+    return [name for name in names if not (name.isalpha() and name.isupper()) and name.lower() not in ABBREVIATIONS]
 
 
-# ---- what a sentence does
+# ---- classify a sentence
 
 
 def strip_opener(sentence: str) -> str:
-    """A sentence without its polite opening, with a capital first letter."""
-    if found := OPENER.match(sentence):
-        sentence = sentence[found.end() :]
-    if found := CONNECTIVE.match(sentence):
-        sentence = sentence[found.end() :]
+    """A sentence without its polite opening and its connective, with a capital first letter."""
+    for pattern in (OPENER, CONNECTIVE):
+        if opening := pattern.match(sentence):
+            sentence = sentence[opening.end() :]
     return capitalize(sentence)
 
 
 def reported_change(sentence: str) -> str | None:
-    """What a sentence without opener reports as done: "I've added X" becomes "Added X"."""
+    """The change that a sentence without opener reports: "I've added X" becomes "Added X"; None without one."""
     change = _from_report_verb(sentence)
     if change is None and (label := LABEL.match(sentence)):
         change = _from_report_verb(sentence[label.end() :])
@@ -222,30 +221,30 @@ def reported_change(sentence: str) -> str | None:
 
 
 def _from_report_verb(sentence: str) -> str | None:
-    rest = sentence
-    for _ in range(MOST_OPENING_WORDS):
-        word, _, after = rest.partition(" ")
+    for _ in range(MAX_OPENING_WORDS):
+        word, _, after = sentence.partition(" ")
         word = word.lower().rstrip(",:")
         if word in REPORT_VERBS:
-            return capitalize(rest) if not after.startswith("by ") else None
+            return capitalize(sentence) if not after.startswith("by ") else None
         if word not in REPORT_OPENINGS:
             return None
-        rest = after
+        sentence = after
     return None
 
 
 def planned_change(sentence: str) -> str | None:
-    """What a sentence announces: "I'll modify X" becomes "Modify X". Use it only where something was changed."""
-    found = PLAN.match(sentence)
-    return capitalize(found["change"]) if found else None
+    """The change that a sentence announces: "I'll modify X" becomes "Modify X". Only for turns with changes."""
+    plan = PLAN.match(sentence)
+    return capitalize(plan["change"]) if plan else None
 
 
 def is_intention(sentence: str) -> bool:
+    """Whether a sentence announces, offers or asks something."""
     return INTENTION.match(sentence) is not None
 
 
 def is_offer(sentence: str) -> bool:
-    """Whether a sentence only promises, offers or asks for permission. Nothing shows that it was done."""
+    """Whether a sentence only promises, offers or asks for permission: nothing shows that the work was done."""
     return OFFER.match(sentence) is not None
 
 
@@ -255,19 +254,19 @@ def is_empty_report(sentence: str) -> bool:
 
 
 def is_cause(sentence: str, hints: tuple[str, ...] = CAUSE_HINTS) -> bool:
-    """Whether a sentence names a cause, without doubt."""
+    """Whether a sentence names a cause and expresses no doubt."""
     return contains_any(hints, sentence.lower()) and CAUSE.search(sentence) is not None and HEDGE.search(sentence) is None
 
 
 def explains_problem(sentence: str) -> bool:
-    """Whether a sentence, said where there is a problem, gives a reason that is not the agent's own action."""
+    """Whether a sentence explains a reported problem by a reason that is not the agent's own action."""
     return EXPLANATION.search(sentence) is not None and not OWN_ACTION.match(sentence) and HEDGE.search(sentence) is None
 
 
 def states_convention(sentence: str, hints: tuple[str, ...], *, has_changes: bool) -> bool:
-    """Whether an agent's sentence says how things are always done here.
+    """Whether an agent's sentence says how things are always done in this project.
 
-    In a turn with changes, "all X must" describes those changes.
+    In a turn with changes, "all X must" describes these changes, so it does not count.
     """
     if not contains_any(hints, sentence.lower()):
         return False
@@ -275,8 +274,8 @@ def states_convention(sentence: str, hints: tuple[str, ...], *, has_changes: boo
 
 
 def sets_convention(sentence: str, *, has_changes: bool) -> bool:
-    """Whether a person's sentence says how things are always done: not a question, not a task for now."""
-    if not SHORTEST_RULE <= len(sentence) <= LONGEST_RULE or sentence[-1] in "?？":
+    """Whether a person's sentence says how things must always be done. A question or a single task does not."""
+    if not MIN_RULE <= len(sentence) <= MAX_RULE or sentence[-1] in "?？":
         return False
     if not contains_any(CONVENTION_HINTS, sentence.lower()):
         return False
@@ -285,7 +284,7 @@ def sets_convention(sentence: str, *, has_changes: bool) -> bool:
     )
 
 
-# ---- which sentences to use
+# ---- choose sentences
 
 
 def is_sentence(text: str) -> bool:
@@ -294,8 +293,8 @@ def is_sentence(text: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a sentence says something that is understood without the sentences around it."""
-    if not SHORTEST <= len(text) <= LONGEST and (text.isascii() or len(text) < 6):
+    """Whether a sentence has content that is understood without the sentences around it."""
+    if not MIN_SENTENCE <= len(text) <= MAX_SENTENCE and (text.isascii() or len(text) < 6):
         return False
     last = text[-1]
     if last in "?？" or (text.isascii() and text.count(" ") < 3):
@@ -306,15 +305,17 @@ def stands_alone(text: str) -> bool:
 
 
 def find_statements(sentences: Iterable[str]) -> list[str]:
-    """The sentences without opener that stand alone."""
+    """Those of the sentences without opener that stand alone."""
     return [sentence.rstrip(" :：") for sentence in sentences if stands_alone(sentence)]
 
 
 def find_reports(sentences: Iterable[str]) -> list[str]:
     """The changes that sentences without opener report: "Added X"."""
-    found = (reported_change(sentence) for sentence in sentences)
-    reports = (text for text in found if text and len(text) >= SHORTEST and text[-1] != "?" and not is_empty_report(text))
-    return [text.rstrip(" :：") for text in islice(reports, MOST_REPORTS)]
+    changes = (reported_change(sentence) for sentence in sentences)
+    reports = (
+        text for text in changes if text and len(text) >= MIN_SENTENCE and text[-1] != "?" and not is_empty_report(text)
+    )
+    return [text.rstrip(" :：") for text in islice(reports, MAX_REPORTS)]
 
 
 def find_causes(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Titles: one line that is true of the turn. Commits, plans, answers and prompts offer candidates; the best score wins."""
+"""Chooses a title: one line that describes the turn. Commits, plans, answers and prompts give candidates with scores."""
 
 import re
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ from recollect.observe.sentences import (
 from recollect.observe.turn import ObservedTurn
 from recollect.observe.turn_type import CONVENTIONAL, OTHER_PREFIXES, TYPE_OF_PREFIX, main_commit, type_of_title
 
-LONGEST = 80  # characters: a line of a list
-SHORTEST = 10  # characters of a title that says something
-NAME_BONUS = 0.6  # for a title with an exact name: the most that a title can gain
-LONG_CLAUSE, SHORT_CLAUSE = 44, 30  # characters that a title must have left when it is cut at a clause
-PASTED = 400  # characters: a longer complaint is a pasted log, whose first line does not name the symptom
-CAUSE_CLAUSE = 30  # characters of a cause that can be a title of its own
-FRAGMENT_STARTS = frozenset("<→-+*=>|)]}.,;:&%@#")  # a text that begins with one was cut out of something else
-PENALTIES = (("://", -2.5), ("→", -1.5))  # what does not belong into a title, and what it costs
+MAX_TITLE = 80  # characters: one line of a list
+MIN_TITLE = 10  # characters: a shorter title says nothing
+NAME_BONUS = 0.6  # for a title with an exact name; no title can gain more
+LONG_CLAUSE, SHORT_CLAUSE = 44, 30  # characters that must remain when a title is cut at a clause
+MAX_TYPED = 400  # characters: a longer request was pasted, and its first line does not name the symptom
+MIN_CAUSE = 30  # characters of a cause that can be a title alone
+FRAGMENT_STARTS = frozenset("<→-+*=>|)]}.,;:&%@#")  # a text that begins with one of these is a fragment
+PENALTIES = (("://", -2.5), ("→", -1.5))  # texts that do not belong in a title, and their penalties
 QUOTES = ("'", '"')
 PARENTHESES = re.compile(r"\s*\([^()]*\)")
 ISSUE_NUMBER = re.compile(r"\s*\(#\d+\)$")
@@ -66,8 +66,8 @@ def choose_title(turn: ObservedTurn, kind: str, subject: str) -> str:
 def _candidates(turn: ObservedTurn, kind: str, subject: str) -> Iterator[tuple[float, str]]:
     """(score of the source, text), the better sources first.
 
-    The scores rank sources, found by reading real turns: what was committed (10) before what the answer opens with
-    (7.5), that before the request (6), that before any other sentence (4.5). One fault of a title costs one to three.
+    The scores rank the sources, as reading real turns showed: the commit (10), the beginning of the answer (7.5), the
+    request (6), any other sentence (4.5). One fault of a title costs one to three.
     """
     has_changes = turn.has_changes()
     if commit := main_commit(turn):
@@ -87,12 +87,12 @@ def _candidates(turn: ObservedTurn, kind: str, subject: str) -> Iterator[tuple[f
 
 
 def _cause_titles(turn: ObservedTurn) -> list[str]:
-    """The causes as titles. If the cause is the only statement, its clause after "because", if that is long enough."""
-    if len(turn.statements) > 1 or not turn.causes or len(turn.request) > PASTED:
+    """The causes as titles. A cause that is the only statement gives its clause after "because", if that is long enough."""
+    if len(turn.statements) > 1 or not turn.causes or len(turn.request) > MAX_TYPED:
         return turn.causes[:2]
-    found = REASON.search(turn.causes[0])
-    if found and len(found["cause"]) >= CAUSE_CLAUSE and found["cause"].count(" ") > 2:
-        return [found["cause"]]
+    reason = REASON.search(turn.causes[0])
+    if reason and len(reason["cause"]) >= MIN_CAUSE and reason["cause"].count(" ") > 2:
+        return [reason["cause"]]
     return []
 
 
@@ -102,8 +102,8 @@ def _candidates_of_prompt(turn: ObservedTurn, kind: str, subject: str) -> Iterat
     sentences = turn.request_prose.sentences
     is_unclear = needs_context(subject) and not NAME.search(subject)
     is_heading = any(heading.endswith(subject) for heading in turn.request_prose.headings)
-    follows_introduction = is_heading or subject in sentences[1:]  # then it is the issue's own title
-    is_plan = subject not in sentences[:1] and follows_introduction and len(turn.request) > PASTED
+    follows_introduction = is_heading or subject in sentences[1:]  # then it is the title of a pasted issue
+    is_plan = subject not in sentences[:1] and follows_introduction and len(turn.request) > MAX_TYPED
     score = 7.6 if is_plan else 6 if turn.has_changes() else 6.5
     title = _fix_title(subject) if kind == "bug-fix" else format_request(subject)
     yield score - (2.5 if is_unclear else 0), title
@@ -113,7 +113,7 @@ def _fix_title(subject: str) -> str:
     """A complaint as a title: "the login fails, please fix it" becomes "Fixed: the login fails"."""
     plea = PLEA.search(subject)
     title = format_request(subject)
-    if not plea or plea.start() < SHORTEST or type_of_title(title):
+    if not plea or plea.start() < MIN_TITLE or type_of_title(title):
         return title
     symptom = subject[: plea.start()].rstrip(" ,.;")
     return f"Fixed: {symptom[:1].lower() + symptom[1:] if ARTICLE.match(symptom) else symptom}"
@@ -133,11 +133,11 @@ def _candidates_of_answer(turn: ObservedTurn) -> Iterator[tuple[float, str]]:
 
 
 def _score(title: str, text: str) -> float:
-    """What a title gains and loses, whatever its source."""
+    """The bonuses and penalties of a title, independent of its source."""
     score = 0.0
-    if len(title) < SHORTEST or title.isdigit():
+    if len(title) < MIN_TITLE or title.isdigit():
         score -= 6 if title.isascii() else 1
-    if len(text) > LONGEST:
+    if len(text) > MAX_TITLE:
         score -= 0.8
     if len(text) > 200 or title.endswith("…"):
         score -= 0.7
@@ -157,14 +157,14 @@ def _score(title: str, text: str) -> float:
 
 
 def _title_from_actions(turn: ObservedTurn) -> str:
-    """A title for a turn without words: the files it touched or the command it ran."""
+    """A title for a turn without text: the files that it touched or the command that it ran."""
     if turn.changed_files:
-        return truncate(f"Changed {_file_names(turn.changed_files)}", LONGEST)
+        return truncate(f"Changed {_file_names(turn.changed_files)}", MAX_TITLE)
     if turn.runs:
-        return truncate(f"Ran {strip_emphasis(turn.runs[-1].command)}", LONGEST)
+        return truncate(f"Ran {strip_emphasis(turn.runs[-1].command)}", MAX_TITLE)
     if turn.read_files:
-        return truncate(f"Read {_file_names(turn.read_files)}", LONGEST)
-    return truncate(strip_emphasis(turn.request or (turn.answer_prose.sentences or ("",))[0]), LONGEST)
+        return truncate(f"Read {_file_names(turn.read_files)}", MAX_TITLE)
+    return truncate(strip_emphasis(turn.request or (turn.answer_prose.sentences or ("",))[0]), MAX_TITLE)
 
 
 def _file_names(paths: list[str]) -> str:
@@ -175,48 +175,48 @@ def _file_names(paths: list[str]) -> str:
 
 
 def format_commit(subject: str) -> str:
-    """A commit's subject without conventional prefix and issue number."""
+    """The subject of a commit as a title, without its conventional prefix and issue number."""
     subject = ISSUE_NUMBER.sub("", subject)
-    found = CONVENTIONAL.match(subject)
-    if found and (found["kind"] in TYPE_OF_PREFIX or found["kind"] in OTHER_PREFIXES):
-        rest = found["rest"]
-        word = rest.split(" ", 1)[0]
-        return rest[:1].upper() + rest[1:] if word.replace("-", "").isalpha() and word.islower() else rest
+    commit = CONVENTIONAL.match(subject)
+    if commit and (commit["kind"] in TYPE_OF_PREFIX or commit["kind"] in OTHER_PREFIXES):
+        title = commit["rest"]
+        word = title.split(" ", 1)[0]
+        return title[:1].upper() + title[1:] if word.replace("-", "").isalpha() and word.islower() else title
     return subject
 
 
 def format_title(text: str) -> str:
-    """A text as a title: without markup and introduction, in complete clauses, at most one line, no full stop."""
+    """A text as a title: at most one line of complete clauses, without markup, introduction and full stop."""
     text = strip_emphasis(text.replace("\\n", " "))
     if " against " in text:
         text = AGAINST.sub("Avoid ", text)
-    for introduction in (LEAD_IN, KIND_LABEL):
-        if (found := introduction.match(text)) and len(text) - found.end() >= SHORTEST:
-            text = text[found.end() :]
+    for pattern in (LEAD_IN, KIND_LABEL):
+        if (introduction := pattern.match(text)) and len(text) - introduction.end() >= MIN_TITLE:
+            text = text[introduction.end() :]
     if "pass" in text or "green" in text:
         text = TESTS_PASS.sub("", text) or text
     text = text.strip(" .").rstrip(" .:,;!。：，；！—–-")
     text = text.replace('"""', "").rstrip()
     if text[:1] in QUOTES and text[-1:] == text[:1] and text.count(text[0]) == 2:
         text = text[1:-1]
-    if len(text) > LONGEST:
+    if len(text) > MAX_TITLE:
         text = PARENTHESES.sub("", text).rstrip(" .:,;!")
-    if len(text) > LONGEST:
+    if len(text) > MAX_TITLE:
         text = (
             _cut_at(text, CLAUSE_END, LONG_CLAUSE)
             or _cut_at(text, PHRASE_START, LONG_CLAUSE)
             or _cut_at(text, CLAUSE_END, SHORT_CLAUSE)
             or text
         )
-    text = truncate(text, LONGEST)
+    text = truncate(text, MAX_TITLE)
     if text.count("(") > text.count(")"):
         text = text[: text.rindex("(")].rstrip(" ,;:") or text
     return capitalize(text)
 
 
-def _cut_at(text: str, boundary: re.Pattern[str], shortest: int) -> str:
-    """The longest beginning of a text that ends at a boundary and fits into a title; or nothing."""
+def _cut_at(text: str, boundary: re.Pattern[str], min_length: int) -> str:
+    """The longest beginning of a text that ends at a boundary and fits into a title; empty without one."""
     if CONDITION.match(text):  # its first clause alone says nothing
-        shortest = max(shortest, text.find(", ") + shortest // 2)
-    ends = [found.start() for found in boundary.finditer(text, shortest, LONGEST + 2) if found.start() <= LONGEST]
+        min_length = max(min_length, text.find(", ") + min_length // 2)
+    ends = [end.start() for end in boundary.finditer(text, min_length, MAX_TITLE + 2) if end.start() <= MAX_TITLE]
     return text[: ends[-1]].rstrip(" .,;:—–-") if ends else ""

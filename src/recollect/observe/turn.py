@@ -1,4 +1,4 @@
-"""A turn as the rules see it: its events sorted into the request, the actions and the answer. Nothing is judged yet."""
+"""Sorts the events of a turn into the request, the actions and the answer, for the rules that classify them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -29,20 +29,20 @@ from recollect.observe.sentences import (
     truncate,
 )
 
-MOST_PROMPTS = 12  # of one turn that are read: the first one with content is the request
-REQUEST_LENGTH = 1_500  # characters of a prompt that show what it wants
-SLASH_COMMAND_LENGTH = 4_000  # characters of a slash command that are read
-LOOK_BACK = 6  # answers at the end of a turn among which the summary is looked for
-EXPLAINING = 4  # sentences of an answer to a complaint among which the cause is expected
-OPENING = 3  # sentences of an answer among which its summary is expected
-MOST_THOUGHTS = 8  # thoughts at the end of a turn among which a cause is looked for
-MOST_CAUSES = 3
-MOST_RUNS = 400  # commands of one turn that are judged; in a longer turn the last ones add nothing
-LONGEST_PATH = 300  # characters; longer text is not a path
-LONGEST_JSON = 20_000  # characters of an answer that is decoded as JSON
-LONGEST_NOTICE = 20_000  # characters of a notice that are read
-LONGEST_TITLE = 300  # characters of a pull request's title
-SHORTEST_FINAL = 20  # characters: a shorter argument of a final tool is not an answer
+MAX_PROMPTS = 12  # prompts of one turn that are read: the first one with content is the request
+MAX_REQUEST = 1_500  # characters of a request whose words are classified
+MAX_SLASH_COMMAND = 4_000  # characters of a slash command that are read
+LOOK_BACK = 6  # answers at the end of a turn that are searched for the summary
+EXPLAINING = 4  # sentences at the start of an answer to a complaint, among which the cause is expected
+OPENING = 3  # sentences at the start of an answer, among which its summary is expected
+MAX_THOUGHTS = 8  # thoughts at the end of a turn that are searched for a cause
+MAX_CAUSES = 3
+MAX_RUNS = 400  # commands of one turn whose outcome is read; further ones add nothing
+MAX_PATH = 300  # characters: a longer text is not a path
+MAX_JSON = 20_000  # characters of an answer that is decoded as JSON
+MAX_NOTICE = 20_000  # characters of a notice that are read
+MAX_TITLE = 300  # characters of a pull request's title
+MIN_FINAL = 20  # characters: a shorter argument of a final tool is not an answer
 RECOMMENDED_SUFFIX = "(Recommended)"  # agents add it to one entry of a menu
 TEMPORARY_FOLDERS = ("/tmp/", "/private/tmp/", "/var/folders/", "/private/var/", "/dev/")
 
@@ -66,7 +66,7 @@ NO_WORDS = RequestWords("")
 
 
 class CommandRun(Struct, frozen=True):
-    """A command that was run and how it ended. `check` is its name if it is a test, a build or the like."""
+    """A command that ran, and its outcome. `check` is its name if it is a test, a build or another check."""
 
     call: Event
     response: Event
@@ -76,7 +76,7 @@ class CommandRun(Struct, frozen=True):
 
 
 class FinalAnswer(Struct, frozen=True):
-    """A text with which the agent answers: an event's text, or the argument of a tool for final answers."""
+    """An answer of the agent: an event's text, or the argument of a tool for final answers."""
 
     event: Event
     text: str
@@ -101,7 +101,7 @@ class ObservedTurn(Struct):
     answers: list[FinalAnswer] = []
     answer_prose: Prose = NO_PROSE
     sentences: list[str] = []  # of the answer, each without its polite opening
-    lower: str = ""  # the same in lower case, one per line, for cheap lookups
+    lower: str = ""  # the sentences in lower case, one per line, for fast lookups
     opens_with_report: bool = False  # then the report sums up the answer
     statements: list[str] = []  # sentences of the answer that stand alone
     reports: list[str] = []  # changes that the answer reports
@@ -114,7 +114,7 @@ class ObservedTurn(Struct):
     runs: list[CommandRun] = []
     commits: list[Commit] = []
     pull_request: Commit | None = None
-    choices: list[tuple[str, Event]] = []  # what the person picked from menus
+    choices: list[tuple[str, Event]] = []  # the answers that the person chose in menus
     plan: Prose = NO_PROSE
     call_count: int = 0
     last_event: Event | None = None
@@ -124,7 +124,7 @@ class ObservedTurn(Struct):
 
 
 def read_turn(events: Sequence[Event], cwd: str | None) -> ObservedTurn:
-    """A turn from its events. Recollect's own events are left out."""
+    """The turn with these events. Recollect's own events are left out."""
     turn = ObservedTurn()
     events = [event for event in events if not event.own]
     turn.last_event = events[-1] if events else None
@@ -144,7 +144,7 @@ def read_turn(events: Sequence[Event], cwd: str | None) -> ObservedTurn:
             case _:
                 pass
     _set_request(turn)
-    turn.request_words = RequestWords(turn.request[:REQUEST_LENGTH])
+    turn.request_words = RequestWords(turn.request[:MAX_REQUEST])
     _set_answer(turn)
     _set_causes(turn)
     turn.changed_files = list(dict.fromkeys(turn.changed_files))
@@ -157,8 +157,8 @@ def read_turn(events: Sequence[Event], cwd: str | None) -> ObservedTurn:
 
 
 def _set_request(turn: ObservedTurn) -> None:
-    """The first prompt that asks for something. Commands to the program itself do not count."""
-    requests = [(event, _request_text(event.text)) for event in turn.prompts[:MOST_PROMPTS]]
+    """Set the request: the first prompt that asks for something. Commands to the program itself do not count."""
+    requests = [(event, _request_text(event.text)) for event in turn.prompts[:MAX_PROMPTS]]
     for event, request in sorted(requests, key=lambda pair: pair[1].startswith("/")):
         if request and not is_trivial(request):
             turn.prompt, turn.request, turn.request_prose = event, request, parse_prose(request)
@@ -168,15 +168,15 @@ def _set_request(turn: ObservedTurn) -> None:
 
 
 def _request_text(text: str) -> str:
-    """What a prompt asks, without injected notes; nothing for a command to the program itself."""
+    """The text of a prompt without injected notes; empty for a command to the program itself."""
     text = text.strip()
-    if text.startswith("/") and (command := SLASH_COMMAND.match(text[:SLASH_COMMAND_LENGTH])):
-        name, rest = command[1], (command[2] or "").strip()
+    if text.startswith("/") and (command := SLASH_COMMAND.match(text[:MAX_SLASH_COMMAND])):
+        name, arguments = command[1], (command[2] or "").strip()
         if name in LOCAL_COMMANDS:
             return ""
         if name in TALKING_COMMANDS:
-            return rest
-        return rest if len(rest.split()) >= 3 or not rest.isascii() else text[:SLASH_COMMAND_LENGTH]
+            return arguments
+        return arguments if len(arguments.split()) >= 3 or not arguments.isascii() else text[:MAX_SLASH_COMMAND]
     return strip_markup(head_and_tail(text)).strip() if "<" in text or "\x1b" in text else text
 
 
@@ -184,29 +184,29 @@ def _request_text(text: str) -> str:
 
 
 def _set_answer(turn: ObservedTurn) -> None:
-    """The answer that sums up: the last one, unless it only says goodbye."""
+    """Set the answer: the last one that sums up the turn, not one that only says goodbye."""
     for answer in reversed(turn.answers[-LOOK_BACK:]):
         prose = parse_prose(_sentences_of_json(answer.text))
         sentences = [strip_opener(sentence) for sentence in prose.sentences]
         statements = find_statements(sentences)
         if answer is turn.answers[-1]:
-            sums_up = bool(statements)
+            is_summary = bool(statements)
         else:
-            sums_up = len(statements) >= 3 or any(len(sentence) > 40 for sentence in statements)
-        if sums_up or (turn.answer is None and sentences):
+            is_summary = len(statements) >= 3 or any(len(sentence) > 40 for sentence in statements)
+        if is_summary or (turn.answer is None and sentences):
             turn.answer, turn.answer_prose, turn.statements = answer.event, prose, statements
             turn.reports = find_reports(sentences)
             turn.sentences, turn.lower = sentences, "\n".join(sentences).lower()
             turn.opens_with_report = any(map(reported_change, sentences[:OPENING]))
-        if sums_up:
+        if is_summary:
             return
     if turn.answer is None and turn.answers:
         turn.answer = turn.answers[-1].event
 
 
 def _sentences_of_json(text: str) -> str:
-    """The sentences in an answer that was requested as JSON; another answer as it is."""
-    if not text.startswith("{") or len(text) > LONGEST_JSON:
+    """The sentences in an answer that is JSON; another answer unchanged."""
+    if not text.startswith("{") or len(text) > MAX_JSON:
         return text
     try:
         fields = msgspec.json.decode(text, type=dict[str, Any])
@@ -217,23 +217,23 @@ def _sentences_of_json(text: str) -> str:
 
 
 def _set_causes(turn: ObservedTurn) -> None:
-    """The sentences that name a cause: in the final answer, or, where a problem was reported, in earlier ones too."""
+    """Set the causes: sentences that name one, in the final answer. If a problem was reported, in earlier texts too."""
     hints = phrases_in(CAUSE_HINTS, turn.lower)
-    found = [sentence for sentence in turn.statements if is_cause(sentence, hints)] if hints else []
-    if not found and is_complaint(turn.request):
+    causes = [sentence for sentence in turn.statements if is_cause(sentence, hints)] if hints else []
+    if not causes and is_complaint(turn.request):
         early = [sentence for sentence in turn.statements[:EXPLAINING] if sentence not in turn.reports]
-        found = [sentence for sentence in early if explains_problem(sentence)]
-    if not found and turn.request_words.reports_problem():
-        found = [sentence for answer in turn.answers[-LOOK_BACK:] for sentence in find_causes(answer.text)]
-        found = found or [sentence for event in turn.thoughts[-MOST_THOUGHTS:] for sentence in find_causes(event.text)][-2:]
-    turn.causes = list(dict.fromkeys(found))[:MOST_CAUSES]
+        causes = [sentence for sentence in early if explains_problem(sentence)]
+    if not causes and turn.request_words.reports_problem():
+        causes = [sentence for answer in turn.answers[-LOOK_BACK:] for sentence in find_causes(answer.text)]
+        causes = causes or [sentence for event in turn.thoughts[-MAX_THOUGHTS:] for sentence in find_causes(event.text)][-2:]
+    turn.causes = list(dict.fromkeys(causes))[:MAX_CAUSES]
 
 
 # ---- the actions
 
 
 def _add_call(turn: ObservedTurn, call: Event, response: Event | None, cwd: str | None) -> None:
-    """Add what one tool call did. A failed call still read or asked, but changed nothing."""
+    """Add the actions of one tool call. A failed call may have read or asked something, but changed nothing."""
     turn.call_count += 1
     arguments = call.arguments or {}
     tool = files.normalize_tool(call.tool)
@@ -250,7 +250,7 @@ def _add_call(turn: ObservedTurn, call: Event, response: Event | None, cwd: str 
         if not failed:
             _add_edit(turn, call, response, cwd)
     elif "pullrequest" in tool and "create" in tool and isinstance(title := arguments.get("title"), str):
-        turn.pull_request = None if failed else Commit(call, title[:LONGEST_TITLE])
+        turn.pull_request = None if failed else Commit(call, title[:MAX_TITLE])
     elif command := commands.shell_command(arguments):
         _add_command(turn, call, response, command, cwd)
     if not failed and tool.startswith(PATCHING_TOOLS) and (patched := list(files.patched_paths(arguments))):
@@ -267,10 +267,10 @@ def _menu_choice(question: str, answer: str) -> str:
 
 
 def _add_final_text(turn: ObservedTurn, call: Event, tool: str, arguments: dict[str, Any]) -> None:
-    """Add what an agent says through a tool: its final answer, or the plan that it proposes."""
+    """Add the text that an agent passes to a tool: its final answer, or the plan that it proposes."""
     for name in FINAL_ARGUMENTS:
         text = arguments.get(name)
-        if isinstance(text, str) and len(text) > SHORTEST_FINAL:
+        if isinstance(text, str) and len(text) > MIN_FINAL:
             if tool == "exitplanmode":
                 turn.plan = parse_prose(text)
             else:
@@ -295,21 +295,21 @@ def _add_command(turn: ObservedTurn, call: Event, response: Event | None, comman
     stripped = commands.strip_quoted(command)
     base = (call.arguments or {}).get("workdir")
     failed = response is not None and (response.failed or response.exit_code not in (None, 0))
-    wrote = False
+    has_written = False
     for folder, path, changes in commands.touched_files(stripped):
         paths = _display_paths([path], _join_folders(base, folder), cwd)
-        wrote = wrote or (changes and not failed)
+        has_written = has_written or (changes and not failed)
         (turn.changed_files if changes else turn.read_files).extend([] if failed and changes else paths)
     if response is not None and NUMBERED_EDIT.match(command) and (opened := OPEN_FILE.search(response.text[:2_000])):
         turn.changed_files += _display_paths([opened[1]], "", cwd)
-        wrote = True
-    if wrote:
+        has_written = True
+    if has_written:
         turn.edits.append(call)
     if not failed and (subject := commands.commit_subject(command)):
         turn.commits.append(Commit(call, subject))
     if not failed and (title := commands.pull_request_title(command)):
         turn.pull_request = Commit(call, title)
-    if response is not None and len(turn.runs) < MOST_RUNS:
+    if response is not None and len(turn.runs) < MAX_RUNS:
         check = commands.check_name(stripped)
         if check or (failed and not commands.only_searches(stripped)):
             outcome = commands.judge_outcome(response, is_check=bool(check))
@@ -324,8 +324,8 @@ def _join_folders(base: Any, folder: str) -> str:
 
 
 def _add_notice(turn: ObservedTurn, event: Event, cwd: str | None) -> None:
-    """Add what a program says that it applied and committed. Some programs report that in notices."""
-    text = event.text[:LONGEST_NOTICE]
+    """Add the edits and commits that a program reports in a notice."""
+    text = event.text[:MAX_NOTICE]
     if "Applied edit to " in text:
         turn.changed_files += _display_paths(APPLIED.findall(text), "", cwd)
         turn.edits.append(event)
@@ -339,10 +339,10 @@ def _add_notice(turn: ObservedTurn, event: Event, cwd: str | None) -> None:
 
 
 def _display_paths(paths: Iterable[str], folder: str, cwd: str | None) -> list[str]:
-    """Paths as they are shown, without unprintable ones and files in temporary folders."""
+    """Paths in the form in which they are shown, without unprintable ones and files in temporary folders."""
     displayed = (files.display_path(path, folder, cwd) for path in paths)
     return [path for path in displayed if path.isprintable() and _is_lasting(path)]
 
 
 def _is_lasting(path: str) -> bool:
-    return 0 < len(path) <= LONGEST_PATH and not path.startswith(TEMPORARY_FOLDERS)
+    return 0 < len(path) <= MAX_PATH and not path.startswith(TEMPORARY_FOLDERS)

@@ -1,4 +1,4 @@
-"""The type of a turn, from the request, the changed files, the commits and the answer."""
+"""Determines the type of a turn from the request, the changed files, the commits and the answer."""
 
 import re
 
@@ -7,9 +7,9 @@ from recollect.observe.phrases import PhraseTable, contains_any
 from recollect.observe.requests import RequestWords, format_request, is_complaint, is_question
 from recollect.observe.turn import ObservedTurn
 
-PASTED = 1_000  # characters: a longer request is a plan or a log, and holds words of trouble anyway
-OPENING = 300  # characters: but a pasted issue says early that something is wrong
-LONGEST_SETTING = 200  # characters of a request to set something
+MAX_TYPED = 1_000  # characters: a longer request is a pasted plan or log, which contains words of trouble anyway
+OPENING = 300  # characters at the start of a request, in which a pasted issue reports the problem
+MAX_SETTING = 200  # characters of a request to set something
 
 TABLE = PhraseTable("turn_type")
 TITLE_TYPES = ("feature", "bug-fix", "refactor", "config", "test")  # types that a title's first word shows
@@ -36,7 +36,7 @@ def type_of_turn(turn: ObservedTurn, subject: str) -> str:
     return _type_of_conversation(turn, subject)
 
 
-# ---- turns that change something
+# ---- turns with changes
 
 
 def _type_of_change(turn: ObservedTurn, subject: str) -> str:
@@ -59,7 +59,7 @@ def _type_of_change(turn: ObservedTurn, subject: str) -> str:
 
 
 def _type_of_request(turn: ObservedTurn, subject: str, words: RequestWords) -> str:
-    """The type that the request shows, then the one that the answer reports; "general" if neither does."""
+    """The type that the request shows, else the type that the answer reports, else "general"."""
     requested_type = type_of_title(format_request(subject))
     if _sets_something(format_request(subject)):
         return "config"
@@ -73,14 +73,14 @@ def _type_of_request(turn: ObservedTurn, subject: str, words: RequestWords) -> s
         return "test"
     if requested_type == "feature" or turn.created_files:
         return "feature"
-    reported_type = next((found for report in turn.reports[:3] if (found := type_of_title(report))), "")
+    reported_type = next((kind for report in turn.reports[:3] if (kind := type_of_title(report))), "")
     if reported_type or words.wants_addition():
         return reported_type or "feature"
     return "refactor" if any(contains_any(TIDIER, sentence) for sentence in turn.statements[:2]) else "general"
 
 
 def _is_bug_fix(turn: ObservedTurn, subject: str, words: RequestWords) -> bool:
-    """Whether a problem was fixed: one was reported, or the answer names both a cause and a fix."""
+    """Whether a problem was fixed: the request reports one, or the answer names both a cause and a fix."""
     reports_fix = any(type_of_title(report) == "bug-fix" for report in turn.reports[:4])
     if not turn.request_words.reports_problem():
         says_fixed = any("fixed" in sentence for sentence in turn.answer_prose.sentences[:3])
@@ -90,18 +90,20 @@ def _is_bug_fix(turn: ObservedTurn, subject: str, words: RequestWords) -> bool:
     wants_other = (
         type_of_title(format_request(subject)) in {"feature", "refactor", "config", "test"} or words.wants_refactoring()
     )
-    is_pasted = len(turn.request) > PASTED and not RequestWords(turn.request[:OPENING]).reports_problem()
+    is_pasted = len(turn.request) > MAX_TYPED and not RequestWords(turn.request[:OPENING]).reports_problem()
     states_problem = not is_question(subject) and not words.wants_addition() and not is_pasted
     return not wants_other and (states_problem or reports_fix or bool(turn.causes))
 
 
 def _sets_something(request: str) -> bool:
     """Whether a request sets something in a configuration file: "set the timeout to 30s in config.yaml"."""
-    found = SETTING.match(request) if len(request) <= LONGEST_SETTING else None
-    return found is not None and (SETTINGS_PLACE.search(found["file"]) or CONFIG_FILE.search(found["file"])) is not None
+    setting = SETTING.match(request) if len(request) <= MAX_SETTING else None
+    return (
+        setting is not None and (SETTINGS_PLACE.search(setting["file"]) or CONFIG_FILE.search(setting["file"])) is not None
+    )
 
 
-# ---- turns that only talk
+# ---- turns without changes
 
 
 def _type_of_conversation(turn: ObservedTurn, subject: str) -> str:
@@ -128,7 +130,7 @@ def _type_of_conversation(turn: ObservedTurn, subject: str) -> str:
 
 
 def _is_diagnosis(turn: ObservedTurn, words: RequestWords) -> bool:
-    """Whether the turn looks for a cause: why is asked and there is a problem, or a problem got its cause."""
+    """Whether the turn looks for a cause: the request asks why about a problem, or the answer names the cause of one."""
     asks_why = words.asks_why()
     has_problem = (
         turn.request_words.reports_problem()
@@ -142,13 +144,13 @@ def _is_diagnosis(turn: ObservedTurn, words: RequestWords) -> bool:
 
 
 def type_of_title(title: str) -> str:
-    """The type that a title's first word shows, a conventional prefix or a verb; or nothing."""
+    """The type that the first word of a title shows, a conventional prefix or a verb; empty without one."""
     if title and not title[0].isascii():
         return next((kind for kind, verbs in CHINESE_VERBS.items() if title.startswith(verbs)), "")
-    found = CONVENTIONAL.match(title)
-    if found and found["kind"] in TYPE_OF_PREFIX:
-        return TYPE_OF_PREFIX[found["kind"]]
-    words = (found["rest"] if found else title).split(None, 1)
+    commit = CONVENTIONAL.match(title)
+    if commit and commit["kind"] in TYPE_OF_PREFIX:
+        return TYPE_OF_PREFIX[commit["kind"]]
+    words = (commit["rest"] if commit else title).split(None, 1)
     return _type_of_verb(words[0].lower().strip(",.:;!")) if words else ""
 
 
@@ -160,17 +162,17 @@ def _type_of_verb(verb: str) -> str:
 
 
 def commit_scope(commit: str) -> str:
-    """The scope of a conventional commit: `cart` of "fix(cart): round totals"."""
-    found = CONVENTIONAL.match(commit)
-    return (found["scope"] or "") if found else ""
+    """The scope of a conventional commit: `cart` in "fix(cart): round totals"; empty without one."""
+    conventional = CONVENTIONAL.match(commit)
+    return (conventional["scope"] or "") if conventional else ""
 
 
 def _is_conventional(title: str) -> bool:
-    found = CONVENTIONAL.match(title)
-    return found is not None and found["kind"] in TYPE_OF_PREFIX
+    commit = CONVENTIONAL.match(title)
+    return commit is not None and commit["kind"] in TYPE_OF_PREFIX
 
 
 def main_commit(turn: ObservedTurn) -> str:
-    """The subject of the commit that says what the turn was for: the first that is not about form only."""
+    """The subject of the commit that shows the purpose of the turn: the first one that is not only about form."""
     subjects = [commit.subject for commit in turn.commits if not EMPTY_COMMIT.fullmatch(commit.subject)]
     return next((subject for subject in subjects if not FORMAL_COMMIT.match(subject)), subjects[0] if subjects else "")

@@ -1,7 +1,7 @@
-"""Phrase tables: the words and patterns that the rules look for, in the TOML files of this folder.
+"""Loads phrase tables: the words and patterns of the rules, from the TOML files of this folder.
 
-An entry holds `words` (separated by spaces), `phrases` (parts of a text in lower case) or a `pattern`.
-It also holds a text that matches (`yes`) and one that does not (`no`); a test checks both.
+An entry contains `words` (separated by spaces), `phrases` (parts of a text in lower case) or a `pattern`.
+It also contains a text that matches (`yes`) and one that does not (`no`); a test checks both.
 A pattern can span lines: line breaks are dropped, and so are lines that begin with "# ".
 Loading all files takes 3.5 ms of CPU, compiling all patterns of the rules 43 ms.
 Only the rules load them, when a turn is distilled.
@@ -64,10 +64,10 @@ def _join_lines(pattern: str) -> str:
 
 
 def contains_any(phrases: tuple[str, ...], text: str) -> bool:
-    """Whether a text holds any of the phrases. It costs a fraction of a pattern, so it is asked first."""
+    """Whether a text contains any of the phrases. This costs a fraction of a pattern, so the rules check it first."""
     return any(map(text.__contains__, phrases))
 
 
 def phrases_in(phrases: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """The phrases that a text holds. Only these need to be looked for in its sentences."""
+    """The phrases that a text contains. Only these can occur in its sentences."""
     return tuple(filter(text.__contains__, phrases))
