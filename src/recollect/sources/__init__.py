@@ -1,7 +1,7 @@
 """Step 1, READ: agent logs become records. One module or package per agent, in the order of `recollect sources`.
 
-An agent whose logs differ from another's only in place or header comes after it: the last source that recognises a file
-gets it.
+If the logs of two agents differ only in folder or header, the more specific agent comes later: the last source that
+recognises a file reads it.
 """
 
 from functools import cache

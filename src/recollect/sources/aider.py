@@ -1,10 +1,10 @@
 r"""Aider appends every chat of a project to <project>/.aider.chat.history.md.
 
 Evidence: 3 real histories of v0.47 to v0.86 (2024 to 2025), one of them with 1,133 chats.
-`# aider chat started at <local time>` begins a chat. Lines that start with `#### ` are the person's, lines with `> ` the
-program's, all others the model's. Aider ends its own lines with two spaces. This distinguishes a prompt from a heading of
-the model, and a program message from a quotation. If an editor has stripped the spaces, only the marks are left. A message
-of several lines is marked on its first line only, and ends with the two spaces.
+`# aider chat started at <local time>` begins a chat. Lines that start with `#### ` are from the person, lines with `> `
+from the program, all others from the model. Aider ends its own lines with two spaces. This distinguishes a prompt from a
+heading of the model, and a program message from a quotation. If an editor has stripped the spaces, only the marks are left.
+A message of several lines has the mark only on its first line, and ends with the two spaces.
 Only the start of a chat has a time; nothing has an id. Many chats are launches without any message: they are skipped.
 `/ask` and `/help` are written twice, as typed and as sent. Interrupted text follows `^C`.
 """
@@ -28,9 +28,9 @@ STARTED = "# aider chat started at "
 START = re.compile(rf"{STARTED}(\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 BEGINS = re.compile(rf"^{START.pattern}$", re.MULTILINE)
 PROMPT, MESSAGE, MODEL = "#### ", "> ", ""
-ENDED = "  "  # what Aider ends its own lines with
+LINE_END = "  "  # of Aider's own lines
 MODEL_NAME = re.compile(r"^(?:Main model|Models?): ([^\s,]+)", re.MULTILINE)
-BILL = "> Tokens: "  # follows every answer
+COST = "> Tokens: "  # follows every answer
 TOKENS = re.compile(r"^Tokens: .*?received", re.MULTILINE)
 AMOUNT = re.compile(r"(?<![\d.,])([\d.,]*\d)([kM]?) (sent|cached|cache hit|cache write|received)")
 SCALE = {"": 1, "k": 1_000, "M": 1_000_000}
@@ -55,8 +55,8 @@ class Part(Struct):
 class ChatProgress(Struct):
     """The state of a chat that reading its next part needs."""
 
-    waiting: bool = False  # the last prompt has no complete answer yet
-    interrupted: bool = False
+    is_waiting: bool = False  # the last prompt has no complete answer yet
+    is_interrupted: bool = False
     command: Record | None = None  # the slash command just typed
     answer: Record | None = None  # the last answer, whose tokens are not counted yet
     model: str | None = None
@@ -67,7 +67,7 @@ def recognises(head: Head) -> bool:
 
 
 def read(path: Path, content: str) -> Iterable[Entry]:
-    """All chats in order. Text before the first start line is the rest of a chat that was cut off."""
+    """All chats in order. Text before the first start line belongs to a chat whose beginning is missing."""
     lines = content.split("\n")
     if lines[-1].startswith(("#", ">")):
         lines.pop()  # still being written: it may become a start line, a prompt or a message
@@ -75,14 +75,14 @@ def read(path: Path, content: str) -> Iterable[Entry]:
     if not starts:
         yield Problem(path, 1, "contains no start of a chat")
         return
-    is_strict = any(line.startswith(PROMPT) and line.endswith(ENDED) for line in lines)
+    is_strict = any(line.startswith(PROMPT) and line.endswith(LINE_END) for line in lines)
     names = Counter[str]()
     for start, end in zip([-1, *starts], [*starts, len(lines)], strict=True):
-        began = lines[start].removeprefix(STARTED).strip() if start >= 0 else "before"
-        names[began] += 1
-        session = f"{path.parent.name}/{began}" + (f"#{names[began]}" if names[began] > 1 else "")
+        started = lines[start].removeprefix(STARTED).strip() if start >= 0 else "before"
+        names[started] += 1
+        session = f"{path.parent.name}/{started}" + (f"#{names[started]}" if names[started] > 1 else "")
         parts = list(_parts(lines[start + 1 : end], start + 2, is_strict=is_strict))
-        yield from _chat(path, session, parts, parse_time(began))
+        yield from _chat(path, session, parts, parse_time(started))
 
 
 def _parts(lines: list[str], first: int, *, is_strict: bool) -> Iterator[Part]:
@@ -103,7 +103,7 @@ def _parts(lines: list[str], first: int, *, is_strict: bool) -> Iterator[Part]:
 def _speaker(lines: list[str], place: int, *, is_strict: bool) -> str:
     line = lines[place]
     for mark in (PROMPT, MESSAGE):
-        if line.startswith(mark) and (not is_strict or line.endswith(ENDED)):
+        if line.startswith(mark) and (not is_strict or line.endswith(LINE_END)):
             return mark
     if is_strict and line.startswith(MESSAGE) and _end_of_message(lines, place) > place:
         return MESSAGE
@@ -111,12 +111,12 @@ def _speaker(lines: list[str], place: int, *, is_strict: bool) -> str:
 
 
 def _end_of_message(lines: list[str], place: int) -> int:
-    """The last line of the message that begins here; its first line if another message begins before this one ends."""
+    """The last line of the message that begins here, or its first line if another message begins before it ends."""
     for end in range(place, len(lines)):
         line = lines[end]
-        if end > place and line.startswith(BILL):
+        if end > place and line.startswith(COST):
             return place
-        if line.endswith(ENDED) and not line.isspace():
+        if line.endswith(LINE_END) and not line.isspace():
             return place if end > place and line.startswith((PROMPT, MESSAGE)) else end
     return place
 
@@ -136,61 +136,61 @@ def _chat(path: Path, session: str, parts: list[Part], at: int | None) -> Iterat
         yield from SPEAKERS[part.speaker](builder, part.text(), progress)
 
 
-def _prompt(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
+def _prompt(builder: RecordBuilder, text: str, progress: ChatProgress) -> Iterator[Entry]:
     command, progress.command = progress.command, None
-    progress.answer, progress.interrupted = None, False
-    if command is not None and (question := command.text.partition(" ")[2].strip()) and question in words:
-        command.opens, progress.waiting = TurnStart.PROMPT, True
-        yield Ignored("sent as typed") if words.strip() == question else builder.record(Kind.SYSTEM, words)
-    elif words.strip() == NOTHING:
+    progress.answer, progress.is_interrupted = None, False
+    if command is not None and (question := command.text.partition(" ")[2].strip()) and question in text:
+        command.opens, progress.is_waiting = TurnStart.PROMPT, True
+        yield Ignored("sent as typed") if text.strip() == question else builder.record(Kind.SYSTEM, text)
+    elif text.strip() == NOTHING:
         yield Ignored(NOTHING)
-    elif words.startswith(INJECTED):
-        progress.waiting = True
-        yield builder.record(Kind.SYSTEM, words)
-    elif words.startswith(("/", "!")):
-        progress.command = builder.record(Kind.USER_INPUT, words, opens=TurnStart.COMMAND)
+    elif text.startswith(INJECTED):
+        progress.is_waiting = True
+        yield builder.record(Kind.SYSTEM, text)
+    elif text.startswith(("/", "!")):
+        progress.command = builder.record(Kind.USER_INPUT, text, opens=TurnStart.COMMAND)
         yield progress.command
     else:
-        progress.waiting = True
-        yield builder.prompt(words.strip())
+        progress.is_waiting = True
+        yield builder.prompt(text.strip())
 
 
-def _message(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
+def _message(builder: RecordBuilder, text: str, progress: ChatProgress) -> Iterator[Entry]:
     """A message of the program: the model in use, the cost of an answer, or an interruption by Ctrl-C."""
     progress.command = None
-    if found := MODEL_NAME.search(words):
+    if found := MODEL_NAME.search(text):
         progress.model = found.group(1)
-    if (spent := TOKENS.search(words)) and progress.answer is not None:
-        progress.answer.usage = _usage(spent.group())
+    if (cost := TOKENS.search(text)) and progress.answer is not None:
+        progress.answer.usage = _usage(cost.group())
         progress.answer.stop = progress.answer.stop or Stop.ANSWER
-        progress.waiting, progress.answer = False, None
+        progress.is_waiting, progress.answer = False, None
     stop, failed = None, False
-    if progress.waiting and (CTRL_C in words or EXIT in words):
-        stop, progress.waiting, progress.interrupted = Stop.INTERRUPT, False, True
-    elif EXIT in words:
+    if progress.is_waiting and (CTRL_C in text or EXIT in text):
+        stop, progress.is_waiting, progress.is_interrupted = Stop.INTERRUPT, False, True
+    elif EXIT in text:
         stop = Stop.EXIT
-    elif FAILURE.search(words) and RETRY not in words.rpartition("\n")[2]:
+    elif FAILURE.search(text) and RETRY not in text.rpartition("\n")[2]:
         stop, failed = Stop.CRASH, True
-    yield builder.record(Kind.RUNTIME, words, stop=stop, failed=failed)
+    yield builder.record(Kind.RUNTIME, text, stop=stop, failed=failed)
 
 
-def _answer(builder: RecordBuilder, words: str, progress: ChatProgress) -> Iterator[Entry]:
-    if thoughts := THOUGHTS.match(words):
+def _answer(builder: RecordBuilder, text: str, progress: ChatProgress) -> Iterator[Entry]:
+    if thoughts := THOUGHTS.match(text):
         yield builder.record(Kind.REASONING, thoughts.group(1).strip())
-        words = words[thoughts.end() :]
-    progress.answer = builder.record(Kind.ASSISTANT_RESPONSE, words.strip())
+        text = text[thoughts.end() :]
+    progress.answer = builder.record(Kind.ASSISTANT_RESPONSE, text.strip())
     progress.command = None
-    if progress.interrupted:
-        progress.answer.stop, progress.interrupted = Stop.INTERRUPT, False
+    if progress.is_interrupted:
+        progress.answer.stop, progress.is_interrupted = Stop.INTERRUPT, False
     yield progress.answer
 
 
 SPEAKERS = {PROMPT: _prompt, MESSAGE: _message, MODEL: _answer}
 
 
-def _usage(spent: str) -> Usage:
+def _usage(cost: str) -> Usage:
     """Some models count cached tokens as sent, some do not; if `sent` is the larger number, it includes them."""
-    amounts = {what: round(float(number.replace(",", "")) * SCALE[unit]) for number, unit, what in AMOUNT.findall(spent)}
+    amounts = {what: round(float(number.replace(",", "")) * SCALE[unit]) for number, unit, what in AMOUNT.findall(cost)}
     sent, written = amounts.get("sent", 0), amounts.get("cache write", 0)
     cached = amounts.get("cache hit", 0) + amounts.get("cached", 0)
     if sent >= cached + written:

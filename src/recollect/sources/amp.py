@@ -1,6 +1,6 @@
 """Amp keeps a copy of each thread in ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
 
-Evidence: published descriptions and readers, and Amp's own program taken apart; no real thread was available.
+Evidence: published descriptions and readers, and the code of Amp's own program; no real thread was available.
 The file is rewritten as the thread grows. Only the person's messages have a time of their own (`meta.sentAt`); an agent
 message gets the time of its token counts or of its first block. A tool's output is in the next user message, inside `run`.
 `state` says how an answer ended. For OpenAI models, `cacheCreationInputTokens` counts input that was not cached at all.
@@ -95,9 +95,9 @@ def _folder(uri: Any) -> str | None:
 
 
 def _parent(relationships: Any) -> str | None:
-    """The thread that this one was handed off or forked from. `role` is the role of this thread, not of the other one."""
-    known = [_object(item) for item in relationships] if isinstance(relationships, list) else []
-    from_others = (item for item in known if item.get("role") == "child" and item.get("type") != "mention")
+    """The thread from which this one was handed off or forked. `role` is the role of this thread, not of the other one."""
+    relations = [_object(item) for item in relationships] if isinstance(relationships, list) else []
+    from_others = (item for item in relations if item.get("role") == "child" and item.get("type") != "mention")
     return next((as_text(item.get("threadID")) or None for item in from_others), None)
 
 
@@ -154,7 +154,7 @@ def _info(builder: RecordBuilder, block: dict[str, Any]) -> Iterator[Record]:
     match block.get("type"):
         case "summary":
             yield builder.record(Kind.COMPACTION, text_of(_object(block.get("summary")).get("summary")))
-        case "manual_bash_invocation":  # run by the person, outside the conversation
+        case "manual_bash_invocation":  # the person runs it outside the conversation
             command = as_text(_object(block.get("args")).get("cmd"))
             yield builder.record(Kind.USER_INPUT, f"$ {command}", opens=TurnStart.COMMAND)
             yield builder.record(Kind.SYSTEM, text_of(_object(block.get("toolRun")).get("result")))
@@ -167,11 +167,11 @@ def _info(builder: RecordBuilder, block: dict[str, Any]) -> Iterator[Record]:
 def _usage(usage: dict[str, Any]) -> Usage | None:
     if not usage:
         return None
-    given, written = as_count(usage.get("inputTokens")), as_count(usage.get("cacheCreationInputTokens"))
+    uncached, written = as_count(usage.get("inputTokens")), as_count(usage.get("cacheCreationInputTokens"))
     if as_text(usage.get("model")).startswith(UNCACHED):
-        given, written = given + written, 0
+        uncached, written = uncached + written, 0
     return Usage(
-        input=given,
+        input=uncached,
         output=as_count(usage.get("outputTokens")),
         cache_read=as_count(usage.get("cacheReadInputTokens")),
         cache_write=written,

@@ -2,11 +2,11 @@
 
 The home is ~/.gemini/antigravity (the app), antigravity-ide or antigravity-cli.
 Evidence: one trimmed capture and a sample of the CLI; no complete real session was read.
-`transcript_full.jsonl` has everything, `transcript.jsonl` cuts long fields: where both exist, the full one is read. A line
-is a step. A `PLANNER_RESPONSE` is one answer of the model with its tool calls, which have no ids. The steps that follow are
-the results; their type is named after the tool. The values of a call's arguments are JSON inside JSON. The person's text is
-in `<USER_REQUEST>`, next to notes of the app. The conversation itself (`conversations/*.pb`, `*.db`) is encrypted or
-protobuf and is not read. The Markdown files of the brain are the agent's work, not a log.
+`transcript_full.jsonl` is complete, `transcript.jsonl` cuts long fields: if both exist, the full one is read. A line is a
+step. A `PLANNER_RESPONSE` is one answer of the model with its tool calls, which have no ids. The steps that follow are the
+results; their type is named after the tool. The values of a call's arguments are JSON inside JSON. The person's text is in
+`<USER_REQUEST>`, next to notes of the app. The conversation itself (`conversations/*.pb`, `*.db`) is encrypted or protobuf
+and is not read. The Markdown files in `brain/` are the agent's work, not a log.
 """
 
 import re
@@ -62,20 +62,20 @@ class SessionProgress(Struct):
     """The state of reading a transcript: open tool calls and the chosen model."""
 
     session: str
-    calls: dict[str, str] = {}  # type of the expected step, by the id that we gave the call
-    keys: dict[str, int] = {}
+    calls: dict[str, str] = {}  # type of the step that is the result, by the id that Recollect gave the call
+    keys: dict[str, int] = {}  # the number of earlier steps with the same key
     model: str | None = None
 
     def builder(self, step: Step, line: Line) -> RecordBuilder:
         key = f"{self.session}/{step.step_index if isinstance(step.step_index, int) else f'@{line.number}'}"
-        again = self.keys[key] = self.keys.get(key, -1) + 1
-        key += f"~{again}" if again else ""
+        repetition = self.keys[key] = self.keys.get(key, -1) + 1
+        key += f"~{repetition}" if repetition else ""
         return RecordBuilder(
             session=self.session, key=key, at=parse_time(step.created_at), line=line.number, model=self.model
         )
 
-    def answered(self, kind: str) -> str | None:
-        """The call whose result is a step of this type: the oldest of that name, else the oldest of all."""
+    def take_call(self, kind: str) -> str | None:
+        """Remove the call whose result is a step of this type: the oldest with that type, else the oldest of all."""
         call = next((call for call, step in self.calls.items() if step == kind), next(iter(self.calls), None))
         return call if call is not None and self.calls.pop(call) else None
 
@@ -122,7 +122,7 @@ def _step(progress: SessionProgress, step: Step, line: Line) -> Iterator[Entry]:
 
 
 def _request(progress: SessionProgress, builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """The person's prompt; what the app added to it becomes a system record."""
+    """The person's prompt. Notes that the app added to it become a system record."""
     prompt = "\n\n".join(block.text.removesuffix("\n") for block in find_blocks(text, REQUEST)) or text
     notes = break_at_blocks(text, REQUEST).strip() if prompt != text else ""
     yield builder.prompt(prompt)
@@ -136,33 +136,33 @@ def _answer(progress: SessionProgress, builder: RecordBuilder, step: Step, text:
     if thoughts := text_of(step.thinking).strip():
         yield builder.record(Kind.REASONING, thoughts)
     if text.strip():
-        ended = step.status == "DONE" and not step.tool_calls
-        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if ended else None))
+        is_final = step.status == "DONE" and not step.tool_calls
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(step) or (Stop.ANSWER if is_final else None))
     progress.calls.clear()  # calls without a result by now never get one
-    for called in step.tool_calls or []:
+    for tool_call in step.tool_calls or []:
         call = f"{builder.key}.{builder.count}"
-        name = called.name or "tool"
+        name = tool_call.name or "tool"
         progress.calls[call] = STEP_OF_TOOL.get(name, name.upper())
-        yield builder.call(called.name, call, _plain(called.args))
+        yield builder.call(tool_call.name, call, _decode_arguments(tool_call.args))
     if not builder.count:
         yield builder.record(Kind.ASSISTANT_RESPONSE, "", stop=_stop(step))
 
 
-def _plain(args: Any) -> Any:
-    """Arguments with decoded values: each is JSON, written as text."""
+def _decode_arguments(args: Any) -> Any:
+    """Arguments with decoded values: in the log, each value is JSON as text."""
     if not isinstance(args, dict):
         return args
-    return {name: _value(value) for name, value in args.items()}
+    return {name: _decode_value(value) for name, value in args.items()}
 
 
-def _value(value: Any) -> Any:
-    plain = decode_or_none(value, object) if isinstance(value, str) else None
-    return value if plain is None else plain
+def _decode_value(value: Any) -> Any:
+    decoded = decode_or_none(value, object) if isinstance(value, str) else None
+    return value if decoded is None else decoded
 
 
 def _result(progress: SessionProgress, builder: RecordBuilder, step: Step, kind: str, text: str) -> Record:
     failed = step.status in STOPPED or step.status == "ERROR"
-    call = progress.answered(kind)
+    call = progress.take_call(kind)
     tool = None if call else kind.lower()
     return builder.result(call, text, tool=tool, failed=failed, stop=_stop(step))
 

@@ -1,11 +1,11 @@
 """ATIF, the Agent Trajectory Interchange Format: sessions of any agent, as Harbor and others export them.
 
 Evidence: the published format, 1.0 to 1.7, and 4 samples of OpenHands and Terminus 2.
-One JSON document per session, by custom `trajectory.json`. A step of the agent has its text, its calls and their results.
-After summarising its context an agent may continue in `trajectory.cont-1.json`, which begins with copies of earlier steps
-(`is_copied_context`): both are one session. A sub-agent has its own document, named by the step that started it, or one
-inside its parent's. `session_id` may name a run of several agents. So a session is named after its `trajectory_id`, which
-exists from 1.7 on, else after the run and its file.
+One JSON document per session, usually `trajectory.json`. A step of the agent has its text, its calls and their results.
+After it summarises its context, an agent may continue in `trajectory.cont-1.json`, which begins with copies of earlier
+steps (`is_copied_context`): both are one session. A sub-agent has its own document, which the step that started it names,
+or a document inside its parent's. `session_id` may name a run of several agents, so a session is named after its
+`trajectory_id`, which exists from 1.7 on, else after the run and its file.
 """
 
 import re
@@ -63,8 +63,9 @@ def is_log(path: Path) -> bool:
 
 
 def continuations(path: Path) -> list[Path]:
-    found = ((CONTINUATION.fullmatch(other.name), other) for other in path.parent.glob("*.cont-*.json"))
-    return [other for _, other in sorted((int(name[2]), other) for name, other in found if name and name[1] == path.stem)]
+    """The continuations of a document, in order."""
+    named = ((CONTINUATION.fullmatch(other.name), other) for other in path.parent.glob("*.cont-*.json"))
+    return [other for _, other in sorted((int(name[2]), other) for name, other in named if name and name[1] == path.stem)]
 
 
 def owner(path: Path) -> Path | None:
@@ -80,9 +81,9 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
         return
     session = content.trajectory_id or f"{content.session_id or path.parent.name}/{path.stem}"
     yield from _trajectory(session, content, 0)
-    for number, more in enumerate(continuations(path), 1):
-        if continued := read_sidecar(more, Trajectory):
-            yield from _trajectory(session, continued, number)
+    for number, file in enumerate(continuations(path), 1):
+        if continuation := read_sidecar(file, Trajectory):
+            yield from _trajectory(session, continuation, number)
 
 
 def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entry]:
@@ -107,36 +108,36 @@ def _trajectory(session: str, content: Trajectory, number: int) -> Iterator[Entr
 
 def _step(builder: RecordBuilder, step: Step, raw: str) -> Iterator[Entry]:
     builder.at, builder.model = parse_time(step.timestamp), step.model_name or builder.model
-    words = text_of(step.message)
+    text = text_of(step.message)
     match step.source:
         case "user":
-            yield builder.prompt(words)
+            yield builder.prompt(text)
         case "system":
-            if words:
-                yield builder.record(Kind.SYSTEM, words)
+            if text:
+                yield builder.record(Kind.SYSTEM, text)
         case "agent":
             builder.usage = litellm_usage(step.metrics)
-            yield from _answer(builder, step, words)
+            yield from _answer(builder, step, text)
         case _:
             yield builder.unknown(raw)
     yield from _results(builder, step)
 
 
-def _answer(builder: RecordBuilder, step: Step, words: str) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, step: Step, text: str) -> Iterator[Record]:
     if thoughts := text_of(step.reasoning_content):
         yield builder.record(Kind.REASONING, thoughts)
     calls = [call for call in step.tool_calls if isinstance(call, dict)] if isinstance(step.tool_calls, list) else []
-    if words.strip() or not calls:
-        yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=None if calls else _stop(step, words))
+    if text.strip() or not calls:
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=None if calls else _stop(step, text))
     for call in calls:
         tool = text_of(call.get("function_name"))
         stop = Stop.ANSWER if tool in LAST_CALLS else None
         yield builder.call(tool, text_of(call.get("tool_call_id")) or None, call.get("arguments"), stop=stop)
 
 
-def _stop(step: Step, words: str) -> Stop | None:
-    """An answer without a call is the last one. Agents that act by text alone say so in the text."""
-    return Stop.ANSWER if step.observation is None or COMPLETE.search(words) else None
+def _stop(step: Step, text: str) -> Stop | None:
+    """Whether an answer without a call ends the turn. Agents that act by text alone say in the text that they are done."""
+    return Stop.ANSWER if step.observation is None or COMPLETE.search(text) else None
 
 
 def _results(builder: RecordBuilder, step: Step) -> Iterator[Entry]:
@@ -148,7 +149,7 @@ def _results(builder: RecordBuilder, step: Step) -> Iterator[Entry]:
 
 
 def _sub_agents(parent: str, run: str | None, step: Step) -> Iterator[SessionMetadata]:
-    """The documents of the sub-agents that a step started."""
+    """The metadata of the sub-agents that a step started."""
     for result in _observed(step):
         refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
         for ref in refs if isinstance(refs, list) else []:

@@ -1,6 +1,6 @@
 """ChatGPT's data export; its conversations are in `conversations.json`.
 
-Evidence: published conversations from real exports of 2025 and 2026, and descriptions of the layout; no export of our own.
+Evidence: published conversations from real exports of 2025 and 2026, and descriptions of the layout; no own export was read.
 The file is a list of conversations, up to hundreds of megabytes, and is read one conversation at a time. Newer exports
 split it into `conversations-000.json` and so on; browser extensions save a single conversation. Other files of the export
 (`user.json`, `shared_conversations.json`, `message_feedback.json`) have no conversation and are not recognised.
@@ -23,8 +23,15 @@ from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
-EVERYBODY = {"all", "", None}  # recipients that are not a tool
-WORDS = ("parts", "text", "result", "summary", "content", "assets")  # fields that hold the text, for content of any type
+ALL_RECIPIENTS = {"all", "", None}  # recipients that are not a tool
+TEXT_FIELDS = (
+    "parts",
+    "text",
+    "result",
+    "summary",
+    "content",
+    "assets",
+)  # of content of any type
 CONTEXT = ("user_profile", "user_instructions", "model_set_context", "repo_summary", "structured_context")
 FAILED = ("failed", "error", "cancelled")
 
@@ -88,7 +95,7 @@ def read(path: Path, item: tuple[int, Raw]) -> Iterable[Entry]:
         model=conversation.default_model_slug,
     )
     nodes = {name: decode_or_none(node, Node) for name, node in conversation.mapping.items()}
-    started_at = parse_time(conversation.create_time)  # hidden messages have no time of their own
+    started_at = parse_time(conversation.create_time)  # for hidden messages, which have no time
     for name in _tree_order(nodes):
         builder = RecordBuilder(session=session, key=f"{session}/{name}", at=started_at, line=place)
         yield from _entries(builder, nodes, name, conversation.mapping[name])
@@ -151,7 +158,7 @@ def _context(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
     """Context that the app put before the conversation. Most of these messages are empty."""
     data = message.metadata.get("user_context_message_data")
     values = [*(message.content.get(name) for name in CONTEXT), data if isinstance(data, dict) else None]
-    text = _text(message.content) or "\n\n".join(text for one in values if (text := text_of(_values(one))))
+    text = _text(message.content) or "\n\n".join(text for value in values if (text := text_of(_values(value))))
     yield builder.record(Kind.SYSTEM, text) if text.strip() else Ignored("empty message")
 
 
@@ -168,7 +175,7 @@ def _assistant(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
         yield builder.record(Kind.REASONING, _thoughts(message.content.get("thoughts")))
     elif kind == "model_editable_context":
         yield from _context(builder, message)
-    elif _calls(message):
+    elif _is_call(message):
         yield builder.call(message.recipient, builder.key, text)
     elif text.strip() or _stop(message):
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=_stop(message))
@@ -176,8 +183,8 @@ def _assistant(builder: RecordBuilder, message: Message) -> Iterator[Entry]:
         yield Ignored("empty message")
 
 
-def _calls(message: Message | None) -> bool:
-    return message is not None and message.author.role == "assistant" and message.recipient not in EVERYBODY
+def _is_call(message: Message | None) -> bool:
+    return message is not None and message.author.role == "assistant" and message.recipient not in ALL_RECIPIENTS
 
 
 def _stop(message: Message) -> Stop | None:
@@ -206,20 +213,20 @@ def _tool(builder: RecordBuilder, message: Message, call: str | None) -> Record:
 
 
 def _call_above(nodes: Nodes, node: Node) -> str | None:
-    """The call that a tool answers: the nearest ancestor that called one."""
+    """The call that a tool message answers: the nearest ancestor that called a tool."""
     for _ in range(len(nodes)):
         above = nodes.get(node.parent or "")
         if above is None or above.message is None or above.message.author.role in {"user", "system"}:
             return None
-        if _calls(above.message):
+        if _is_call(above.message):
             return above.message.id
         node = above
     return None
 
 
 def _text(content: dict[str, Any]) -> str:
-    known = next((content[name] for name in WORDS if content.get(name)), None)
-    parts = known if isinstance(known, list) else [known]
+    value = next((content[name] for name in TEXT_FIELDS if content.get(name)), None)
+    parts = value if isinstance(value, list) else [value]
     text = "\n".join(text for part in parts if (text := _part(part)))
     source = " ".join(str(content[name]) for name in ("title", "url") if content.get(name))
     return f"{source}\n{text}" if source else text

@@ -1,10 +1,10 @@
-"""Claude Cowork, in the Claude desktop app, runs Claude Code in a sandbox: its logs are Claude Code's, in another place.
+"""Claude Cowork, in the Claude desktop app, runs Claude Code in a sandbox and writes Claude Code's logs to another folder.
 
-They are in the app's folder,
+The logs are in the app's folder,
 local-agent-mode-sessions/<account>/<workspace>/local_<id>/.claude/projects/**/<session>.jsonl. Next to each such folder,
 `local_<id>.json` has the title and the session's id.
 Evidence: published samples; no real session was read.
-The content of a log does not distinguish it from Claude Code's; its place does. `audit.jsonl` next to it repeats the
+The content of a log does not distinguish it from Claude Code's; its folder does. `audit.jsonl` next to it repeats the
 records and is ignored. The account, the e-mail address and the system prompt in `local_<id>.json` are never read.
 """
 

@@ -1,6 +1,6 @@
 """Claude.ai's data export; its conversations are in `conversations.json`.
 
-Evidence: published conversations from real exports of 2026, and readers of older ones; no export of our own.
+Evidence: published conversations from real exports of 2026, and readers of older ones; no own export was read.
 The file is a list of conversations, read one at a time; browser extensions save a single conversation in the same shape.
 Other files of the export (`projects.json`, `users.json`, `memories.json`) have no conversation and are not recognised.
 One `assistant` message is a complete turn: its thoughts, texts, tool calls and their results, in order, each with its own
@@ -22,7 +22,7 @@ from recollect.sources.formats.message import CALLS, RESULTS, RecordBuilder, rea
 from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
-BOOKKEEPING = ("token_budget", "flag")
+BOOKKEEPING = ("token_budget", "flag")  # blocks without content
 INTERRUPTED = ("user_canceled", "cancelled")
 
 
@@ -84,10 +84,10 @@ def _blocks(message: Message) -> list[Any]:
 
 
 def _human(builder: RecordBuilder, message: Message, blocks: list[Any]) -> Iterator[Entry]:
-    named = [item for item in [*message.attachments, *message.files] if isinstance(item, dict)]
-    names = [{"type": "text", "text": f"[attachment: {item.get('file_name')}]"} for item in named]
+    attachments = [item for item in [*message.attachments, *message.files] if isinstance(item, dict)]
+    names = [{"type": "text", "text": f"[attachment: {item.get('file_name')}]"} for item in attachments]
     yield from read_user_message(builder, [*blocks, *names])
-    for item in named:
+    for item in attachments:
         if text := text_of(item.get("extracted_content")):
             yield builder.record(Kind.SYSTEM, f"{item.get('file_name')}\n\n{text}")
     if not builder.count:
@@ -95,29 +95,29 @@ def _human(builder: RecordBuilder, message: Message, blocks: list[Any]) -> Itera
 
 
 def _assistant(builder: RecordBuilder, message: Message, blocks: list[Any]) -> Iterator[Entry]:
-    written: list[Record] = []
-    for block in _linked(blocks, builder.key):
+    records: list[Record] = []
+    for block in _with_call_ids(blocks, builder.key):
         if isinstance(block, dict):
             builder.at = parse_time(block.get("start_timestamp")) or builder.at
             if block.get("type") in BOOKKEEPING:
                 yield Ignored(block["type"])
                 continue
-        written += read_agent_message(builder, [block])
-    if written:
-        written[-1].stop = _stop(message, blocks[-1])
-    yield from written
-    if not written:
+        records += read_agent_message(builder, [block])
+    if records:
+        records[-1].stop = _stop(message, blocks[-1])
+    yield from records
+    if not records:
         yield Ignored("empty message")
 
 
 def _stop(message: Message, last: Any) -> Stop | None:
     if message.stop_reason:
         return Stop.INTERRUPT if message.stop_reason in INTERRUPTED else Stop.ANSWER
-    finished = isinstance(last, dict) and last.get("type") == "text" and last.get("stop_timestamp")
-    return Stop.ANSWER if finished else None
+    is_finished = isinstance(last, dict) and last.get("type") == "text" and last.get("stop_timestamp")
+    return Stop.ANSWER if is_finished else None
 
 
-def _linked(blocks: list[Any], key: str) -> Iterator[Any]:
+def _with_call_ids(blocks: list[Any], key: str) -> Iterator[Any]:
     """The blocks, with an id on each call and on its result."""
     call: Any = None
     for number, block in enumerate(blocks):

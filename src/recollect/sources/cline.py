@@ -1,11 +1,12 @@
-"""Cline keeps one folder per task in its editor's storage or ~/.cline/data/tasks; since its SDK also sessions next to them.
+"""Cline stores a folder per task in its editor's storage or ~/.cline/data/tasks; its SDK stores sessions next to them.
 
 Evidence: published types and samples of both forms; no real session was available.
 `tasks.folder` describes a task. A session of the SDK is ~/.cline/data/sessions/<id>/<id>.messages.json, a document of
 messages with content blocks; `<id>.json` next to it has folder, model and title. An answer with token counts and without a
 tool call ends the turn. A sub-agent's messages are in the folder of the session that started it.
 The person's text is in `<user_input>`, or in `<user_command>` after a slash, with notices and files around or in it.
-`metadata` says which user messages are not the person's, and which were sent while the agent was working (`userRunSpan` 0).
+`metadata` marks the user messages that are not from the person, and those sent while the agent was working
+(`userRunSpan` 0).
 """
 
 import re
@@ -41,7 +42,7 @@ TYPED = re.compile(r"<(user_input)\b[^<>]*>")
 COMMAND = re.compile(r"\s*<user_command\b[^>]*\bslash=\"([^\"]+)\"[^>]*>(.*)</user_command>\s*", re.DOTALL)
 ADDED = re.compile(r"<(mode_notice(?=>)|file_content\b)[^<>]*>")
 COMPACTIONS = {"compaction", "compaction_summary", "auto_compaction", "manual_compaction", "compaction_budget_emergency"}
-SILENT = {"system", "status", "error"}  # display roles that are not the person
+NOT_PERSON = {"system", "status", "error"}  # display roles
 NOTICES = {"completion_reminder", "loop_detection_notice", "mistake_stop_notice", "recovery_notice"}
 CONTINUED = ("[TASK RESUMPTION]", "The user approved switching to act mode. Continue with the approved plan now.")
 
@@ -82,8 +83,8 @@ def task_homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def session_homes(env: Mapping[str, str]) -> list[Path]:
-    own = env.get("CLINE_SESSION_DATA_DIR")
-    return [Path(own) if own else data_folder(env) / "sessions"]
+    folder = env.get("CLINE_SESSION_DATA_DIR")
+    return [Path(folder) if folder else data_folder(env) / "sessions"]
 
 
 def manifest_of(log: Path) -> list[Path]:
@@ -96,15 +97,15 @@ def owner(changed: Path) -> Path | None:
 
 def read(path: Path, conversation: Conversation) -> Iterable[Entry]:
     name = path.name.removesuffix(MESSAGES)
-    lead = conversation.agent is None or conversation.agent == "lead"
-    session = conversation.session_id or name if lead else f"{conversation.session_id or path.parent.name}/{name}"
+    is_lead = conversation.agent is None or conversation.agent == "lead"
+    session = conversation.session_id or name if is_lead else f"{conversation.session_id or path.parent.name}/{name}"
     manifest = read_sidecar(manifest_of(path)[0], Manifest) or Manifest()
     title = manifest.metadata.get("title")
     yield SessionMetadata(
         session=session,
         title=title if isinstance(title, str) else None,
         title_rank=TitleRank.GENERATED,
-        parent=None if lead else conversation.session_id or path.parent.name,
+        parent=None if is_lead else conversation.session_id or path.parent.name,
         cwd=manifest.cwd or manifest.workspace_root,
         model=manifest.model,
     )
@@ -118,15 +119,17 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
     builder.at = parse_time(message.ts)
     info = message.model_info if isinstance(message.model_info, dict) else {}
     builder.model = info["id"] if isinstance(info.get("id"), str) else None
-    shown = message.metadata if isinstance(message.metadata, dict) else {}
+    metadata = message.metadata if isinstance(message.metadata, dict) else {}
     match message.role:
-        case "user" if shown.get("kind") in COMPACTIONS:
-            yield from read_user_message(builder, message.content, _as(Kind.COMPACTION))
-        case "user" if shown.get("displayOnly") or shown.get("displayRole") in SILENT or shown.get("kind") in NOTICES:
-            yield from read_user_message(builder, message.content, _as(Kind.SYSTEM))
+        case "user" if metadata.get("kind") in COMPACTIONS:
+            yield from read_user_message(builder, message.content, _read_as(Kind.COMPACTION))
+        case "user" if (
+            metadata.get("displayOnly") or metadata.get("displayRole") in NOT_PERSON or metadata.get("kind") in NOTICES
+        ):
+            yield from read_user_message(builder, message.content, _read_as(Kind.SYSTEM))
         case "user":
-            at_work = shown.get("userRunSpan") == 0
-            yield from read_user_message(builder, message.content, _steered if at_work else _typed)
+            is_mid_turn = metadata.get("userRunSpan") == 0
+            yield from read_user_message(builder, message.content, _read_mid_turn_prompt if is_mid_turn else _read_typed)
         case "error":
             yield builder.record(Kind.RUNTIME, text_of(message.content), stop=Stop.CRASH, failed=True)
         case "assistant":
@@ -142,29 +145,29 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
         yield builder.record(Kind.RUNTIME, "")
 
 
-def _as(kind: Kind) -> ReadPrompt:
+def _read_as(kind: Kind) -> ReadPrompt:
     return lambda builder, text: iter([builder.record(kind, text)])
 
 
-def _typed(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    words, added = _typed_text(text)
-    if command := COMMAND.fullmatch(words):
+def _read_typed(builder: RecordBuilder, text: str) -> Iterator[Record]:
+    typed, added = _split_typed(text)
+    if command := COMMAND.fullmatch(typed):
         yield builder.record(Kind.USER_INPUT, f"/{command[1]} {command[2].strip()}".strip(), opens=TurnStart.COMMAND)
-    elif words.startswith(CONTINUED):
-        yield builder.record(Kind.SYSTEM, words)
-    elif words:
-        yield from read_prompt(builder, words)
-    yield from (builder.record(Kind.SYSTEM, words) for words in added)
+    elif typed.startswith(CONTINUED):
+        yield builder.record(Kind.SYSTEM, typed)
+    elif typed:
+        yield from read_prompt(builder, typed)
+    yield from (builder.record(Kind.SYSTEM, block) for block in added)
 
 
-def _steered(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    words, added = _typed_text(text)
-    if words:
-        yield builder.record(Kind.USER_INPUT, words)
-    yield from (builder.record(Kind.SYSTEM, words) for words in added)
+def _read_mid_turn_prompt(builder: RecordBuilder, text: str) -> Iterator[Record]:
+    typed, added = _split_typed(text)
+    if typed:
+        yield builder.record(Kind.USER_INPUT, typed)
+    yield from (builder.record(Kind.SYSTEM, block) for block in added)
 
 
-def _typed_text(text: str) -> tuple[str, list[str]]:
+def _split_typed(text: str) -> tuple[str, list[str]]:
     """The text that the person typed, and the blocks that were added to it."""
     if "<user_" not in text and "<mode_notice>" not in text:
         return text.strip(), []

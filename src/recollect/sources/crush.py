@@ -1,4 +1,4 @@
-"""Crush keeps one database per project, <project>/.crush/crush.db; ~/.local/share/crush/projects.json lists the projects.
+"""Crush stores one database per project, <project>/.crush/crush.db; ~/.local/share/crush/projects.json lists the projects.
 
 Evidence: 3 real databases of August 2025, 116 messages.
 Its times are seconds, although the schema's comments say milliseconds. In most databases everything is still in the
@@ -32,7 +32,7 @@ STOPS = {
 }
 SESSIONS = """
     SELECT id, title, updated_at, message_count,
-           -- Dates are whole seconds: the length shows whether a recent session changed within one.
+           -- Dates are whole seconds: the length shows whether a recent session changed within the same second.
            CASE WHEN updated_at >= (SELECT max(updated_at) FROM sessions) - 3600
                 THEN (SELECT total(length(parts)) FROM messages WHERE session_id = sessions.id) END
       FROM sessions"""
@@ -73,25 +73,25 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
         builder = RecordBuilder(
             session=session, key=row["id"], at=parse_time(row["created_at"]), line=place, model=row["model"] or None
         )
-        summary = bool(row["is_summary_message"]) or row["id"] == info["summary_message_id"]
-        yield from _message(builder, row, summary=summary)
+        is_summary = bool(row["is_summary_message"]) or row["id"] == info["summary_message_id"]
+        yield from _message(builder, row, is_summary=is_summary)
 
 
-def _message(builder: RecordBuilder, row: dict[str, Any], *, summary: bool) -> Iterator[Record]:
+def _message(builder: RecordBuilder, row: dict[str, Any], *, is_summary: bool) -> Iterator[Record]:
     parts = decode_or_none(row["parts"], list[Part])
     if parts is None:
         yield builder.unknown(row["parts"])
         return
     for part in parts:
-        yield from _part(builder, part, row["role"], summary=summary)
-    if not builder.count:  # still empty, or only a finish part
+        yield from _part(builder, part, row["role"], is_summary=is_summary)
+    if not builder.count:  # the message is still empty, or has only a finish part
         yield builder.record(Kind.RUNTIME, "")
 
 
-def _part(builder: RecordBuilder, part: Part, role: str, *, summary: bool) -> Iterator[Record]:
+def _part(builder: RecordBuilder, part: Part, role: str, *, is_summary: bool) -> Iterator[Record]:
     data = part.data
     match part.type:
-        case "text" if summary:
+        case "text" if is_summary:
             yield builder.record(Kind.COMPACTION, text_of(data))
         case "text" if role == "user":
             yield builder.prompt(text_of(data))
@@ -109,7 +109,7 @@ def _part(builder: RecordBuilder, part: Part, role: str, *, summary: bool) -> It
         case "finish" if role == "assistant":
             yield from _finish(builder, data)
         case "finish":
-            return  # means nothing in rows that are not an answer
+            return  # has no meaning in rows other than answers
         case "binary" | "image_url":
             yield builder.record(Kind.USER_INPUT, f"[{data.get('path') or data.get('Path') or part.type}]")
         case _:

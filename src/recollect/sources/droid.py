@@ -1,11 +1,11 @@
-"""Factory Droid keeps one `<session>.jsonl` per session under ~/.factory/sessions/<folder>/.
+"""Factory Droid stores one `<session>.jsonl` per session under ~/.factory/sessions/<folder>/.
 
 Evidence: 6 published samples of both forms, up to version 0.229; no real session was available.
-The store has Anthropic's content blocks: tool results are in user messages, and reminders are wrapped around prompts.
+Messages have Anthropic's content blocks: tool results are in user messages, and reminders surround prompts.
 `<session>.settings.json` next to it has the model and the token counts of the whole session. The first line is rewritten
-when the session gets a title. Only since 0.229 does the log say how a turn ended (`agent_turn_outcome`). A sub-agent has
-its own session, which names the call that started it.
-`droid exec --output-format stream-json` prints another form, which somebody may have saved: one line per message, call,
+when the session gets a title. Since 0.229 the log records how a turn ended (`agent_turn_outcome`). A sub-agent has its
+own session, which names the call that started it.
+`droid exec --output-format stream-json` prints another form, which a person may have saved: one line per message, call and
 result, and one for the completion, whose text repeats the last message.
 """
 
@@ -29,7 +29,7 @@ from recollect.sources.formats.values import UUID, as_count, as_text, parse_time
 from recollect.title import is_placeholder
 
 EXIT_CODE = re.compile(r"\(exit code: (\d{1,9})\)")
-REFUSED = re.compile(  # a tool result after the person refused the call
+REFUSED = re.compile(  # the tool result when the person refuses the call
     r"(?:error: )?(?:[\w ]{0,60}\b(?:cancell?ed|rejected|denied|declined|refused|aborted) by (?:the )?user"
     r"|(?:the )?user (?:has )?(?:cancell?ed|rejected|denied|declined|refused|aborted)\b)",
     re.IGNORECASE,
@@ -40,9 +40,9 @@ OUTCOMES = {
     "end_turn": Stop.ANSWER,
     "stop_sequence": Stop.ANSWER,
     "max_tokens": Stop.ANSWER,
-    "refusal": Stop.ANSWER,  # by the model: the refusal is its answer
+    "refusal": Stop.ANSWER,  # the model refuses: the refusal is its answer
     "refused": Stop.ANSWER,
-    "rejected": Stop.CANCEL,  # by the person, of a tool call
+    "rejected": Stop.CANCEL,  # the person rejects a tool call
     "permission_denied": Stop.CANCEL,
     "interrupted": Stop.INTERRUPT,
     "cancelled": Stop.INTERRUPT,
@@ -50,7 +50,7 @@ OUTCOMES = {
     "error": Stop.CRASH,
     "failed": Stop.CRASH,
 }
-SPOKEN = ("user", "assistant")
+ROLES = ("user", "assistant")
 
 
 class Row(Struct, rename="camel"):
@@ -137,7 +137,7 @@ def _store_line(line: Line | Problem, session: str, settings: Settings) -> Itera
     builder.at = parse_time(row.timestamp)
     match row.type:
         case "session_start":
-            yield from _about(row, session, settings)
+            yield from _metadata(row, session, settings)
         case "message":
             yield from _message(builder, row.message)
         case "compaction_state":
@@ -152,20 +152,21 @@ def _store_line(line: Line | Problem, session: str, settings: Settings) -> Itera
 
 
 def _key(session: str, native: Any, line: int) -> str:
-    """A fork repeats its parent's messages under their ids; an id that is a UUID is unique across sessions."""
+    """The key of a record. A fork repeats its parent's messages under their ids; a UUID is unique across sessions."""
     if not isinstance(native, str) or not native:
         return f"{session}@{line}"
     return native if UUID.fullmatch(native) else f"{session}/{native}"
 
 
-def _about(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
-    named = text_or_none(row.session_title)
-    named = None if named is None or is_placeholder(named) else named
-    title = named or text_or_none(row.title)
+def _metadata(row: Row, session: str, settings: Settings) -> Iterator[Entry]:
+    session_title = text_or_none(row.session_title)
+    if session_title and is_placeholder(session_title):
+        session_title = None
+    title = session_title or text_or_none(row.title)
     yield SessionMetadata(
         session=session,
         title=title,
-        title_rank=TitleRank.GENERATED if named else TitleRank.SUMMARY,
+        title_rank=TitleRank.GENERATED if session_title else TitleRank.SUMMARY,
         parent=as_text(row.calling_session_id) or as_text(row.parent) or None,
         parent_call=as_text(row.calling_tool_use_id) or None,
         cwd=row.cwd if isinstance(row.cwd, str) else None,
@@ -183,21 +184,21 @@ def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
     elif role == "user" and fields.get("visibility") in ("llm_only", "user_only"):
         yield builder.record(Kind.SYSTEM if fields["visibility"] == "llm_only" else Kind.RUNTIME, text_of(content))
     elif role == "user":
-        yield from (_ended(record) for record in read_user_message(builder, content))
+        yield from (_add_outcome(record) for record in read_user_message(builder, content))
     elif role == "assistant":
         yield from read_agent_message(builder, content, _stop_of(fields))
     if not builder.count:
-        yield builder.record(Kind.RUNTIME, "") if role in SPOKEN else builder.unknown(message)
+        yield builder.record(Kind.RUNTIME, "") if role in ROLES else builder.unknown(message)
 
 
 def _stop_of(message: dict[str, Any]) -> Stop | None:
-    """How an agent message ended its turn, if it says so."""
+    """The outcome of the turn that an agent message ends, if the message records it."""
     reason = text_or_none(message.get("stopReason")) or text_or_none(message.get("stop_reason"))
     return OUTCOMES.get(reason or "")
 
 
-def _ended(record: Record) -> Record:
-    """A tool result, with the outcome that its text states. A call that the person refused ends the turn."""
+def _add_outcome(record: Record) -> Record:
+    """The record; a tool result gets the outcome that its text states. A call that the person refused ends the turn."""
     if record.kind is not Kind.TOOL_RESPONSE:
         return record
     if _is_refused(record):
@@ -209,7 +210,7 @@ def _ended(record: Record) -> Record:
 
 
 def _is_refused(answer: Record) -> bool:
-    """Whether the person refused the call. The output of a tool that ran may contain such words too."""
+    """Whether the person refused the call. The output of a tool that ran may contain the same words."""
     text = answer.text[:200].lstrip()
     return (answer.failed or text.startswith("Error:")) and REFUSED.match(text) is not None
 
@@ -230,7 +231,7 @@ def is_stream(head: Head) -> bool:
     return any(
         ("session_id" in row or "sessionId" in row)
         and (
-            (row.get("type") == "message" and row.get("role") in SPOKEN and isinstance(row.get("text"), str))
+            (row.get("type") == "message" and row.get("role") in ROLES and isinstance(row.get("text"), str))
             or (row.get("type") == "completion" and "finalText" in row)
         )
         for row in head.objects()

@@ -1,14 +1,14 @@
-"""Goose keeps its sessions in ~/.local/share/goose/sessions/sessions.db; until late 2025 in one JSONL file each.
+"""Goose stores its sessions in ~/.local/share/goose/sessions/sessions.db; until late 2025, in one JSONL file each.
 
-Evidence: the published schema (versions 1 to 16), and what others read in sessions of 1.35 to 1.51; no real session was
+Evidence: the published schema (versions 1 to 16), and published readings of sessions of 1.35 to 1.51; no real session was
 read.
 A message is a row with its content as JSON. Tool results are in user messages. Compaction rewrites all messages: earlier
 ones are then visible to the person only; the summary, a note to continue and a copy of the last prompt are visible to the
-agent only; those of an earlier compaction to nobody. Since 1.51 a message for the agent only follows each prompt
-(`turnContext`), and an answer has its model and token counts. Before, tokens are counted per session and are not read. A
-tool's output is often written twice, for the agent and for the person.
-The end of a turn is not written. But an answer is stored when it is complete, and one without a tool call ends Goose's
-loop.
+agent only; those of an earlier compaction are hidden from both. Since 1.51 a message for the agent only follows each
+prompt (`turnContext`), and an answer has its model and token counts. Earlier versions count tokens per session; these
+counts are not read. A tool's output is often stored twice, for the agent and for the person.
+The log does not record the end of a turn. But an answer is stored when it is complete, and an answer without a tool call
+ends Goose's loop.
 """
 
 import re
@@ -40,7 +40,7 @@ MESSAGES = "SELECT session_id, count(*), max(id) FROM messages GROUP BY session_
 LENGTHS = """
     SELECT session_id, total(length(content_json)) FROM messages
      WHERE session_id IN (
-           -- Dates are whole seconds: of what is new, the length tells whether it has changed within one.
+           -- Dates are whole seconds: the length shows whether a recent session changed within the same second.
            SELECT id FROM sessions WHERE updated_at >= datetime((SELECT max(updated_at) FROM sessions), '-1 hour'))
      GROUP BY session_id"""
 
@@ -122,12 +122,12 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     info = select_one(db, "sessions", SESSION, session)
     model = (decode_or_none(as_text(info["model_config_json"]), ModelConfig) or ModelConfig()).model_name
-    yield _about(session, info)
-    prompts, seen, counted = set[str](), dict[str, int](), set[str]()
+    yield _metadata(session, info)
+    prompts, rows_of_id, counted = set[str](), dict[str, int](), set[str]()
     for place, row in enumerate(select(db, "messages", MESSAGE, "WHERE session_id = ? ORDER BY id", (session,)), 1):
         name = as_text(row["message_id"]) or f"@{place}"
-        seen[name] = seen.get(name, 0) + 1  # one API answer may be several rows
-        key = f"{session}/{name}" + (f"#{seen[name]}" if seen[name] > 1 else "")
+        rows_of_id[name] = rows_of_id.get(name, 0) + 1  # one API answer may have several rows
+        key = f"{session}/{name}" + (f"#{rows_of_id[name]}" if rows_of_id[name] > 1 else "")
         builder = RecordBuilder(session=session, key=key, at=parse_time(row["created_timestamp"]), line=place, model=model)
         content = decode_or_none(as_text(row["content_json"]), list[Raw])
         if content is None:
@@ -141,7 +141,7 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
         yield from _message(builder, as_text(row["role"]), content, metadata, prompts)
 
 
-def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
+def _metadata(session: str, info: dict[str, Any]) -> SessionMetadata:
     title = as_text(info["name"]) or as_text(info["description"])
     return SessionMetadata(
         session=session,
@@ -155,14 +155,14 @@ def _about(session: str, info: dict[str, Any]) -> SessionMetadata:
 def _message(
     builder: RecordBuilder, role: str, content: list[Raw], metadata: Metadata | None, prompts: set[str]
 ) -> Iterator[Record]:
-    """The records of a message. `prompts` are the prompts so far: copies that a compaction makes are not prompts."""
+    """The records of a message. `prompts` are the earlier prompts: their copies from a compaction are not prompts."""
     for_agent = metadata is not None and not metadata.user_visible
     parts = list(decode_each(content, Content))
     if metadata is not None and metadata.turn_context:
         yield builder.record(Kind.SYSTEM, "\n\n".join(text_of(item.text) for _, item, _ in parts if item is not None))
     elif role == "user":
         yield from _read_user(builder, [item for _, item, _ in parts if item is not None], prompts, for_agent=for_agent)
-    records = [record for _, item, raw in parts for record in _acted(builder, role, item, raw, for_agent=for_agent)]
+    records = [record for _, item, raw in parts for record in _agent_part(builder, role, item, raw, for_agent=for_agent)]
     if records and not for_agent and not any(record.kind is Kind.TOOL_CALL for record in records):
         last = records[-1]
         last.stop = last.stop or (Stop.ANSWER if last.kind is Kind.ASSISTANT_RESPONSE else None)
@@ -170,8 +170,8 @@ def _message(
 
 
 def _read_user(builder: RecordBuilder, parts: list[Content], prompts: set[str], *, for_agent: bool) -> Iterator[Record]:
-    words = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in parts if _is_speech(item)]
-    prompt = "\n\n".join(text for text in words if text.strip())
+    texts = [text_of(item.text) if item.type == "text" else f"[{item.type}]" for item in parts if _is_speech(item)]
+    prompt = "\n\n".join(text for text in texts if text.strip())
     if not prompt:
         return
     if not for_agent:
@@ -185,7 +185,7 @@ def _is_speech(item: Content) -> bool:
     return item.type in {"text", "image", "document"}
 
 
-def _acted(builder: RecordBuilder, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
+def _agent_part(builder: RecordBuilder, role: str, item: Content | None, raw: str, *, for_agent: bool) -> Iterator[Record]:
     match item:
         case Content() if _is_speech(item) and role == "user":
             return  # part of the prompt
@@ -220,7 +220,7 @@ def _answer(builder: RecordBuilder, text: str, *, for_agent: bool) -> Record:
 
 
 def _call(builder: RecordBuilder, item: Content) -> Record:
-    """A tool call; it may be one that Goose could not parse."""
+    """A tool call. Goose also stores calls that it could not parse."""
     call = item.tool_call if isinstance(item.tool_call, dict) else {}
     value = call.get("value")
     if not isinstance(value, dict):
@@ -236,7 +236,7 @@ def _result(builder: RecordBuilder, item: Content) -> Record:
 
 
 def _for_agent(value: Any) -> Any:
-    """A tool's output without the parts for the person only, unless there are no others."""
+    """A tool's output without the parts that are only for the person, unless it has no other parts."""
     parts = value.get("content") if isinstance(value, dict) else value
     if not isinstance(parts, list):
         return value
@@ -259,12 +259,12 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 def is_lines(head: Head) -> bool:
     first = head.first()
-    header = "working_dir" in first and {"message_count", "description"} & first.keys()
-    return bool(header) or ({"role", "created", "content"} <= first.keys() and isinstance(first["content"], list))
+    is_header = "working_dir" in first and bool({"message_count", "description"} & first.keys())
+    return is_header or ({"role", "created", "content"} <= first.keys() and isinstance(first["content"], list))
 
 
 def is_database(head: Head) -> bool:
-    """Hermes has tables of the same names, and more."""
+    """Whether this is Goose's database. Hermes has the same tables, and others."""
     return {"sessions", "messages", "schema_version"} <= head.tables and not {"state_meta", "messages_fts"} & head.tables
 
 

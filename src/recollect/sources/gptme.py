@@ -1,11 +1,11 @@
-"""gptme keeps a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl` and `config.toml`.
+"""gptme stores a folder per conversation under ~/.local/share/gptme/logs/: `conversation.jsonl` and `config.toml`.
 
 Evidence: one published sample and the code that writes the files, up to September 2026; no real session was read.
 The log is rewritten when a message is edited or undone, and messages have no ids. A tool is called by a code block in the
 answer's text that names it (```shell), or by a line `@shell(call-1): {…}`. Its output comes back as messages of the role
 `system` (`tool` in some). A code block without output was not run, and stays text. Answers are written when they are
-complete. `metadata` marks what gptme itself wrote around a compaction, and why it stopped. `branches/`, `views/` and
-`events.jsonl` next to the log are other or shortened versions of it, and are not read.
+complete. `metadata` marks the messages that gptme itself wrote around a compaction, and the reason why it stopped.
+`branches/`, `views/` and `events.jsonl` next to the log are other or shortened versions of it, and are not read.
 """
 
 import re
@@ -45,7 +45,7 @@ FAILED = ("Error", "Failed")
 LIMIT = "max_steps_stop"
 COMPACTION = ("compaction_artifact", "result_stubs")
 REMINDER = ("compaction_checkpoint_view", "compaction_reminder_view", "compaction_checkpoint_failed_view")
-OWN = {LIMIT, *COMPACTION, *REMINDER, "prompt_generation", "resume_key"}  # marks of messages that gptme itself wrote
+WRITTEN_BY_GPTME = {LIMIT, *COMPACTION, *REMINDER, "prompt_generation", "resume_key"}  # marks
 
 
 class Message(Struct):
@@ -61,16 +61,16 @@ class Message(Struct):
     def marks(self) -> dict[str, Any]:
         return self.metadata if isinstance(self.metadata, dict) else {}
 
-    def is_reply(self) -> bool:
-        """Whether this may be a tool's output."""
-        shown = not (self.hide or self.pinned or self.ui_only or OWN & self.marks().keys())
-        return self.role in {"system", "tool"} and shown and not text_of(self.content).startswith(INTERRUPTED)
+    def may_be_output(self) -> bool:
+        """Whether this message may be a tool's output."""
+        is_ordinary = not (self.hide or self.pinned or self.ui_only or WRITTEN_BY_GPTME & self.marks().keys())
+        return self.role in {"system", "tool"} and is_ordinary and not text_of(self.content).startswith(INTERRUPTED)
 
 
 def recognises(head: Head) -> bool:
     first = head.first()
-    ours = {"role", "content", "timestamp"} <= first.keys() <= FIELDS and str(first["role"]) in ROLES
-    return head.path.name == LOG and ours
+    is_message = {"role", "content", "timestamp"} <= first.keys() <= FIELDS and str(first["role"]) in ROLES
+    return head.path.name == LOG and is_message
 
 
 def log_of(path: Path) -> Path | None:
@@ -79,7 +79,7 @@ def log_of(path: Path) -> Path | None:
 
 def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     session = path.parent.name
-    yield _about(session, path.with_name(CONFIG))
+    yield _metadata(session, path.with_name(CONFIG))
     yield from (line for line in lines if isinstance(line, Problem))
     decoded = [line for line in lines if isinstance(line, Line)]
     messages = [line.value if isinstance(line.value, Message) else Message() for line in decoded]
@@ -89,17 +89,17 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
             session=session, key=f"{session}@{line.number}", at=parse_time(message.timestamp), line=line.number
         )
         if message.role == "assistant":
-            replies = len(list(takewhile(Message.is_reply, messages[place + 1 :])))
-            records = list(_answer(builder, message, replies=replies))
+            outputs = len(list(takewhile(Message.may_be_output, messages[place + 1 :])))
+            records = list(_answer(builder, message, outputs=outputs))
             calls = [record for record in records if record.kind is Kind.TOOL_CALL]
             yield from records
-        elif message.is_reply() and calls:
-            yield _reply(builder, message, calls)
+        elif message.may_be_output() and calls:
+            yield _output(builder, message, calls)
         else:
             yield _other(builder, message, line)
 
 
-def _about(session: str, config: Path) -> SessionMetadata:
+def _metadata(session: str, config: Path) -> SessionMetadata:
     try:
         chat = tomllib.loads(config.read_text("utf-8")).get("chat")
     except (OSError, ValueError):
@@ -114,7 +114,7 @@ def _about(session: str, config: Path) -> SessionMetadata:
     )
 
 
-def _answer(builder: RecordBuilder, message: Message, *, replies: int) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, message: Message, *, outputs: int) -> Iterator[Record]:
     metadata = message.marks()
     builder.model, builder.usage = text_of(metadata.get("model")) or None, _usage(metadata)
     text = SIGNATURE.sub("", text_of(message.content))
@@ -122,12 +122,12 @@ def _answer(builder: RecordBuilder, message: Message, *, replies: int) -> Iterat
         yield builder.record(Kind.REASONING, thought.text.strip())
     first, *others = around_blocks(text, THOUGHT)
     text = "".join([first, *(part.lstrip() for part in others)])
-    calls = list(_calls(text)) if replies else []
+    calls = list(_calls(text)) if outputs else []
     text = _without(text, [place for place, *_ in calls])
     if text.strip() or not calls:
-        yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if replies else Stop.ANSWER)
-    for _, tool, named, arguments in calls:
-        yield builder.call(tool, named or f"{builder.key}.{builder.count}", arguments)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip(), stop=None if outputs else Stop.ANSWER)
+    for _, tool, call_id, arguments in calls:
+        yield builder.call(tool, call_id or f"{builder.key}.{builder.count}", arguments)
 
 
 def _calls(text: str) -> Iterator[tuple[slice, str, str | None, Any]]:
@@ -136,13 +136,13 @@ def _calls(text: str) -> Iterator[tuple[slice, str, str | None, Any]]:
         yield slice(*call.span()), call[1], call[2], call[3]
     place = 0
     while (fence := FENCE.search(text, place)) and (end := FENCE_END.search(text, fence.end())):
-        given = {"args": fence[2].strip(), "content": text[fence.end() : end.start()].rstrip("\n")}
-        yield slice(fence.start(), end.end()), fence[1], None, {name: value for name, value in given.items() if value}
+        arguments = {"args": fence[2].strip(), "content": text[fence.end() : end.start()].rstrip("\n")}
+        yield slice(fence.start(), end.end()), fence[1], None, {name: value for name, value in arguments.items() if value}
         place = end.end()
 
 
 def _without(text: str, places: list[slice]) -> str:
-    """The text without these stretches, which may overlap."""
+    """The text without these slices, which may overlap."""
     parts, end = [], 0
     for place in sorted(places, key=lambda place: place.start):
         parts.append(text[end : place.start])
@@ -153,10 +153,10 @@ def _without(text: str, places: list[slice]) -> str:
 def _usage(metadata: dict[str, Any]) -> Usage | None:
     """The token counts: in `usage`, or in early versions next to the model."""
     counts = metadata["usage"] if isinstance(metadata.get("usage"), dict) else metadata
-    return _counted(counts) if "output_tokens" in counts else None
+    return _read_counts(counts) if "output_tokens" in counts else None
 
 
-_counted = tokens(
+_read_counts = tokens(
     input="input_tokens",
     output="output_tokens",
     cache_read="cache_read_tokens",
@@ -165,8 +165,8 @@ _counted = tokens(
 )
 
 
-def _reply(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
-    """The output of a call: of the one that the message names, else of the next; the last call may have several."""
+def _output(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
+    """The output of the call that the message names, else of the next call. The last call may have several outputs."""
     tool = message.marks().get("tool")
     called = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
     if len(calls) > 1:

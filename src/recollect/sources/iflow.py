@@ -1,9 +1,9 @@
-"""iFlow keeps one `session-<id>.jsonl` per session under ~/.iflow/projects/<folder>/.
+"""iFlow stores one `session-<id>.jsonl` per session under ~/.iflow/projects/<folder>/.
 
-Evidence: one redacted capture of 1.0 and what others published of theirs.
+Evidence: one redacted capture of 1.0 and published captures of other people.
 A record has Claude Code's frame; a tool result in it has Gemini CLI's form. An answer is written in pieces, one per tool
-call, and a piece begins with the call that ended the piece before: each call counts once. The last piece of an answer
-(`response-<time>`, without a tool's name) ends the turn if it has no call. Token counts are mostly 0.
+call, and a piece begins with the call that ended the piece before it, so repeated calls are ignored. The last piece of an
+answer (`response-<time>`, without a tool's name) ends the turn if it has no call. Token counts are mostly 0.
 """
 
 import re
@@ -28,7 +28,7 @@ from recollect.sources.formats.source import Lines, ReaderState, Source
 from recollect.sources.formats.values import as_count, parse_time
 
 SESSION = re.compile(r"session-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-RECENT = 64  # calls that may be repeated; a piece repeats the last one only
+RECENT = 64  # calls that are remembered; a piece only repeats the last one
 
 
 class Message(Struct, frozen=True):
@@ -107,15 +107,15 @@ def _user(builder: RecordBuilder, row: Row) -> Iterator[Record]:
         yield builder.record(Kind.COMPACTION if row.is_compact_summary else Kind.SYSTEM, text_of(content))
         return
     result = row.tool_use_result or ToolUseResult()
-    for record in read_user_message(builder, _unwrapped(content), read_prompt_or_command):
+    for record in read_user_message(builder, _unwrap_results(content), read_prompt_or_command):
         if record.kind is Kind.TOOL_RESPONSE:
             record.tool = result.tool_name
             record.failed = record.failed or result.status not in {"success", None}
         yield record
 
 
-def _unwrapped(content: Any) -> Any:
-    """The blocks of a message, with tool results taken out of their function responses."""
+def _unwrap_results(content: Any) -> Any:
+    """The blocks of a message. Tool results are extracted from their function responses."""
     if not isinstance(content, list):
         return content
     return [
@@ -142,8 +142,8 @@ def _assistant(builder: RecordBuilder, row: Row, state: IFlowState) -> Iterator[
     builder.usage = _usage(row.message.usage)
     blocks = row.message.content if isinstance(row.message.content, list) else [row.message.content]
     calls = [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    ended = not calls and "-tool-" not in (row.message.id or "")
-    for record in read_agent_message(builder, blocks, Stop.ANSWER if ended else None):
+    is_final = not calls and "-tool-" not in (row.message.id or "")
+    for record in read_agent_message(builder, blocks, Stop.ANSWER if is_final else None):
         if record.call in state.calls:
             yield Ignored("repeated call")
             continue
