@@ -1,11 +1,11 @@
-"""Hermes keeps its sessions in ~/.hermes/state.db, and writes or wrote copies of them to ~/.hermes/sessions/.
+"""Hermes stores its sessions in ~/.hermes/state.db; some versions also write copies to ~/.hermes/sessions/.
 
 Evidence: its published schema up to version 30, and 5 samples of the other forms; no real session was available.
-Messages are OpenAI's, with the thoughts in `reasoning`. In the database, content that is more than text is JSON after a
-mark. A compaction either rewrites the session and repeats the messages that it keeps, or continues in a new session whose
+Messages have OpenAI's form, with the thoughts in `reasoning`. In the database, content that is more than text is JSON after
+a mark. A compaction either rewrites the session and repeats the retained messages, or continues in a new session whose
 parent is the old one. Tokens are counted per session only. Copies are `<session>.jsonl`, whose first line has the role
-`session_meta`, and `session_<session>.json`, which is rewritten each time and has only its first time: all three are the
-same session. Times without a zone are local times.
+`session_meta`, and `session_<session>.json`, which is rewritten each time and only has the time of its start: all three are
+the same session. Times without a zone are local times.
 A trajectory is an export for training, one conversation per line, in which thoughts, calls and results are tags in the
 text.
 """
@@ -32,7 +32,7 @@ from recollect.sources.formats.tags import find_blocks, without_blocks
 from recollect.sources.formats.usage import tokens, with_total
 from recollect.sources.formats.values import arguments_of, as_count, as_text, parse_time
 
-STRUCTURED = "\0json:"  # before content that is more than text
+STRUCTURED = "\0json:"  # the mark before content that is more than text
 SUMMARY = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]", "[PRIOR CONTEXT")
 INVOKED = re.compile(r"\[(?:SYSTEM|IMPORTANT): The user has invoked")  # a skill, started by a slash command
 INJECTED = (
@@ -82,41 +82,41 @@ def copies(env: Mapping[str, str]) -> list[Path]:
     return [profile / "sessions" for profile in profiles(env)]
 
 
-# ---- messages, the same in every form
+# ---- messages, which every form shares
 
 
 def _message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]:
     if message.get("role") == "session_meta":
         yield Ignored("session_meta")
         return
-    records = list(read_chat_message(builder, _plain(message), _read_user_text))
-    called = any(record.kind is Kind.TOOL_CALL for record in records)
+    records = list(read_chat_message(builder, _decode_columns(message), _read_user_text))
+    has_call = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.TOOL_RESPONSE:
-            _judge(record, message)
-        elif message.get("_compressed_summary") or (not called and record.text.startswith(SUMMARY)):
+            _set_outcome(record, message)
+        elif message.get("_compressed_summary") or (not has_call and record.text.startswith(SUMMARY)):
             record.kind, record.opens = Kind.COMPACTION, TurnStart.NO
         elif record.kind is Kind.USER_INPUT and (message.get("observed") or message.get("display_kind") == "hidden"):
             record.kind, record.opens = Kind.SYSTEM, TurnStart.NO
     last = records[-1] if records else None
-    if last and last.kind is Kind.ASSISTANT_RESPONSE and as_text(message.get("finish_reason")) in FINAL and not called:
+    if last and last.kind is Kind.ASSISTANT_RESPONSE and as_text(message.get("finish_reason")) in FINAL and not has_call:
         last.stop = Stop.ANSWER
     yield from records
     if not records:
         yield Ignored(f"empty {as_text(message.get('role'))}")
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A message in the usual form of chat messages."""
-    plain = dict(message)
+def _decode_columns(message: dict[str, Any]) -> dict[str, Any]:
+    """A message in the usual form of chat messages: columns of the database that contain JSON are decoded."""
+    decoded = dict(message)
     content, calls = message.get("content"), message.get("tool_calls")
     if isinstance(content, str) and content.startswith(STRUCTURED):
-        plain["content"] = decode_or_none(content.removeprefix(STRUCTURED), list[Any]) or content.removeprefix(STRUCTURED)
+        decoded["content"] = decode_or_none(content.removeprefix(STRUCTURED), list[Any]) or content.removeprefix(STRUCTURED)
     if isinstance(calls, str):
-        plain["tool_calls"] = decode_or_none(calls, list[Any])
+        decoded["tool_calls"] = decode_or_none(calls, list[Any])
     if message.get("tool_name"):
-        plain["name"] = message["tool_name"]
-    return plain
+        decoded["name"] = message["tool_name"]
+    return decoded
 
 
 def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
@@ -130,8 +130,8 @@ def _read_user_text(builder: RecordBuilder, text: str) -> Iterator[Record]:
         yield builder.prompt(text)
 
 
-def _judge(record: Record, message: dict[str, Any]) -> None:
-    """A tool's result is an object as text, which says whether the tool failed."""
+def _set_outcome(record: Record, message: dict[str, Any]) -> None:
+    """Set the exit code and failure of a tool's result, whose text is a JSON object."""
     result = decode_or_none(record.text, dict[str, Any]) or {}
     code = result.get("exit_code")
     if isinstance(code, int) and not isinstance(code, bool):
@@ -143,15 +143,15 @@ def _judge(record: Record, message: dict[str, Any]) -> None:
 
 
 def is_database(head: Head) -> bool:
-    """Goose has the same tables, but neither a search index nor a state table."""
+    """Whether this is Hermes's database. Goose has the same tables, but neither a search index nor a state table."""
     tables = head.tables
     return {"sessions", "messages", "schema_version"} <= tables and bool({"messages_fts", "state_meta"} & tables)
 
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """Each session with what changes in it: its row, its number of messages and the last message's id."""
+    """Each session with the values that show a change: its row, its number of messages and its last message's id."""
     messages = {
-        session: counted for session, *counted in db.execute("SELECT session_id, count(*), max(id) FROM messages GROUP BY 1")
+        session: counts for session, *counts in db.execute("SELECT session_id, count(*), max(id) FROM messages GROUP BY 1")
     }
     for row in select(db, "sessions", ("id", *SESSION_COLUMNS)):
         yield (*row.values(), *messages.get(row["id"], ()))
@@ -160,7 +160,7 @@ def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
 def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[Entry]:
     (info,) = select(db, "sessions", SESSION_COLUMNS, "WHERE id = ?", (session,))
     fields = {name: as_text(value) or None for name, value in info.items()}
-    about = SessionMetadata(
+    metadata = SessionMetadata(
         session=session,
         title=fields["title"],
         title_rank=TitleRank.CUSTOM if fields["title_source"] == "user" else TitleRank.GENERATED,
@@ -170,8 +170,10 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterable[
         model=fields["model"],
     )
     rows = select(db, "messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY timestamp, id", (session,))
-    entries = [entry for place, row in enumerate(_once(rows), 1) for entry in _row(row, place, session, fields["model"])]
-    return with_total([about, *entries], _usage(info) or Usage())
+    entries = [
+        entry for place, row in enumerate(_without_copies(rows), 1) for entry in _row(row, place, session, fields["model"])
+    ]
+    return with_total([metadata, *entries], _usage(info) or Usage())
 
 
 def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> Iterator[Entry]:
@@ -179,8 +181,8 @@ def _row(row: dict[str, Any], place: int, session: str, model: str | None) -> It
     yield from _message(RecordBuilder(session=session, key=key, at=at, line=place, model=model), row)
 
 
-def _once(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages without those that a compaction repeated: a copy has the time of the original."""
+def _without_copies(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages without the copies that a compaction made. A copy has the time of the original."""
     seen: set[tuple[Any, ...]] = set()
     for row in rows:
         identity = tuple(row[name] for name in ("role", "content", "tool_call_id", "tool_calls", "timestamp"))
@@ -240,7 +242,9 @@ def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
 def is_trajectory(head: Head) -> bool:
     first = head.first()
     turns = first.get("conversations")
-    return "completed" in first and isinstance(turns, list) and any(isinstance(one, dict) and "from" in one for one in turns)
+    return (
+        "completed" in first and isinstance(turns, list) and any(isinstance(turn, dict) and "from" in turn for turn in turns)
+    )
 
 
 def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
@@ -248,32 +252,32 @@ def read_trajectories(path: Path, lines: list[Line | Problem]) -> Iterable[Entry
         if isinstance(line, Problem):
             yield line
         elif isinstance(line.value, WrongShape):
-            unread = RecordBuilder(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
-            yield unread.unknown(line.raw.decode("utf-8", "replace"))
+            builder = RecordBuilder(session=path.stem, key=f"{path.stem}@{line.number}", line=line.number)
+            yield builder.unknown(line.raw.decode("utf-8", "replace"))
         else:
             yield from _trajectory(line, line.value, path.stem)
 
 
 def _trajectory(line: Line, trajectory: Trajectory, name: str) -> Iterator[Record]:
-    """One trajectory; its session is named by its time and its prompt's number in the batch."""
+    """The records of one trajectory. Its session is named by its time and its prompt's number in the batch."""
     run = as_text(trajectory.timestamp) or f"{name}@{line.number}"
     session = f"trajectory-{run}-{as_text(trajectory.prompt_index)}"
     calls: list[str] = []
     records: list[Record] = []
-    for place, one in enumerate(trajectory.conversations, 1):
+    for place, turn in enumerate(trajectory.conversations, 1):
         builder = RecordBuilder(
             session=session, key=f"{session}/{place}", at=parse_time(trajectory.timestamp), line=line.number
         )
         builder.model = as_text(trajectory.model) or None
-        records += _turn(builder, one if isinstance(one, dict) else {"value": one}, calls)
+        records += _turn(builder, turn if isinstance(turn, dict) else {"value": turn}, calls)
     if trajectory.completed is True and records and records[-1].kind is Kind.ASSISTANT_RESPONSE:
         records[-1].stop = Stop.ANSWER
     yield from records
 
 
-def _turn(builder: RecordBuilder, one: dict[str, Any], calls: list[str]) -> Iterator[Record]:
-    text = text_of(one.get("value"))
-    match one.get("from"):
+def _turn(builder: RecordBuilder, turn: dict[str, Any], calls: list[str]) -> Iterator[Record]:
+    text = text_of(turn.get("value"))
+    match turn.get("from"):
         case "system":
             yield builder.record(Kind.SYSTEM, text)
         case "human" | "user":
@@ -281,7 +285,7 @@ def _turn(builder: RecordBuilder, one: dict[str, Any], calls: list[str]) -> Iter
         case "gpt" | "assistant" | "tool":
             yield from _tagged(builder, text, calls)
         case _:
-            yield builder.unknown(one)
+            yield builder.unknown(turn)
 
 
 def _tagged(builder: RecordBuilder, text: str, calls: list[str]) -> Iterator[Record]:
@@ -297,8 +301,8 @@ def _tagged(builder: RecordBuilder, text: str, calls: list[str]) -> Iterator[Rec
             case _:
                 call = calls.pop(0) if calls else None
                 yield builder.result(call, parsed.get("content", parsed), tool=as_text(parsed.get("name")) or None)
-    if words := without_blocks(text, TAG).strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
+    if answer := without_blocks(text, TAG).strip():
+        yield builder.record(Kind.ASSISTANT_RESPONSE, answer)
 
 
 SOURCE = Source(

@@ -1,10 +1,11 @@
-"""mini-swe-agent writes one trajectory per task, <instance>.traj.json; `mini` keeps its last one in its settings folder.
+"""mini-swe-agent writes one trajectory per task, <instance>.traj.json; `mini` stores its last one in its settings folder.
 
-Evidence: 18 real trajectories of 2.2 (format 1.1, tool calls); format 1 and answers of the Responses API as published.
-The file is rewritten after every step. Messages are the API's, with the agent's data in `extra`: the time, the provider's
-complete answer, a command's exit code. From version 2 on, commands are tool calls and the last message has the role `exit`.
-Before, a command is the code block of an answer, its output the next user message, and only `info` records the end. A
-task's instruction is one message that contains the task.
+Evidence: 18 real trajectories of 2.2 (format 1.1, tool calls); published descriptions of format 1 and of
+answers of the Responses API.
+The file is rewritten after every step. Messages have the API's form, with the agent's data in `extra`: the time, the
+provider's complete answer, a command's exit code. From version 2 on, commands are tool calls and the last message has the
+role `exit`. Before, a command is the code block of an answer, its output is the next user message, and only `info` records
+the end. A task's instruction is one message that contains the task.
 `mini` overwrites its last trajectory with the next one, so a session is named after its file and its task.
 """
 
@@ -29,7 +30,7 @@ FORMAT = "mini-swe-agent"
 COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
 RETURN_CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
 INTERRUPTION = "UserInterruption"
-BY_THE_PERSON = {INTERRUPTION, "UserRejection", "UserNewTask"}
+FROM_PERSON = {INTERRUPTION, "UserRejection", "UserNewTask"}
 STOPS = {
     "Submitted": Stop.ANSWER,
     "LimitsExceeded": Stop.OTHER,
@@ -102,9 +103,9 @@ class SessionProgress(Struct):
 
 def recognises(head: Head) -> bool:
     first = head.first()
-    named = str(first.get("trajectory_format") or "").startswith(FORMAT)
+    has_format = str(first.get("trajectory_format") or "").startswith(FORMAT)
     info = first.get("info")
-    return isinstance(first.get("messages"), list) and (named or (isinstance(info, dict) and "mini_version" in info))
+    return isinstance(first.get("messages"), list) and (has_format or (isinstance(info, dict) and "mini_version" in info))
 
 
 def read(path: Path, content: Trajectory) -> Iterable[Entry]:
@@ -114,7 +115,7 @@ def read(path: Path, content: Trajectory) -> Iterable[Entry]:
         return
     info = decode_or_none(as_text(content.info), Info) or Info()
     config = decode_or_none(as_text(info.config), Config) or Config()
-    session = _name(path, task)
+    session = _session_name(path, task)
     yield SessionMetadata(
         session=session,
         title=text_of(content.instance_id) or _without_template(task, text_of(config.agent.instance_template)),
@@ -138,13 +139,13 @@ def _time(message: Message) -> int | None:
     return parse_time(extra.timestamp) if extra else None
 
 
-def _name(path: Path, task: str) -> str:
+def _session_name(path: Path, task: str) -> str:
     digest = blake2b(task.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return f"{path.parent.name}/{path.name.removesuffix('.json').removesuffix('.traj')}/{digest}"
 
 
 def _without_template(task: str, template: str) -> str:
-    """A task without its template's text before it."""
+    """A task without the text that its template puts before it."""
     return task.removeprefix(template.partition("{{task}}")[0]).strip()
 
 
@@ -171,18 +172,18 @@ def _entries(builder: RecordBuilder, message: Message, raw: str, progress: Sessi
 
 
 def _user(builder: RecordBuilder, message: Message, extra: Extra, progress: SessionProgress) -> Iterator[Record]:
-    """The task; later the person's interruption, a command's output, or a note that an answer was not usable."""
+    """The first message is the task. Later ones are interruptions, outputs, or notes about an unusable answer."""
     call, progress.call = progress.call, None
-    words = text_of(message.content)
+    text = text_of(message.content)
     if extra.interrupt_type == INTERRUPTION:
         yield builder.record(Kind.RUNTIME, INTERRUPTION, stop=Stop.INTERRUPT)
-    if not progress.has_task or extra.interrupt_type in BY_THE_PERSON:
+    if not progress.has_task or extra.interrupt_type in FROM_PERSON:
         progress.has_task = True
-        yield builder.prompt(words)
+        yield builder.prompt(text)
     elif call:
         yield _result(builder, call, message.content, extra)
     else:
-        yield builder.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, text)
 
 
 def _chat_answer(builder: RecordBuilder, message: Message, progress: SessionProgress) -> Iterator[Record]:
@@ -211,16 +212,16 @@ def _answer(builder: RecordBuilder, items: list[Any]) -> Iterator[Record]:
 
 def _result(builder: RecordBuilder, call: Any, output: Any, extra: Extra) -> Record:
     text = text_of(output)
-    found = RETURN_CODE.search(text)
-    code = extra.returncode if isinstance(extra.returncode, int) else int(found[1]) if found else None
+    shown = RETURN_CODE.search(text)
+    code = extra.returncode if isinstance(extra.returncode, int) else int(shown[1]) if shown else None
     failed = bool(extra.exception_info) or code not in (0, None)
     return builder.result(text_of(call) or None, text, exit_code=code, failed=failed)
 
 
-def _end(builder: RecordBuilder, status: Any, words: Any) -> Record:
+def _end(builder: RecordBuilder, status: Any, submission: Any) -> Record:
     status = text_of(status)
     stop = STOPS.get(status, Stop.CRASH)
-    text = "\n\n".join(part for part in (status, text_of(words).strip()) if part)
+    text = "\n\n".join(part for part in (status, text_of(submission).strip()) if part)
     return builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
 
 

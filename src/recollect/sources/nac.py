@@ -1,10 +1,10 @@
-"""NAC keeps all sessions in one database under ~/.config/nac/: store.db, later stable.db, beta.db or dev.db by its track.
+"""NAC stores all sessions in one database under ~/.config/nac/: store.db, later stable.db, beta.db or dev.db by its track.
 
 Evidence: a published sample of the first schema and NAC's own code up to schema 32; no real session was read.
-A session's messages are a JSON list in its row. In newer versions that list holds only the first messages; later ones are
-rows of `thread_events` under the name `__orchestrator__`, each with its place in the list. A worker is described by its
-episodes, their tasks and results: each worker thread is a session of its own. What workers did in between (the other
-`thread_events`) is not read. An answer without a tool call ends a run. Only rows of the log have times.
+A session's messages are a JSON list in its row. In newer versions that list only contains the first messages; later ones
+are rows of `thread_events` under the name `__orchestrator__`, each with its place in the list. A worker's log is its
+episodes with their tasks and results: each worker thread is a separate session. The other `thread_events`, between the
+episodes, are not read. An answer without a tool call ends a run. Only rows of `thread_events` have times.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ LOG = "__orchestrator__"  # the thread whose events are the session's own messag
 WORKER = "/worker/"  # between a session's id and the name of a worker thread
 ENDS = {"ok": Stop.ANSWER, "error": Stop.CRASH, "timed_out": Stop.CRASH, "cancelled": Stop.CANCEL}
 SESSIONS = "SELECT session_id, updated_at, length(messages_json) FROM sessions"
-LOGGED = "SELECT session_id, max(id) FROM thread_events WHERE thread_name = ? GROUP BY session_id"
+LAST_EVENTS = "SELECT session_id, max(id) FROM thread_events WHERE thread_name = ? GROUP BY session_id"
 TITLES = "SELECT session_id, title FROM session_presentations"
 WORKERS = "SELECT session_id || ? || thread_name, max(id) FROM episodes GROUP BY session_id, thread_name"
 
@@ -38,7 +38,7 @@ class TranscriptEntry(Struct):
     message: str = ""
 
 
-class Logged(Struct):
+class ThreadEvent(Struct):
     nac_transcript_message: TranscriptEntry | None = None
 
 
@@ -47,14 +47,14 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    logged = dict(db.execute(LOGGED, (LOG,))) if _has(db, "thread_events") else {}
-    titles = dict(db.execute(TITLES)) if _has(db, "session_presentations") else {}
-    for session, *dates in db.execute(SESSIONS):
-        yield session, *dates, logged.get(session), titles.get(session)
+    last_events = dict(db.execute(LAST_EVENTS, (LOG,))) if _has_table(db, "thread_events") else {}
+    titles = dict(db.execute(TITLES)) if _has_table(db, "session_presentations") else {}
+    for session, *values in db.execute(SESSIONS):
+        yield session, *values, last_events.get(session), titles.get(session)
     yield from db.execute(WORKERS, (WORKER,))
 
 
-def _has(db: sqlite3.Connection, table: str) -> bool:
+def _has_table(db: sqlite3.Connection, table: str) -> bool:
     return db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone() is not None
 
 
@@ -68,7 +68,7 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 
 
 def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Iterator[Entry]:
-    cwd = _text(row["cwd"]) if not row["host_id"] else None  # with a host, it is a folder of another machine
+    cwd = _text(row["cwd"]) if not row["host_id"] else None  # with a host, the folder is on another machine
     model = _text(row["model"])
     yield SessionMetadata(session=session, title=_title(db, session), title_rank=TitleRank.CUSTOM, cwd=cwd, model=model)
     usages = _usages(row["token_usages_json"])
@@ -83,7 +83,7 @@ def _session(db: sqlite3.Connection, session: str, row: dict[str, Any]) -> Itera
 
 
 def _title(db: sqlite3.Connection, session: str) -> str | None:
-    if not _has(db, "session_presentations"):
+    if not _has_table(db, "session_presentations"):
         return None
     rows = select(db, "session_presentations", ("title",), "WHERE session_id = ?", (session,))
     return _text(rows[0]["title"]) if rows else None
@@ -94,17 +94,17 @@ def _text(value: Any) -> str | None:
 
 
 def _messages(db: sqlite3.Connection, session: str, first: str) -> Iterator[tuple[int, Any, str | None]]:
-    """(place, message, time) of a session's first messages and of those logged since."""
+    """(place, message, time) of a session's first messages and of its later ones from the log."""
     first_messages = decode_or_none(first or "[]", list[Any])
     if first_messages is None:
         first_messages = [first]
     yield from ((place, message, None) for place, message in enumerate(first_messages))
-    if not _has(db, "thread_events"):
+    if not _has_table(db, "thread_events"):
         return
-    rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
-    for row in select(db, "thread_events", ("event_json", "created_at"), rest, (session, LOG)):
-        logged = decode_or_none(row["event_json"] or "", Logged)
-        entry = logged.nac_transcript_message if logged else None
+    condition = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
+    for row in select(db, "thread_events", ("event_json", "created_at"), condition, (session, LOG)):
+        event = decode_or_none(row["event_json"] or "", ThreadEvent)
+        entry = event.nac_transcript_message if event else None
         if entry is not None and entry.idx >= len(first_messages):
             yield entry.idx, decode_or_none(entry.message, object) or entry.message, row["created_at"]
 
@@ -122,9 +122,9 @@ def _message(builder: RecordBuilder, message: Any) -> Iterator[Record]:
     yield from records
 
 
-def _usages(given: str | None) -> list[Usage]:
-    """The tokens of each answer that ended a run, in their order."""
-    counts = decode_or_none(given or "[]", list[dict[str, Any]]) or []
+def _usages(counts_json: str | None) -> list[Usage]:
+    """The tokens of each answer that ended a run, in order."""
+    counts = decode_or_none(counts_json or "[]", list[dict[str, Any]]) or []
     return [usage for count in counts if (usage := _usage(count))]
 
 
@@ -135,8 +135,8 @@ def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
     session, _, thread = worker.partition(WORKER)
     yield SessionMetadata(session=worker, parent=session, title=thread, title_rank=TitleRank.AGENT)
     columns = ("id", "action", "content", "created_at", "status")
-    rest = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
-    for place, row in enumerate(select(db, "episodes", columns, rest, (session, thread)), 1):
+    condition = "WHERE session_id = ? AND thread_name = ? ORDER BY id"
+    for place, row in enumerate(select(db, "episodes", columns, condition, (session, thread)), 1):
         builder = RecordBuilder(session=worker, key=f"{worker}/{row['id']}", at=_utc(row["created_at"]), line=place)
         yield builder.prompt(as_text(row["action"]))
         stop = ENDS.get(_text(row["status"]) or "ok", Stop.OTHER)
@@ -145,7 +145,7 @@ def _worker(db: sqlite3.Connection, worker: str) -> Iterable[Entry]:
 
 
 def _utc(stamp: str | None) -> int | None:
-    """A time in UTC, which is written without a zone."""
+    """A time from the database, which is UTC and has no zone."""
     return parse_time(f"{stamp}Z") if isinstance(stamp, str) else None
 
 

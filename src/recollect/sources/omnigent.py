@@ -1,10 +1,10 @@
-"""Omnigent, which drives other agents, keeps all conversations in one database, ~/.omnigent/chat.db.
+"""Omnigent, which runs other agents, stores all conversations in one database, ~/.omnigent/chat.db.
 
 Evidence: published samples of single items, and Omnigent's own code; no real database was read.
 An item is a row with its type and its data as JSON. Newer versions write types as numbers, ids as 16 bytes, and long data
-compressed; the conversation's metadata is then in a table of its own. Items are final when written. An answer is the last
-of its turn if no other item of the same response follows. A sub-agent's conversation names its parent. Tokens are counted
-per conversation only, so they are not read.
+compressed; they have a separate table for the conversation's metadata. Items do not change after they are written. An
+answer is the last one of its turn if no other item of the same response follows. A sub-agent's conversation names its
+parent. Tokens are counted per conversation only, so they are not read.
 """
 
 import sqlite3
@@ -32,22 +32,22 @@ SESSIONS = """
     SELECT CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, title, updated_at,
            (SELECT count(*) || '.' || max(position) FROM conversation_items WHERE conversation_id = conversations.id)
       FROM conversations"""
-PACKED = b"\0\1"  # what compressed data begins with; short data is b"\0\0" and itself
-LARGEST = 1 << 28  # bytes of an item, unpacked
+COMPRESSED = b"\0\1"  # the prefix of compressed data; data that is not compressed has the prefix b"\0\0"
+MAX_ITEM_BYTES = 1 << 28  # decompressed
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     ids = _ids(session)
-    yield _about(db, session, ids)
+    yield _metadata(db, session, ids)
     columns = ("id", "position", "type", "data", "created_at", "response_id")
     rows = select(db, "conversation_items", columns, "WHERE conversation_id IN (?, ?) ORDER BY position", ids)
     for place, row in enumerate(rows, 1):
-        key = _name(row["id"]) or f"{session}@{row['position']}"
+        key = _as_name(row["id"]) or f"{session}@{row['position']}"
         builder = RecordBuilder(
             session=session, key=key, at=parse_time(row["created_at"]), line=as_count(row["position"]) + 1
         )
-        last = all(after["response_id"] != row["response_id"] for after in rows[place : place + 1])
-        yield from _item(builder, _type(row["type"]), _data(row["data"]), last=last)
+        is_last = all(after["response_id"] != row["response_id"] for after in rows[place : place + 1])
+        yield from _item(builder, _type(row["type"]), _data(row["data"]), is_last=is_last)
 
 
 def _ids(session: str) -> tuple[Any, Any]:
@@ -58,25 +58,25 @@ def _ids(session: str) -> tuple[Any, Any]:
         return session, session
 
 
-def _name(value: Any) -> str | None:
-    """A name or an id; newer versions write ids as bytes."""
+def _as_name(value: Any) -> str | None:
+    """A name or an id as text. Newer versions store ids as bytes."""
     return value.hex() if isinstance(value, bytes) else value if isinstance(value, str) else None
 
 
-def _about(db: sqlite3.Connection, session: str, ids: tuple[Any, Any]) -> SessionMetadata:
+def _metadata(db: sqlite3.Connection, session: str, ids: tuple[Any, Any]) -> SessionMetadata:
     columns = ("title", "parent_conversation_id", "sub_agent_name", "workspace", "git_branch", "reported_model")
     row = next(iter(select(db, "conversations", columns, "WHERE id IN (?, ?)", ids)), dict.fromkeys(columns))
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (METADATA,)).fetchone():
-        for more in select(db, METADATA, columns[2:], "WHERE id IN (?, ?)", ids):
-            row |= {name: value for name, value in more.items() if value}
+        for details in select(db, METADATA, columns[2:], "WHERE id IN (?, ?)", ids):
+            row |= {name: value for name, value in details.items() if value}
     return SessionMetadata(
         session=session,
-        title=_name(row["title"] or row["sub_agent_name"]),
+        title=_as_name(row["title"] or row["sub_agent_name"]),
         title_rank=TitleRank.GENERATED,
-        parent=_name(row["parent_conversation_id"]),
-        cwd=_name(row["workspace"]),
-        branch=_name(row["git_branch"]),
-        model=_name(row["reported_model"]),
+        parent=_as_name(row["parent_conversation_id"]),
+        cwd=_as_name(row["workspace"]),
+        branch=_as_name(row["git_branch"]),
+        model=_as_name(row["reported_model"]),
     )
 
 
@@ -85,22 +85,26 @@ def _type(value: Any) -> str:
 
 
 def _data(value: Any) -> dict[str, Any]:
-    """An item's data: text, or bytes whose first two say how they are packed. Anything else is stored as it is."""
+    """An item's data, from text or from bytes whose prefix shows whether they are compressed. Other values stay."""
     plain: Any = value
     if isinstance(value, bytes):
         try:
-            packed = value.startswith(PACKED)
-            plain = zstandard.ZstdDecompressor().decompress(value[2:], LARGEST) if packed else value.removeprefix(b"\0\0")
+            is_compressed = value.startswith(COMPRESSED)
+            plain = (
+                zstandard.ZstdDecompressor().decompress(value[2:], MAX_ITEM_BYTES)
+                if is_compressed
+                else value.removeprefix(b"\0\0")
+            )
         except zstandard.ZstdError:
             plain = ""
     data = decode_or_none(plain, dict[str, Any]) if isinstance(plain, bytes | str) else None
     return data if data is not None else {"damaged": str(value)}
 
 
-def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool) -> Iterator[Entry]:
+def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, is_last: bool) -> Iterator[Entry]:
     match kind:
         case "message":
-            yield from _message(builder, data, last=last)
+            yield from _message(builder, data, is_last=is_last)
         case "function_call":
             yield builder.call(
                 text_of(data.get("name")) or None, text_of(data.get("call_id")) or None, data.get("arguments")
@@ -112,9 +116,9 @@ def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool
         case "reasoning":
             yield builder.record(Kind.REASONING, text_of(data.get("content")) or text_of(data.get("summary")))
         case "error":
-            notice = data.get("level") == "info"
-            stop = None if notice else Stop.CRASH
-            yield builder.record(Kind.RUNTIME, text_of(data.get("message")), stop=stop, failed=not notice)
+            is_notice = data.get("level") == "info"
+            stop = None if is_notice else Stop.CRASH
+            yield builder.record(Kind.RUNTIME, text_of(data.get("message")), stop=stop, failed=not is_notice)
         case "compaction":
             yield builder.record(Kind.COMPACTION, text_of(data.get("summary")))
         case "resource_event":
@@ -124,11 +128,11 @@ def _item(builder: RecordBuilder, kind: str, data: dict[str, Any], *, last: bool
 
 
 def _side_item(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Record:
-    """An event around the conversation that is not sent to the model."""
+    """An event beside the conversation, which the model does not get."""
     match kind:
         case "routing_decision":
-            chosen, why = text_of(data.get("model")), text_of(data.get("rationale"))
-            return builder.record(Kind.RUNTIME, f"routed to {chosen}: {why}")
+            model, reason = text_of(data.get("model")), text_of(data.get("rationale"))
+            return builder.record(Kind.RUNTIME, f"routed to {model}: {reason}")
         case "slash_command":
             return _command(builder, f"/{text_of(data.get('name'))} {text_of(data.get('arguments'))}")
         case "terminal_command" if data.get("kind") == "input":
@@ -139,7 +143,7 @@ def _side_item(builder: RecordBuilder, kind: str, data: dict[str, Any]) -> Recor
             return builder.unknown({"type": kind, **data})
 
 
-def _message(builder: RecordBuilder, data: dict[str, Any], *, last: bool) -> Iterator[Record]:
+def _message(builder: RecordBuilder, data: dict[str, Any], *, is_last: bool) -> Iterator[Record]:
     content = data.get("content")
     match data.get("role"):
         case "user" if data.get("is_meta"):
@@ -147,7 +151,7 @@ def _message(builder: RecordBuilder, data: dict[str, Any], *, last: bool) -> Ite
         case "user":
             yield from read_user_message(builder, content)
         case "assistant":
-            stop = Stop.INTERRUPT if data.get("interrupted") else Stop.ANSWER if last else None
+            stop = Stop.INTERRUPT if data.get("interrupted") else Stop.ANSWER if is_last else None
             yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(content), stop=stop)
         case _:
             yield builder.unknown(data)

@@ -1,10 +1,10 @@
-"""Oh My Pi keeps one log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl; sub-agents' are in <time>_<id>/.
+"""Oh My Pi stores a log per session, ~/.omp/agent/sessions/<folder>/<time>_<id>.jsonl; sub-agents' are in <time>_<id>/.
 
 Evidence: the counts of 20 real sessions, its documentation and source code of version 17, and published lines of real
 sessions of July to September 2026; no complete session was available.
-It is Pi's log (see `pi.session`) with a line in front that holds the title and is overwritten in place. A sub-agent's log
-is named after the agent, `<time>_<id>/<agent>.jsonl`, and so is its session: the parent's id, then the agent's name. The
-result of the parent's `task` call has those names. Every tool call is announced once more; the announcement is ignored.
+It is Pi's log (see `pi.session`) after a first line that contains the title and is overwritten in place. A sub-agent's log
+is named after the agent, `<time>_<id>/<agent>.jsonl`. Its session is named by the parent's id, then the agent's name; the
+result of the parent's `task` call contains these names. Another line announces every tool call; it is ignored.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ from recollect.sources.pi.shapes import Row
 def homes(env: Mapping[str, str]) -> list[Path]:
     root = user_home(env) / (env.get("PI_CONFIG_DIR") or ".omp")
     agents = [root / "agent", *sorted(root.glob("profiles/*/agent"))]
-    named = Path(env.get("PI_CODING_AGENT_DIR", ""))
-    if ".omp" in named.parts:
-        agents.append(named)
+    configured = Path(env.get("PI_CODING_AGENT_DIR", ""))
+    if ".omp" in configured.parts:
+        agents.append(configured)
     return [*(agent / "sessions" for agent in agents), data_home(env) / "omp/sessions"]
 
 
@@ -43,7 +43,7 @@ def begin(path: Path, first: list[Any]) -> PiState:
 
 
 def _agent(path: Path) -> str | None:
-    """A sub-agent's session: the session that the folder belongs to, then the names down to the log."""
+    """The id of a sub-agent's session: that of its folder's session, then the names down to the log; None for other logs."""
     folders = list(path.parent.parts)
     names = [path.stem]
     while folders:

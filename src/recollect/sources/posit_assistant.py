@@ -1,10 +1,10 @@
-"""Posit Assistant keeps a folder per conversation: ~/.posit/assistant/workspaces/<workspace>/<conversation>/.
+"""Posit Assistant stores a folder per conversation: ~/.posit/assistant/workspaces/<workspace>/<conversation>/.
 
 Evidence: published samples of three conversations, one of them of a sub-agent; no real session was read.
-`conversation.json` is the tree that was shown, and provides the conversation's metadata; `lm-messages.jsonl` has the
-messages in order. Messages of an abandoned branch are stored too. A sub-agent's folder is in `subagents/` of its parent's.
-The working folder is in the workspace's `workspace.json`. `index.json` and `ui-messages.jsonl` repeat what these files
-have.
+`conversation.json` is the tree that the app shows, with the conversation's metadata; `lm-messages.jsonl` has the messages
+in order. Messages of an abandoned branch are stored too. A sub-agent's folder is in `subagents/` of its parent's folder.
+The working folder is in the workspace's `workspace.json`. `index.json` and `ui-messages.jsonl` repeat the content of these
+files.
 """
 
 import re
@@ -82,8 +82,10 @@ def tree_of(path: Path) -> Path | None:
 
 def read(path: Path, tree: Tree) -> Iterable[Entry]:
     session = tree.root.id or path.parent.name
-    yield _about(path, tree.root, session)
-    times = {str(named): parse_time(node.timestamp) for node in tree.messages for named in node.lm_message_ids or []}
+    yield _metadata(path, tree.root, session)
+    times = {
+        str(message_id): parse_time(node.timestamp) for node in tree.messages for message_id in node.lm_message_ids or []
+    }
     for line in _rows(path.with_name(LINES)):
         if isinstance(line, Problem):
             yield line
@@ -104,7 +106,7 @@ def _rows(path: Path) -> list[Any]:
     return list(load_rows(path)) if path.exists() else []
 
 
-def _about(path: Path, root: Root, session: str) -> SessionMetadata:
+def _metadata(path: Path, root: Root, session: str) -> SessionMetadata:
     workspace = next((workspace for place in parts(path)[1:] if (workspace := read_sidecar(place, Workspace))), Workspace())
     parent, branch, task = (root.metadata.get(name) for name in ("parentTreeId", "gitBranch", "task"))
     titles = ((root.title, TitleRank.GENERATED), (root.summary, TitleRank.SUMMARY), (task, TitleRank.SUMMARY))
@@ -148,13 +150,13 @@ def _message(builder: RecordBuilder, message: Message, raw: bytes) -> Iterator[R
 
 
 def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
-    finished = builder.usage is not None  # its tokens are counted when it is complete
+    is_complete = builder.usage is not None  # the tokens of an answer are stored when it is complete
     records = list(read_agent_message(builder, content))
-    calls = any(record.kind is Kind.TOOL_CALL for record in records)
+    has_calls = any(record.kind is Kind.TOOL_CALL for record in records)
     for record in records:
         if record.kind is Kind.ASSISTANT_RESPONSE:
             record.text = break_at_blocks(record.text, SUMMARY).strip()
-            record.stop = Stop.ANSWER if finished and not calls else None
+            record.stop = Stop.ANSWER if is_complete and not has_calls else None
     yield from records or [builder.record(Kind.ASSISTANT_RESPONSE, "")]
 
 

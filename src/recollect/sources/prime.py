@@ -1,8 +1,9 @@
-"""Prime keeps one log per session, ~/.prime/agent/sessions/<id>.jsonl; sub-agents, below session-artifacts/<id>/sub-<hex>/.
+"""Prime stores one log per session, ~/.prime/agent/sessions/<id>.jsonl; sub-agents, below session-artifacts/<id>/sub-<hex>/.
 
-Evidence: its source code and published samples; unverified on real sessions.
-It is Pi's log (see `pi.session`). The header's `rlmDepth` is the depth of the sub-agent and `parentSession` its parent;
-at depth 0, a parent is the session it was forked from. A sub-agent's prompts are its parent's `agent_message`s.
+Evidence: its source code and published samples; not verified with real sessions.
+It is Pi's log (see `pi.session`). The header's `rlmDepth` is the depth of the sub-agent and `parentSession` its parent.
+At depth 0, the parent is the session from which this one was forked. A sub-agent's prompts are its parent's
+`agent_message`s.
 """
 
 import re
@@ -24,13 +25,13 @@ FOLDERS = ("PRIME_AGENT_SESSION_DIR", "PRIME_AGENT_CODING_AGENT_SESSION_DIR")
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    named = next((Path(env[name]) for name in FOLDERS if env.get(name)), None)
-    sessions = named or user_home(env) / ".prime/agent/sessions"
+    configured = next((Path(env[name]) for name in FOLDERS if env.get(name)), None)
+    sessions = configured or user_home(env) / ".prime/agent/sessions"
     return [sessions, sessions.parent / "session-artifacts"]
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is a log: sub-agents leave other files too."""
+    """Whether a file is a log. Sub-agents write other files too."""
     return "session-artifacts" not in path.parts or AGENT.fullmatch(path.parent.name) is not None
 
 

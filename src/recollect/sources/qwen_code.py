@@ -1,12 +1,12 @@
-"""Qwen Code keeps one `<session>.jsonl` per session under ~/.qwen/projects/<folder>/chats/.
+"""Qwen Code stores one `<session>.jsonl` per session under ~/.qwen/projects/<folder>/chats/.
 
 Evidence: the project's own contract samples and published ones of 0.19 to 0.21; no real session was available.
-A record has a frame like Claude Code's; the message in it is Gemini's. One record is one API answer, unless the next record
-has the same uuid: then it continues. The person's text is `displayText`; hooks and file references added the other parts of
-a prompt. A rewind only names where the history continues, so earlier messages stay. A compression repeats history; only its
-summary is new. `/branch` copies records under their uuids into another session's log. A background agent has a log under
-subagents/<session>/, with a `.meta.json` that names the call that started it. At first the file was Gemini CLI's document,
-under ~/.qwen/tmp/<project>/chats/.
+A record has a frame like Claude Code's; the message in it has Gemini's form. One record is one API answer; a next record
+with the same uuid continues it. The person's text is `displayText`; hooks and file references add the other parts of a
+prompt. A rewind only names the record after which the history continues, so earlier messages stay. A compression repeats
+history; only its summary is new. `/branch` copies records under their uuids into another session's log. A background agent
+has a log under subagents/<session>/, with a `.meta.json` that names the call that started it. Early versions wrote Gemini
+CLI's document, under ~/.qwen/tmp/<project>/chats/.
 """
 
 import re
@@ -33,8 +33,8 @@ TAGGED = ("<qwen:",)
 SUMMARY = "<state_snapshot>"
 FAILED = {"error", "failed", "cancelled", "canceled"}
 NOT_TYPED = {"notification", "cron", "background_task_completed", "goal_runtime"}
-NOT_THE_PERSONS = {"system", "goal_control", "goal_runtime"}
-SETTLED = {"completed": Stop.ANSWER, "cancelled": Stop.INTERRUPT, "error": Stop.CRASH}
+NOT_FROM_PERSON = {"system", "goal_control", "goal_runtime"}
+STOPS = {"completed": Stop.ANSWER, "cancelled": Stop.INTERRUPT, "error": Stop.CRASH}
 BOOKKEEPING = {
     "agent_bootstrap",
     "agent_retry",
@@ -102,8 +102,8 @@ class AgentMeta(Struct, rename="camel"):
 
 class QwenState(ReaderState, kw_only=True):
     parent: str | None = None  # of a background agent or a fork, until it is reported
-    uuid: str | None = None  # of the record before, with its number of events
-    written: int = 0
+    uuid: str | None = None  # of the previous record
+    event_count: int = 0  # of the previous record
 
 
 def is_log(path: Path) -> bool:
@@ -123,8 +123,8 @@ def begin(path: Path, first: list[Any]) -> QwenState:
     if row.is_sidechain and row.agent_id and row.session_id:
         return QwenState(session=f"{row.session_id}/agent-{row.agent_id}", parent=row.session_id)
     session = path.stem if SESSION.fullmatch(path.stem) else row.session_id or path.stem
-    copied = row.forked_from.session_id if row.forked_from else None
-    return QwenState(session=session, copies_from=copied, parent=copied)
+    original = row.forked_from.session_id if row.forked_from else None
+    return QwenState(session=session, copies_from=original, parent=original)
 
 
 def read(line: Line, state: QwenState) -> Iterable[Entry]:
@@ -139,10 +139,10 @@ def read(line: Line, state: QwenState) -> Iterable[Entry]:
         branch=row.git_branch,
     )
     if row.uuid is not None and row.uuid == state.uuid:
-        builder.count = state.written
+        builder.count = state.event_count
     reader = READERS.get(row.type)
     entries: list[Entry] = list(reader(builder, row)) if reader else [builder.unknown(line.raw.decode("utf-8", "replace"))]
-    state.uuid, state.written = row.uuid, builder.count
+    state.uuid, state.event_count = row.uuid, builder.count
     if state.parent is not None:
         entries.append(SessionMetadata(session=state.session, parent=state.parent))
         state.parent = None
@@ -154,7 +154,7 @@ def read(line: Line, state: QwenState) -> Iterable[Entry]:
 
 def _user(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
     typed, added = _prompt_parts(row)
-    if row.subtype in NOT_TYPED or row.provenance in NOT_THE_PERSONS:
+    if row.subtype in NOT_TYPED or row.provenance in NOT_FROM_PERSON:
         yield builder.record(Kind.SYSTEM, "\n\n".join([typed, *added]).strip())
         return
     if typed.strip():
@@ -204,15 +204,15 @@ def _agent_part(builder: RecordBuilder, part: Any) -> Iterator[Record]:
 
 
 def _usage(counts: dict[str, Any] | None) -> Usage | None:
-    """The tokens of an answer. Google does not count thoughts as output, all others do; the total shows which."""
+    """The tokens of an answer. Google does not count thoughts as output, all others do; the total shows which case it is."""
     if not counts:
         return None
     cached, thoughts = as_count(counts.get("cachedContentTokenCount")), as_count(counts.get("thoughtsTokenCount"))
-    given, answered = as_count(counts.get("promptTokenCount")), as_count(counts.get("candidatesTokenCount"))
-    apart = given + answered + thoughts <= as_count(counts.get("totalTokenCount"))
+    prompt, answer = as_count(counts.get("promptTokenCount")), as_count(counts.get("candidatesTokenCount"))
+    are_thoughts_separate = prompt + answer + thoughts <= as_count(counts.get("totalTokenCount"))
     return Usage(
-        input=max(given - cached, 0),
-        output=answered + thoughts if apart else max(answered, thoughts),
+        input=max(prompt - cached, 0),
+        output=answer + thoughts if are_thoughts_separate else max(answer, thoughts),
         cache_read=cached,
         reasoning=thoughts,
     )
@@ -223,8 +223,8 @@ def _tool_result(builder: RecordBuilder, row: Row) -> Iterator[Record]:
     responses = [part["functionResponse"] for part in _parts(row) if isinstance(part, dict) and "functionResponse" in part]
     for response in responses or [None]:
         fields = response if isinstance(response, dict) else {}
-        own = text_or_none(fields.get("id"))
-        call = own if len(responses) > 1 and own else result.call_id or own or row.uuid
+        response_id = text_or_none(fields.get("id"))
+        call = response_id if len(responses) > 1 and response_id else result.call_id or response_id or row.uuid
         output = fields.get("response")
         failed = result.status in FAILED or bool(result.error) or (isinstance(output, dict) and "error" in output)
         record = builder.result(call, output or result.result_display, tool=text_or_none(fields.get("name")), failed=failed)
@@ -249,7 +249,7 @@ def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
         case "slash_command":
             yield from _slash_command(builder, payload)
         case "turn_result":
-            stop = SETTLED.get(str(payload.get("state")), Stop.OTHER)
+            stop = STOPS.get(str(payload.get("state")), Stop.OTHER)
             text = text_of(payload.get("error")) or str(payload.get("state"))
             yield builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH)
         case "ui_telemetry":
@@ -261,7 +261,7 @@ def _system(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
 
 
 def _summary(history: Any) -> str:
-    """The new part of a compressed history; the rest is copies."""
+    """The summary in a compressed history. Its other contents are copies."""
     contents = history if isinstance(history, list) else []
     texts = (text_of(content.get("parts")) for content in contents if isinstance(content, dict))
     return next((text for text in texts if SUMMARY in text), "")

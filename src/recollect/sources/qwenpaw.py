@@ -1,9 +1,9 @@
-"""QwenPaw (CoPaw until 2026) keeps one document per session under ~/.qwenpaw/workspaces/<agent>/sessions/.
+"""QwenPaw (CoPaw until 2026) stores one document per session under ~/.qwenpaw/workspaces/<agent>/sessions/.
 
-Evidence: samples that others published, and the program's own source; no real session was available.
+Evidence: published samples, and the program's own source; no real session was available.
 A document is the saved state of an agent: pairs of a message and its marks, rewritten after every turn. A message has
-content blocks; tool results are messages of the system. Times have no zone. A session is named after its file, which is
-unique only in its agent's folder. The names of the chats are in `chats.json` next to the sessions.
+content blocks; tool results are messages of the system. Times have no zone. A session is named after its file, whose name
+is only unique in its agent's folder. The names of the chats are in `chats.json` next to the sessions folder.
 """
 
 import re
@@ -32,16 +32,16 @@ class Message(Struct):
     timestamp: Any = None
 
 
-class Mind(Struct, frozen=True):
+class Memory(Struct, frozen=True):
     content: list[Raw] = []
     summary: str | None = field(default=None, name="_compressed_summary")
 
 
 class Agent(Struct, frozen=True):
-    memory: Mind = Mind()
+    memory: Memory = Memory()
 
 
-class Saved(Struct):
+class AgentState(Struct):
     agent: Agent = Agent()
 
 
@@ -57,9 +57,9 @@ class Chats(Struct):
 
 
 def workspaces(env: Mapping[str, str]) -> list[Path]:
-    chosen = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
-    roots = [Path(chosen)] if chosen else [user_home(env) / ".qwenpaw", user_home(env) / ".copaw"]
-    return [place for root in roots for place in (root, *sorted(root.glob("workspaces/*")))]
+    configured = env.get("QWENPAW_WORKING_DIR") or env.get("COPAW_WORKING_DIR")
+    roots = [Path(configured)] if configured else [user_home(env) / ".qwenpaw", user_home(env) / ".copaw"]
+    return [folder for root in roots for folder in (root, *sorted(root.glob("workspaces/*")))]
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -81,10 +81,10 @@ def session_of(path: Path) -> str:
     return "/".join((parts[place - 1], *parts[place + 1 :]))
 
 
-def read(path: Path, saved: Saved) -> Iterator[Entry]:
+def read(path: Path, state: AgentState) -> Iterator[Entry]:
     session = session_of(path)
-    pairs = list(decode_each(saved.agent.memory.content, tuple[Message, Any]))
-    if summary := saved.agent.memory.summary:  # of messages that were removed
+    pairs = list(decode_each(state.agent.memory.content, tuple[Message, Any]))
+    if summary := state.agent.memory.summary:  # of removed messages
         first = next((pair[0].timestamp for _, pair, _ in pairs if pair), None)
         yield RecordBuilder(session=session, key=f"{session}/summary", at=parse_time(first)).record(Kind.COMPACTION, summary)
     for place, pair, raw in pairs:
@@ -103,7 +103,7 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
         case "user":
             yield from read_user_message(builder, message.content)
         case "assistant":
-            yield from read_agent_message(builder, message.content, None if _calls(message.content) else Stop.ANSWER)
+            yield from read_agent_message(builder, message.content, None if _has_calls(message.content) else Stop.ANSWER)
         case "system":
             blocks = message.content if isinstance(message.content, list) else [message.content]
             for block in blocks:
@@ -112,7 +112,7 @@ def _message(builder: RecordBuilder, message: Message) -> Iterator[Record]:
             yield builder.unknown({"role": message.role, "content": message.content})
 
 
-def _calls(content: Any) -> bool:
+def _has_calls(content: Any) -> bool:
     blocks = content if isinstance(content, list) else []
     return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
 
@@ -133,9 +133,9 @@ def recognises_chats(head: Head) -> bool:
     )
 
 
-def read_chats(path: Path, listed: Chats) -> Iterator[Entry]:
-    """The names of sessions; newer versions keep sessions in a folder per channel."""
-    for chat in listed.chats:
+def read_chats(path: Path, document: Chats) -> Iterator[Entry]:
+    """The names of sessions. Newer versions store sessions in a folder per channel, so both places get the name."""
+    for chat in document.chats:
         if not chat.name or chat.name == UNNAMED or not chat.session_id:
             continue
         file = "_".join(UNSAFE.sub("--", part) for part in (chat.user_id, chat.session_id) if part)
@@ -147,7 +147,7 @@ SOURCE = Source(
     name="qwenpaw",
     title="QwenPaw",
     formats=(
-        Document(homes=homes, endings=(".json",), recognises=recognises, load=json_document(Saved), read=read),
+        Document(homes=homes, endings=(".json",), recognises=recognises, load=json_document(AgentState), read=read),
         Document(
             homes=workspaces,
             endings=("chats.json",),

@@ -1,7 +1,7 @@
-"""Recollect's own sessions: those that were run here, turn by turn.
+"""Recollect's own sessions, which ran in a live realm.
 
-Evidence: written by ourselves (`store/live.py`, `store/transcripts.py`). In a realm that is stored as JSON Lines, a session
-is a file: its description, then for each turn the messages and the session's new state.
+Evidence: Recollect writes them itself (`store/live.py`, `store/transcripts.py`). In a realm that is stored as JSON Lines,
+a session is a file: its description, then the messages of each turn and the new state of the session.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ class Tokens(Struct):
 
 
 class Message(Struct):
-    """A line of a session's file, or a message as the database has it."""
+    """A line of a session's file, or a message of the database."""
 
     type: str = "message"
     role: str = ""
@@ -66,8 +66,8 @@ class Message(Struct):
 
 
 def begin(path: Path, values: list[Any]) -> ReaderState:
-    named = [value.session_id for value in values if isinstance(value, Message) and value.session_id]
-    return ReaderState(session=named[0] if named and UUID.fullmatch(named[0]) else path.stem)
+    ids = [value.session_id for value in values if isinstance(value, Message) and value.session_id]
+    return ReaderState(session=ids[0] if ids and UUID.fullmatch(ids[0]) else path.stem)
 
 
 def read(line: Line, state: ReaderState) -> Iterable[Entry]:
@@ -93,8 +93,8 @@ def read_message(session: str, number: int, message: Message) -> Iterator[Entry]
 
 
 def _records(session: str, number: int, message: Message) -> Iterator[Record]:
-    def record(kind: Kind, text: str, **more: Any) -> Record:
-        return Record(session=session, key="", kind=kind, text=text, line=number, **more)
+    def record(kind: Kind, text: str, **fields: Any) -> Record:
+        return Record(session=session, key="", kind=kind, text=text, line=number, **fields)
 
     match message.role:
         case "user":
@@ -103,8 +103,8 @@ def _records(session: str, number: int, message: Message) -> Iterator[Record]:
             yield from _answer(record, message)
         case "tool_results":
             for result in message.results:
-                ended = {"failed": result.is_error, "exit_code": result.exit_code}
-                yield record(Kind.TOOL_RESPONSE, result.content, call=result.tool_use_id, **ended)
+                outcome = {"failed": result.is_error, "exit_code": result.exit_code}
+                yield record(Kind.TOOL_RESPONSE, result.content, call=result.tool_use_id, **outcome)
         case "system_notice":
             stop = STOPS.get(message.kind)
             yield record(Kind.RUNTIME, message.content, stop=stop, failed=stop is Stop.CRASH)
@@ -127,7 +127,7 @@ def _answer(record: Any, message: Message) -> Iterator[Record]:
 
 
 def _usage(tokens: Tokens | None) -> Usage | None:
-    """The agent's own counts; our estimates are not used."""
+    """The agent's own token counts. Recollect's estimates are not used."""
     if tokens is None or tokens.estimated:
         return None
     counts = (

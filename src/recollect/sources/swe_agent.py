@@ -1,9 +1,9 @@
-"""SWE-agent writes one trajectory per task, <instance>.traj in a folder per run, at a place of the user's choice.
+"""SWE-agent writes one trajectory per task, <instance>.traj in a folder per run, wherever the user chooses.
 
 Evidence: 22 real trajectories of 0.5 to 1.0, most of them demonstrations that a person stepped through.
-`trajectory` has the agent's thoughts, actions and observations, step by step. `history` has the same as the model saw it,
-with older output left out, and also the system prompt, the task, and tool calls by name and id. So a step is read from the
-first, with details from the second. A demonstration that was shown to the agent is not part of the session. There are no
+`trajectory` has the agent's thoughts, actions and observations, step by step. `history` has the messages that the model
+got: without older output, but with the system prompt, the task, and tool calls by name and id. So a step is read from
+`trajectory`, with details from `history`. A demonstration in the agent's prompt is not part of the session. There are no
 times, and tokens are counted per run only. A hand-written demonstration may have only a `history`.
 """
 
@@ -21,7 +21,7 @@ from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.usage import tokens
 from recollect.sources.formats.values import arguments_of, as_text
 
-SHELL = "bash"  # the tool of an action that names none
+SHELL = "bash"  # the tool of an action that does not name one
 
 
 class Step(Struct):
@@ -96,7 +96,7 @@ def _model(config: Any) -> str | None:
 
 
 def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> Iterator[Entry]:
-    """Messages as the model saw them. The first user message is the task, the others are output."""
+    """The messages that the model got. The first user message is the task, the others are output."""
     is_task = True
     call: str | None = None
     for place, message, raw in messages:
@@ -112,7 +112,7 @@ def _history(session: str, messages: list[tuple[int, Message | None, str]]) -> I
             yield builder.result(call, message.content)
         elif message.role == "assistant":
             text = text_of(message.thought) or text_of(message.content)
-            for record in _acts(builder, text, message.action, message):
+            for record in _answer(builder, text, message.action, message):
                 call = record.call or call
                 yield record
         else:
@@ -127,9 +127,9 @@ def _step(session: str, place: int, step: Step | None, raw: str, answer: Message
     state = decode_or_none(as_text(step.state), State)
     builder.cwd = state.working_dir if state else None
     if text_of(answer.action).strip() != text_of(step.action).strip():
-        answer = Message()  # an answer that only one of the two has
+        answer = Message()  # only `trajectory` or `history` has this answer
     call: str | None = None
-    for record in _acts(builder, text_of(step.thought) or text_of(step.response), step.action, answer):
+    for record in _answer(builder, text_of(step.thought) or text_of(step.response), step.action, answer):
         call = record.call
         yield record
     output = text_of(step.observation).strip("\n")
@@ -139,7 +139,7 @@ def _step(session: str, place: int, step: Step | None, raw: str, answer: Message
         yield builder.record(Kind.SYSTEM, output)
 
 
-def _acts(builder: RecordBuilder, text: str, action: Any, answer: Message) -> Iterator[Record]:
+def _answer(builder: RecordBuilder, text: str, action: Any, answer: Message) -> Iterator[Record]:
     """An answer's text and actions: the model's tool calls, else one command line."""
     if text.strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text.strip())
@@ -149,14 +149,14 @@ def _acts(builder: RecordBuilder, text: str, action: Any, answer: Message) -> It
         yield builder.call(SHELL, f"{builder.key}.call", {"command": command})
 
 
-def _end(session: str, written: Any) -> Iterator[Record]:
-    info = decode_or_none(as_text(written), Info)
+def _end(session: str, raw: Any) -> Iterator[Record]:
+    info = decode_or_none(as_text(raw), Info)
     if info is None or not info.exit_status:
         return
     status = text_of(info.exit_status)
     builder = RecordBuilder(session=session, key=f"{session}/exit")
-    words = "\n\n".join(part for part in (status, text_of(info.submission).strip()) if part)
-    yield builder.record(Kind.RUNTIME, words, stop=_stop(status), usage=_usage(info.model_stats))
+    text = "\n\n".join(part for part in (status, text_of(info.submission).strip()) if part)
+    yield builder.record(Kind.RUNTIME, text, stop=_stop(status), usage=_usage(info.model_stats))
 
 
 def _stop(status: str) -> Stop:

@@ -1,8 +1,7 @@
-"""TraeX, also called TRAE CLI, is a fork of Codex and keeps the same rollouts, under ~/.trae/cli/sessions/YYYY/MM/DD/.
+"""TraeX, also called TRAE CLI, is a fork of Codex and writes the same rollouts, under ~/.trae/cli/sessions/YYYY/MM/DD/.
 
 Evidence: one published sample of 0.200 with a sub-agent; no real session was read.
-Its header still names Codex as the originator. It is recognised by the model provider, its instructions, or TraeX's own
-folder.
+Its header still names Codex as the originator. It is recognised by the model provider, its instructions or its own folder.
 """
 
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from recollect.sources.formats.homes import user_home
 from recollect.sources.formats.source import Lines, Source
 
 HOME = ".trae"
-INSTRUCTED = "You are TRAE"
+INSTRUCTIONS = "You are TRAE"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -35,7 +34,7 @@ def _is_header(row: dict[str, Any]) -> bool:
         case {"type": "session_meta", "payload": {"model_provider": "trae"}}:
             return True
         case {"type": "session_meta", "payload": {"base_instructions": {"text": str(text)}}}:
-            return text.startswith(INSTRUCTED)
+            return text.startswith(INSTRUCTIONS)
         case _:
             return False
 

@@ -1,8 +1,8 @@
-"""Mistral Vibe keeps a folder per session under ~/.vibe/logs/session/: `messages.jsonl`, and `meta.json` with its metadata.
+"""Mistral Vibe stores a folder per session under ~/.vibe/logs/session/: `messages.jsonl`, and `meta.json` with its metadata.
 
 Evidence: two published samples and the code that writes the files; no real session was read.
 `messages.jsonl` only grows, but has no times and no session id. The session's id, folder, branch and title are in
-`meta.json`, which is written right after the first messages; until then, nothing is read. A message is written when it is
+`meta.json`, which is written right after the first messages; before that, nothing is read. A message is written when it is
 complete, and an answer without a tool call is the last of its turn. Vibe's own messages are in tags. A compaction or a
 rewind starts a new session that names the old one. Tokens are counted per session only, so they are not read.
 """
@@ -24,7 +24,7 @@ from recollect.sources.formats.source import Document, Source
 from recollect.sources.formats.values import parse_time
 
 MESSAGES, META = "messages.jsonl", "meta.json"
-UUID = 36  # characters
+UUID_LENGTH = 36  # characters
 CANCELLED, FAILED = "<user_cancellation>", "<tool_error>"
 NOTES = ("<vibe_stop_event>", "<vibe_warning>", CANCELLED)
 STOPS = {"<vibe_stop_event>": Stop.OTHER, CANCELLED: Stop.INTERRUPT}
@@ -57,27 +57,27 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
     if meta is None or not meta.session_id:
         yield Ignored("messages of a session that is not known yet")
         return
-    yield _about(meta.session_id, meta)
-    started = parse_time(meta.start_time)
+    yield _metadata(meta.session_id, meta)
+    started_at = parse_time(meta.start_time)
     for line in lines:
         if isinstance(line, Problem):
             yield line
             continue
         message = line.value if isinstance(line.value, dict) else {"content": line.value}
         key = _key(meta.session_id, message.get("message_id"), line.number)
-        builder = RecordBuilder(session=meta.session_id, key=key, at=started, line=line.number, model=_model(meta))
+        builder = RecordBuilder(session=meta.session_id, key=key, at=started_at, line=line.number, model=_model(meta))
         yield from _message(builder, message, line)
-        started = None  # the session's start is the first message's time; the others have none
+        started_at = None  # the session's start is the time of its first message; the others have no time
 
 
-def _key(session: str, named: Any, line: int) -> str:
+def _key(session: str, message_id: Any, line: int) -> str:
     """A record's key. Messages have a UUID, which identifies copies in a new session; tool results have none."""
-    if not isinstance(named, str) or not named:
+    if not isinstance(message_id, str) or not message_id:
         return f"{session}@{line}"
-    return named if len(named) == UUID else f"{session}/{named}"
+    return message_id if len(message_id) == UUID_LENGTH else f"{session}/{message_id}"
 
 
-def _about(session: str, meta: Meta) -> SessionMetadata:
+def _metadata(session: str, meta: Meta) -> SessionMetadata:
     folder = meta.environment.get("working_directory")
     return SessionMetadata(
         session=session,

@@ -1,10 +1,10 @@
 """Copilot in Visual Studio writes its telemetry to %TEMP%\\VSGitHubCopilotLogs\\traces, one file per start of the program.
 
-Evidence: 4 redacted captures of 18.6; the content of a `chat` span is known from other people's readers.
-The files are OTLP JSON, one span per line, by the semantic conventions for generative AI: `invoke_agent` is a request of
+Evidence: 4 redacted captures of 18.6; other people's readers document the content of a `chat` span.
+The files are OTLP JSON, one span per line, with the semantic conventions for generative AI: `invoke_agent` is a request of
 the person, `chat` a model call, `execute_tool` a tool run. Every span names its conversation; a trace is one run of the
 program. A conversation may continue in the next run's file, so all files are read together. The captures have no text of
-the person or the model: such a request leaves only its end and its tools' results.
+the person or the model: of such a request, only the end and the tool results can be read.
 """
 
 from collections.abc import Mapping

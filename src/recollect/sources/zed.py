@@ -1,11 +1,11 @@
-"""Zed keeps its agent's threads in threads/threads.db in its data folder: one row per thread, which holds it as JSON.
+"""Zed stores its agent's threads in threads/threads.db in its data folder: one row per thread, with the thread as JSON.
 
-Evidence: the published source of the versions 0.1.0 to 0.3.0 of that JSON; no real thread was read.
+Evidence: the published source code for versions 0.1.0 to 0.3.0 of that JSON; no real thread was read.
 The JSON is plain in old rows and compressed with zstd in all others. Messages are `{"User": …}`, `{"Agent": …}` or
 `"Resume"`; up to 0.2.0 they have a role, segments and tools. A message has no time: the last one gets the time when the
 thread was saved, all others the thread's start.
-The end of a turn is not written. But a message is stored when it is complete, and one without a tool call ends the turn. Of
-a prompt's requests, only the last one's tokens are stored.
+The log does not record the end of a turn. But a message is stored when it is complete, and a message without a tool call
+ends the turn. If a prompt leads to several requests, only the tokens of the last one are stored.
 """
 
 import sqlite3
@@ -28,8 +28,8 @@ from recollect.sources.formats.values import arguments_of, as_text, parse_time
 
 UNTITLED = {"New Thread", "New Conversation", "New Agent Thread"}
 CANCELED = "Tool canceled by user"
-WORDS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}
-LARGEST = 1 << 28  # bytes of a thread's JSON
+TEXT_KINDS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}
+MAX_THREAD_BYTES = 1 << 28  # of a thread's JSON
 COLUMNS = ("summary", "updated_at", "created_at", "data_type", "data", "parent_id", "folder_paths")
 
 
@@ -42,7 +42,7 @@ class Subagent(Struct):
 
 
 class Snapshot(Struct):
-    """The project as it was when the thread began."""
+    """The state of the project when the thread began."""
 
     worktree_snapshots: list[dict[str, Any]] = []
 
@@ -66,7 +66,7 @@ class Agent(Struct):
 
 
 class Message(Struct):
-    """One of the two is set, unless the message has the older form."""
+    """A message. One of the fields is set, unless the message has the older form."""
 
     user: User | None = field(default=None, name="User")
     agent: Agent | None = field(default=None, name="Agent")
@@ -74,7 +74,7 @@ class Message(Struct):
 
 class OldMessage(Struct):
     role: str
-    text: str | None = None  # before there were segments
+    text: str | None = None  # from before segments existed
     segments: list[dict[str, Any]] = []
     tool_uses: list[dict[str, Any]] = []
     tool_results: list[dict[str, Any]] = []
@@ -88,12 +88,12 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     if thread is None:
         yield Problem(path, 0, "the thread has an unknown shape", session)
         return
-    yield _about(session, row, thread)
-    saved = parse_time(row["updated_at"])
-    entries = list(_messages(thread, session, parse_time(row["created_at"]) or saved))
+    yield _metadata(session, row, thread)
+    saved_at = parse_time(row["updated_at"])
+    entries = list(_messages(thread, session, parse_time(row["created_at"]) or saved_at))
     records = [entry for entry in entries if isinstance(entry, Record)]
     if records:
-        records[-1].at = saved
+        records[-1].at = saved_at
     yield from entries
 
 
@@ -105,12 +105,12 @@ def _json(row: dict[str, Any]) -> bytes | str:
     if row["data_type"] != "zstd":
         return data
     try:
-        return zstandard.ZstdDecompressor().stream_reader(data).read(LARGEST)
+        return zstandard.ZstdDecompressor().stream_reader(data).read(MAX_THREAD_BYTES)
     except zstandard.ZstdError:
         return b""
 
 
-def _about(session: str, row: dict[str, Any], thread: Thread) -> SessionMetadata:
+def _metadata(session: str, row: dict[str, Any], thread: Thread) -> SessionMetadata:
     title = as_text(row["summary"])
     trees = thread.initial_project_snapshot.worktree_snapshots if thread.initial_project_snapshot else []
     tree = trees[0] if trees else {}
@@ -147,7 +147,7 @@ def _messages(thread: Thread, session: str, started_at: int | None) -> Iterator[
 
 
 def _read_user(builder: RecordBuilder, user: User) -> Iterator[Record]:
-    """The prompt with the names of what it mentions; then the mentioned contents."""
+    """The prompt with the names that it mentions, then the mentioned contents."""
     prompt = "".join(map(_typed, user.content)).strip()
     if prompt:
         yield builder.prompt(prompt)
@@ -184,7 +184,7 @@ def _read_agent(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
             case {"ToolUse": {"id": str(call)}} if call in results:
                 records.append(_result(builder, call, results.pop(call)))
     records += [_result(builder, call, result) for call, result in results.items()]
-    if records and all(record.kind in WORDS for record in records):
+    if records and all(record.kind in TEXT_KINDS for record in records):
         records[-1].stop = Stop.ANSWER
     yield from records
 
@@ -192,8 +192,8 @@ def _read_agent(builder: RecordBuilder, agent: Agent) -> Iterator[Record]:
 def _read_item(builder: RecordBuilder, item: Any) -> Iterator[Record]:
     match item:
         case {"Text": text}:
-            if words := as_text(text).strip():
-                yield builder.record(Kind.ASSISTANT_RESPONSE, words)
+            if answer := as_text(text).strip():
+                yield builder.record(Kind.ASSISTANT_RESPONSE, answer)
         case {"Thinking": thinking}:
             if thought := text_of(thinking).strip():
                 yield builder.record(Kind.REASONING, thought)
@@ -226,22 +226,22 @@ def _output(content: Any) -> str:
 
 
 def _old_message(builder: RecordBuilder, message: OldMessage | None, raw: str) -> Iterator[Record]:
-    """A message of the older form, read as one of the newer. Up to 0.1.0, tool results were in the user's message."""
+    """A message of the older form, converted to the newer form. Up to 0.1.0, tool results were in the user's message."""
     if message is None:
         yield builder.unknown(raw)
         return
     segments = message.segments or [{"type": "text", "text": message.text or ""}]
-    words = [segment for segment in segments if text_of(segment.get("text")).strip()]
+    with_text = [segment for segment in segments if text_of(segment.get("text")).strip()]
     results = {as_text(result.get("tool_use_id")): result for result in message.tool_results}
     if message.role == "assistant" or results:
-        parts = [_tagged(segment) for segment in words if message.role == "assistant"]
+        parts = [_tagged(segment) for segment in with_text if message.role == "assistant"]
         yield from _read_agent(builder, Agent([*parts, *({"ToolUse": use} for use in message.tool_uses)], results))
     elif message.role == "user" and not message.is_hidden:
-        yield from _read_user(builder, User(content=[{"Text": text_of(segment.get("text"))} for segment in words]))
+        yield from _read_user(builder, User(content=[{"Text": text_of(segment.get("text"))} for segment in with_text]))
         if message.context.strip():
             yield builder.record(Kind.SYSTEM, message.context)
     else:
-        yield builder.record(Kind.SYSTEM, text_of(words))
+        yield builder.record(Kind.SYSTEM, text_of(with_text))
 
 
 def _tagged(segment: dict[str, Any]) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _tagged(segment: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usages: Any, key: str | int | None) -> Usage | None:
-    """The tokens of an answer, by its prompt's id or in older threads by its place."""
+    """The tokens of an answer, by its prompt's id, or in older threads by its place."""
     match usages, key:
         case dict(), str():
             usage = usages.get(key)
@@ -258,10 +258,10 @@ def _usage(usages: Any, key: str | int | None) -> Usage | None:
             usage = usages[key] if key < len(usages) else None
         case _:
             usage = None
-    return _counted(usage)
+    return _read_counts(usage)
 
 
-_counted = tokens(
+_read_counts = tokens(
     input="input_tokens",
     output="output_tokens",
     cache_read="cache_read_input_tokens",
@@ -277,7 +277,7 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def recognises(head: Head) -> bool:
-    """Whether it is Zed's: other agents have a table of that name too, but with others."""
+    """Whether this is Zed's database. Databases of other agents have a table of that name too, but also other tables."""
     return "threads" in head.tables and (head.path.name == "threads.db" or head.tables <= {"threads", "migrations"})
 
 
