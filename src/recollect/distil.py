@@ -147,7 +147,7 @@ class Distiller:
     # ---- ngrams
 
     def _emptied_in_ngrams(self, changed: Mapping[bytes, SessionRow]) -> list[int]:
-        """Sessions without events that the n-gram index still holds."""
+        """Sessions without events that the n-gram index still contains."""
         emptied = [session.key for session in changed.values() if not session.event_count]
         try:
             index = ngrams.NgramIndex(self.realm, self.reader.meta("identity") or "") if emptied else None
@@ -354,10 +354,10 @@ def words_of_turn(events: Sequence[Event]) -> str:
 
 def observation_words(observation: Observation, context: str) -> ObservationWords:
     """The words under which an observation is indexed. `context` are the words of its turn."""
-    named = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
+    facts_and_names = (*observation.facts, *observation.concepts, *observation.files_modified, *observation.files_read)
     return ObservationWords(
         title=index_words(f"{observation.title}\n{observation.subtitle}"),
-        facts=index_words("\n".join(named)),
+        facts=index_words("\n".join(facts_and_names)),
         narrative=index_words(observation.narrative),
         around=context,
     )

@@ -180,7 +180,7 @@ def _read_credentials(address: SplitResult, key_env: str, env: Mapping[str, str]
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
     elif key:
         if not key.isascii() or not key.isprintable():
-            raise BadSettings(f"The environment variable {key_env} holds characters that a key cannot have.")
+            raise BadSettings(f"The environment variable {key_env} contains characters that a key cannot have.")
         headers["Authorization"] = f"Bearer {key}"
     return secrets, headers
 

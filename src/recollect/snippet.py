@@ -1,4 +1,4 @@
-"""The passage of a text that best shows why it was found."""
+"""Cuts the passage of a text that best shows why a search found the text."""
 
 import re
 import unicodedata

@@ -1,7 +1,7 @@
-"""A session's title: the first line of a prompt that names its subject.
+"""Chooses a session's title: the first line of a prompt that names its subject.
 
 Prompts often begin with a line that only introduces the next one, a link, a heading, the tags of a template, or a sentence
-that tells the agent who it is. One rule chooses the line for all agents. A title that the agent itself gave is used
+that gives the agent a role. One rule chooses the line for all agents. A title that the agent itself gave is used
 unchanged, unless it is a placeholder.
 """
 
@@ -37,7 +37,7 @@ ADDRESS = re.compile(r"<?(?:https?|file|ssh|git|vscode)://\S+|www\.\S+", re.IGNO
 PATH = re.compile(r"(?!/[\w:.-]+$)[`\"']?[@~]?(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@~-]+)+[/\\]?(?::\d+(?:-\d+)?)?[`\"']?,?")
 IMAGE = re.compile(r"\[(?:image|file|document|pasted text|attachment|audio|video)\b[^\]]*\]", re.IGNORECASE)
 STACK = re.compile(r"(?:Traceback \(most recent call last\)|File \".*\", line \d+|at \S+ ?\(.*\))")
-ROLE = re.compile(  # a sentence that tells the agent who it is: "You are a senior reviewer."
+ROLE = re.compile(  # a sentence that gives the agent a role: "You are a senior reviewer."
     r"You are (?:an?|the|my|our|acting|assisting|helping|now)\b[^.!?\n]{0,300}[.!](?:\s+|$)", re.IGNORECASE
 )
 EMPHASIS = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")

@@ -22,7 +22,7 @@ LABEL_LENGTH = 8  # characters of a line number in brackets
 MIN_CONVERSATION = 160  # characters: a shorter conversation without tool calls is not worth a model call
 
 OPENING = "Recollect asks you to read one finished turn of a coding agent's session and to note what is worth remembering."
-# An agent that runs as a command logs this prompt. The marker keeps that log out of the history.
+# An agent that runs as a command logs this prompt. Recollect does not store a session with this marker.
 QUESTION = (
     OPENING
     + """ (To whoever logs this: DO NOT INDEX THIS CHAT.)

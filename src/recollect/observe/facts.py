@@ -94,8 +94,8 @@ def _answer_facts(turn: ObservedTurn) -> list[str]:
 
 
 def _says_something(text: str) -> bool:
-    shortest = MIN_OFFER if is_offer(text) else MIN_SENTENCE
-    return len(text) >= shortest and is_sentence(text) and not is_empty_report(text)
+    min_length = MIN_OFFER if is_offer(text) else MIN_SENTENCE
+    return len(text) >= min_length and is_sentence(text) and not is_empty_report(text)
 
 
 def drop_repetitions(facts: Iterable[str], title: str, request: str = "") -> list[str]:
@@ -166,10 +166,12 @@ def _run_name(run: CommandRun) -> str:
 def choose_subtitle(turn: ObservedTurn, kind: str, title: str) -> str:
     """One sentence that says more than the title; empty without one."""
     candidates = [*(turn.causes if kind in {"bug-fix", "diagnosis"} else []), *turn.reports[:3], *turn.statements[:3]]
-    shown = title.rstrip("…").lower()
+    lower_title = title.rstrip("…").lower()
     for sentence in candidates:
         lower = sentence.lower()
-        if (shown[:60] not in lower or len(lower) > len(shown) + CLEARLY_LONGER) and lower[:60] not in shown:
+        if (lower_title[:60] not in lower or len(lower) > len(lower_title) + CLEARLY_LONGER) and lower[
+            :60
+        ] not in lower_title:
             return truncate(strip_emphasis(sentence), MAX_SUBTITLE)
     return ""
 

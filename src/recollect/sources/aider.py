@@ -158,8 +158,8 @@ def _prompt(builder: RecordBuilder, text: str, progress: ChatProgress) -> Iterat
 def _message(builder: RecordBuilder, text: str, progress: ChatProgress) -> Iterator[Entry]:
     """A message of the program: the model in use, the cost of an answer, or an interruption by Ctrl-C."""
     progress.command = None
-    if found := MODEL_NAME.search(text):
-        progress.model = found.group(1)
+    if model := MODEL_NAME.search(text):
+        progress.model = model.group(1)
     if (cost := TOKENS.search(text)) and progress.answer is not None:
         progress.answer.usage = _usage(cost.group())
         progress.answer.stop = progress.answer.stop or Stop.ANSWER

@@ -1,10 +1,10 @@
-"""Amp keeps a copy of each thread in ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
+"""Amp stores a copy of each thread in ~/.local/share/amp/threads/T-<uuid>.json; the original is on its server.
 
 Evidence: published descriptions and readers, and the code of Amp's own program; no real thread was available.
 The file is rewritten as the thread grows. Only the person's messages have a time of their own (`meta.sentAt`); an agent
 message gets the time of its token counts or of its first block. A tool's output is in the next user message, inside `run`.
 `state` says how an answer ended. For OpenAI models, `cacheCreationInputTokens` counts input that was not cached at all.
-Older versions of the extension kept threads in the editor's storage.
+Older versions of the extension stored threads in the editor's storage.
 """
 
 from collections.abc import Iterable, Iterator

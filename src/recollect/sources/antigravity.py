@@ -1,4 +1,4 @@
-"""Antigravity keeps one transcript per conversation: <home>/brain/<id>/.system_generated/logs/transcript[_full].jsonl.
+"""Antigravity writes one transcript per conversation: <home>/brain/<id>/.system_generated/logs/transcript[_full].jsonl.
 
 The home is ~/.gemini/antigravity (the app), antigravity-ide or antigravity-cli.
 Evidence: one trimmed capture and a sample of the CLI; no complete real session was read.
@@ -128,8 +128,8 @@ def _request(progress: SessionProgress, builder: RecordBuilder, text: str) -> It
     yield builder.prompt(prompt)
     if notes:
         yield builder.record(Kind.SYSTEM, notes)
-    if chosen := MODEL.search(notes):
-        progress.model = chosen[1]
+    if selection := MODEL.search(notes):
+        progress.model = selection[1]
 
 
 def _answer(progress: SessionProgress, builder: RecordBuilder, step: Step, text: str) -> Iterator[Record]:

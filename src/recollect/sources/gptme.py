@@ -168,11 +168,11 @@ _read_counts = tokens(
 def _output(builder: RecordBuilder, message: Message, calls: list[Record]) -> Record:
     """The output of the call that the message names, else of the next call. The last call may have several outputs."""
     tool = message.marks().get("tool")
-    called = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
+    answered = next((call for call in calls if call.call == message.call_id or call.tool == tool), calls[0])
     if len(calls) > 1:
-        calls.remove(called)
+        calls.remove(answered)
     text = text_of(message.content)
-    return builder.result(called.call, text, tool=called.tool, failed=text.startswith(FAILED))
+    return builder.result(answered.call, text, tool=answered.tool, failed=text.startswith(FAILED))
 
 
 def _other(builder: RecordBuilder, message: Message, line: Line) -> Record:

@@ -212,8 +212,8 @@ def _answer(builder: RecordBuilder, items: list[Any]) -> Iterator[Record]:
 
 def _result(builder: RecordBuilder, call: Any, output: Any, extra: Extra) -> Record:
     text = text_of(output)
-    shown = RETURN_CODE.search(text)
-    code = extra.returncode if isinstance(extra.returncode, int) else int(shown[1]) if shown else None
+    tag = RETURN_CODE.search(text)
+    code = extra.returncode if isinstance(extra.returncode, int) else int(tag[1]) if tag else None
     failed = bool(extra.exception_info) or code not in (0, None)
     return builder.result(text_of(call) or None, text, exit_code=code, failed=failed)
 

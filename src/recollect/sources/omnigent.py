@@ -86,18 +86,18 @@ def _type(value: Any) -> str:
 
 def _data(value: Any) -> dict[str, Any]:
     """An item's data, from text or from bytes whose prefix shows whether they are compressed. Other values stay."""
-    plain: Any = value
+    content: Any = value
     if isinstance(value, bytes):
         try:
             is_compressed = value.startswith(COMPRESSED)
-            plain = (
+            content = (
                 zstandard.ZstdDecompressor().decompress(value[2:], MAX_ITEM_BYTES)
                 if is_compressed
                 else value.removeprefix(b"\0\0")
             )
         except zstandard.ZstdError:
-            plain = ""
-    data = decode_or_none(plain, dict[str, Any]) if isinstance(plain, bytes | str) else None
+            content = ""
+    data = decode_or_none(content, dict[str, Any]) if isinstance(content, bytes | str) else None
     return data if data is not None else {"damaged": str(value)}
 
 

@@ -167,8 +167,8 @@ def _user(builder: RecordBuilder, row: Row) -> Iterator[Entry]:
 def _prompt_parts(row: Row) -> tuple[str, list[str]]:
     """The text that the person typed, and the texts that were added to it."""
     texts = [text for part in _parts(row) if (text := gemini_cli.part_text(part)).strip()]
-    shown = row.system_payload.get("displayText") if row.system_payload else None
-    return gemini_cli.split_added(texts, shown if isinstance(shown, str) else "", TAGGED)
+    display_text = row.system_payload.get("displayText") if row.system_payload else None
+    return gemini_cli.split_added(texts, display_text if isinstance(display_text, str) else "", TAGGED)
 
 
 def _parts(row: Row) -> list[Any]:
