@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from recollect.sources.formats.jsonl import LONGEST_LINE
+from recollect.sources.formats.jsonl import MAX_LINE
 from recollect.store import Reader, archive_path
 from tests.conftest import Person
 from tests.e2e.archives import archived, events, found, sessions, texts, undisturbed
@@ -386,7 +386,7 @@ def peak_mb(person: Person, *arguments: str) -> float:
 def test_a_line_beyond_all_measure_is_a_problem_and_other_logs_go_on(person: Person, claude: Claude, log: Path) -> None:
     endless = person.claude_log("33333333-3333-4333-8333-333333333333")
     with endless.open("wb") as hole:
-        hole.truncate(LONGEST_LINE + 2 * MB)
+        hole.truncate(MAX_LINE + 2 * MB)
     append(log, claude.says("read all the same"))
     assert person.sync().events == 1
     assert texts(person)[-1] == "read all the same"
@@ -397,7 +397,7 @@ def test_a_line_beyond_all_measure_is_a_problem_and_other_logs_go_on(person: Per
 
 def test_a_line_beyond_all_measure_is_not_read_again_in_every_sync(person: Person) -> None:
     with person.claude_log("33333333-3333-4333-8333-333333333333").open("wb") as hole:
-        hole.truncate(LONGEST_LINE + 2 * MB)
+        hole.truncate(MAX_LINE + 2 * MB)
     person.sync()
     assert person.sync().files_read == 0
 

@@ -151,7 +151,7 @@ def test_a_damaged_database_is_named_and_what_was_read_of_it_stays(
     crush.path.write_bytes(rubbish)
     person.sync()
     assert sorted(texts(person)) == ["before the damage", "meanwhile"]
-    assert problems(person) == ["is damaged: not a sound SQLite database"]
+    assert problems(person) == ["is damaged: not a valid SQLite database"]
     assert person.sync().files_read == 0  # until it changes
 
 

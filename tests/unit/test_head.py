@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.sources import read_head
-from recollect.sources.formats.head import LONG
+from recollect.sources.formats.head import LONG_LIST
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_text_is_there_to_be_looked_at(file: Path) -> None:
 
 
 def test_of_a_long_list_only_the_first_items_are_looked_at(file: Path) -> None:
-    file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG + '"}}]')
+    file.write_text('[{"mapping": {}},\n {"mapping": {"words": "' + "x" * LONG_LIST + '"}}]')
     assert read_head(file).values == [[{"mapping": {}}]]
 
 

@@ -1,1 +1,1 @@
-"""What a source is, and what many sources share: containers, messages, homes, recognition, token counts."""
+"""The definition of a source, and what many sources share: containers, messages, homes, recognition, token counts."""

@@ -1,7 +1,7 @@
 """Simple formats, declared in one call: chat messages with a role, as lines, in a document or in a database.
 
-Each message is an object with `role` and `content`, and `tool_calls` where the agent calls tools. A source that
-needs more declares `Lines`, `Document` or `Database` itself.
+Each message is an object with `role` and `content`; a message that calls tools also has `tool_calls`. `at` is the name of
+the field with the message's time. A source that needs more declares `Lines`, `Document` or `Database` itself.
 """
 
 import sqlite3
@@ -34,7 +34,7 @@ def chat_lines(
 
     def read(line: Line, state: ReaderState) -> Iterator[Entry]:
         builder = RecordBuilder(session=state.session, key=f"{state.session}@{line.offset}", line=line.number)
-        yield from _message(builder, line.value, at, usage)
+        yield from _read_message(builder, line.value, at, usage)
 
     return Lines(
         homes=homes,
@@ -58,10 +58,10 @@ def chat_document(
     """A JSON document with a list of chat messages. The file's name is the session's id."""
 
     def read(path: Path, content: dict[str, Any]) -> Iterator[Entry]:
-        listed = content.get(messages)
-        for place, message in enumerate(listed if isinstance(listed, list) else [], 1):
+        items = content.get(messages)
+        for place, message in enumerate(items if isinstance(items, list) else [], 1):
             builder = RecordBuilder(session=path.stem, key=f"{path.stem}@{place}", line=place)
-            yield from _message(builder, message, at, usage)
+            yield from _read_message(builder, message, at, usage)
 
     return Document(homes=homes, endings=endings, recognises=recognises, load=json_document(dict[str, Any]), read=read)
 
@@ -81,16 +81,15 @@ def chat_database(
 
     The table `sessions` has each session's `id` and `updated_at`. `content`, `tool_calls` and `usage` may hold JSON.
     """
-    changes = (
-        f'SELECT id, updated_at, (SELECT count(*) FROM "{messages}" WHERE "{session}" = one.id) FROM "{sessions}" AS one'
-    )
+    counted = f'(SELECT count(*) FROM "{messages}" WHERE "{session}" = listed.id)'
+    changes = f'SELECT id, updated_at, {counted} FROM "{sessions}" AS listed'
     columns = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "usage", at)
 
     def read(path: Path, db: sqlite3.Connection, name: str) -> Iterator[Entry]:
         for place, row in enumerate(select(db, messages, columns, f'WHERE "{session}" = ? ORDER BY id', (name,)), 1):
             builder = RecordBuilder(session=name, key=f"{name}/{row['id']}", line=place)
-            parsed = {field: _parsed(row[field]) for field in ("content", "tool_calls", "usage")}
-            yield from _message(builder, row | parsed, at, usage)
+            parsed = {field: _parse_column(row[field]) for field in ("content", "tool_calls", "usage")}
+            yield from _read_message(builder, row | parsed, at, usage)
 
     return Database(
         homes=homes,
@@ -101,7 +100,7 @@ def chat_database(
     )
 
 
-def _message(builder: RecordBuilder, message: Any, at: str, usage: UsageOf | None) -> Iterator[Entry]:
+def _read_message(builder: RecordBuilder, message: Any, at: str, usage: UsageOf | None) -> Iterator[Entry]:
     if not isinstance(message, dict):
         yield builder.unknown(message)
         return
@@ -112,7 +111,7 @@ def _message(builder: RecordBuilder, message: Any, at: str, usage: UsageOf | Non
         yield builder.unknown(message)
 
 
-def _parsed(value: Any) -> Any:
+def _parse_column(value: Any) -> Any:
     """A column's JSON, if it holds an object or a list; else the value itself."""
     if not isinstance(value, str) or not value.startswith(("{", "[")):
         return value

@@ -1,4 +1,4 @@
-"""What containers give to sources: lines with their places, or the reason why a log is not readable."""
+"""A decoded line of a log with its position, and the reasons why a log cannot be read."""
 
 import sqlite3
 import struct
@@ -13,24 +13,24 @@ READ_ERRORS = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
     ZstdError, struct.error, zlib.error,
 )  # fmt: skip
-"""Errors that a source raises on a log with unforeseen content. They affect that log only, and are reported."""
+"""Errors that a source raises on unexpected content. They affect that log only, and are reported."""
 
 STORE_ERRORS = (*READ_ERRORS, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 """Errors that storing a log raises because of its content, not because of the archive or its disk."""
 
 
 def describe_error(reason: Exception) -> str:
-    """Why a log was not read, in words, without the log's content."""
+    """A sentence that says why a log was not read. It does not quote the log."""
     match reason:
         case MemoryError():
-            return "needs more memory than there was; `recollect rebuild --logs` tries again"
+            return "needs more memory than is available; run `recollect rebuild --logs` to retry"
         case RecursionError():
             return "is nested too deeply"
         case _:
-            return f"could not be understood ({type(reason).__name__}: {str(reason)[:REASON]})"
+            return f"could not be understood ({type(reason).__name__}: {str(reason)[:MAX_ERROR_TEXT]})"
 
 
-REASON = 200  # characters of an error's own text: some errors repeat the rejected value
+MAX_ERROR_TEXT = 200  # characters of an error's own text: some errors repeat the rejected value
 
 
 class WrongShape(Struct, frozen=True):
@@ -38,7 +38,7 @@ class WrongShape(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """One decoded value of a log and its place."""
+    """One decoded value of a log and its position in the file."""
 
     path: Path
     offset: int

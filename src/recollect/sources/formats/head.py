@@ -1,4 +1,4 @@
-"""The start of a file: enough to recognise its format, wherever the file is."""
+"""Reads the start of a file, from which its format is recognised, wherever the file is."""
 
 import json
 import re
@@ -9,20 +9,22 @@ import msgspec
 from msgspec import Struct
 
 from recollect.sources.formats.container import Unreadable
-from recollect.sources.formats.jsonl import open_log
+from recollect.sources.formats.jsonl import HEAD, HEAD_LINES, open_log
 from recollect.sources.formats.sqlite import MAGIC, open_database
 
-HEAD = 65_536  # bytes at a file's start that identify its format
-HEAD_LINES = 40
-LARGEST_DOCUMENT = 512 << 20  # bytes: a JSON document up to this size is decoded completely
-LONG = 32 << 20  # bytes: of a list longer than this, only the first items are decoded
-FEW = 8
+MAX_DOCUMENT = 512 << 20  # bytes: a larger JSON document is not decoded
+LONG_LIST = 32 << 20  # bytes: of a longer list, only the first items are decoded
+FIRST_ITEMS = 8
 BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)  # the tokens of JSON that show its nesting
 
 
 class Head(Struct, frozen=True):
-    """One of three is set: `values` of a JSON document or of the first JSON lines, `tables` of a database, or `text`."""
+    """What the start of a file contains.
+
+    `values` are those of a JSON document or of the first JSON lines, `tables` those of a database. `text` is set unless
+    the file is a database or JSON lines.
+    """
 
     path: Path
     values: list[Any] = []
@@ -49,11 +51,11 @@ def read_head(path: Path) -> Head:
     text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0")
     if not text.startswith(("{", "[", '"')):
         return Head(path, text=text)
-    if text.startswith("[") and path.stat().st_size > LONG:
+    if text.startswith("[") and path.stat().st_size > LONG_LIST:
         return Head(path, values=[_first_items(path)], text=text)
     if values := _lines(path, start):
         return Head(path, values=values)
-    return Head(path, values=_document(path) or _repaired(text), text=text)
+    return Head(path, values=_document(path) or _repair(text), text=text)
 
 
 def _tables(path: Path) -> frozenset[str]:
@@ -71,11 +73,11 @@ def _lines(path: Path, start: bytes) -> list[Any]:
         if len(lines) == 1:
             lines = [_first_line(path)]
         else:
-            lines.pop()  # cut by our own limit
+            lines.pop()  # it may be cut off at HEAD
     values = []
     for line in lines[:HEAD_LINES]:
         try:
-            values += _glued(line.decode("utf-8", "replace").strip("\ufeff \t\r\0"))
+            values += _values_in(line.decode("utf-8", "replace").strip("\ufeff \t\r\0"))
         except (ValueError, RecursionError):
             if not values:
                 return []
@@ -85,9 +87,9 @@ def _lines(path: Path, start: bytes) -> list[Any]:
 def _first_items(path: Path) -> list[Any]:
     """The first items of a list of any length."""
     with path.open("rb") as stream:
-        text = stream.read(LONG).decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0").removeprefix("[")
+        text = stream.read(LONG_LIST).decode("utf-8", "replace").lstrip("\ufeff \t\r\n\0").removeprefix("[")
     items: list[Any] = []
-    while len(items) < FEW:
+    while len(items) < FIRST_ITEMS:
         try:
             item, end = json.JSONDecoder().raw_decode(text.lstrip(", \t\r\n"))
         except (ValueError, RecursionError):
@@ -97,7 +99,7 @@ def _first_items(path: Path) -> list[Any]:
     return items
 
 
-def _repaired(text: str) -> list[Any]:
+def _repair(text: str) -> list[Any]:
     """The beginning of an incomplete document: cut at its last comma, with all open brackets closed."""
     end = 0
     for token in TOKEN.finditer(text):
@@ -121,10 +123,11 @@ def _repaired(text: str) -> list[Any]:
 
 def _first_line(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return stream.readline(LARGEST_DOCUMENT)
+        return stream.readline(MAX_DOCUMENT)
 
 
-def _glued(text: str) -> list[Any]:
+def _values_in(text: str) -> list[Any]:
+    """The JSON values of one line: several if newlines between them are missing."""
     values: list[Any] = []
     place = 0
     while place < len(text) and len(values) < HEAD_LINES:
@@ -135,7 +138,7 @@ def _glued(text: str) -> list[Any]:
 
 
 def _document(path: Path) -> list[Any]:
-    if path.suffix == ".zst" or path.stat().st_size > LARGEST_DOCUMENT:
+    if path.suffix == ".zst" or path.stat().st_size > MAX_DOCUMENT:
         return []
     try:
         return [msgspec.json.decode(path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff"))]

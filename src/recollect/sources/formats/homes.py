@@ -7,42 +7,42 @@ Homes = Callable[[Mapping[str, str]], list[Path]]
 
 
 def no_homes(env: Mapping[str, str]) -> list[Path]:
-    """No folder: for exports and recordings, which are read only when somebody names them."""
+    """No folder: exports and recordings are read only when their path is given."""
     return []
 
 
-def home(variables: str | Sequence[str], folder: str, *below: str) -> Homes:
-    """The agent's folder: what the first set variable names, else `~/folder`. With `below`, these folders in it."""
-    return _folders(variables, lambda env: [user_home(env) / folder], below)
+def home(variables: str | Sequence[str], folder: str, *subfolders: str) -> Homes:
+    """The agent's folder: the value of the first variable that is set, else `~/folder`. With `subfolders`, only these."""
+    return _folders(variables, lambda env: [user_home(env) / folder], subfolders)
 
 
-def in_home(folder: str, *below: str) -> Homes:
-    """Like `home`, for an agent that no variable moves elsewhere."""
-    return home((), folder, *below)
+def in_home(folder: str, *subfolders: str) -> Homes:
+    """Like `home`, for an agent whose folder no variable changes."""
+    return home((), folder, *subfolders)
 
 
-def data(variables: str | Sequence[str], folder: str, *below: str) -> Homes:
+def data(variables: str | Sequence[str], folder: str, *subfolders: str) -> Homes:
     """Like `home`, with `folder` in the XDG data folder (`~/.local/share`)."""
-    return _folders(variables, lambda env: [data_home(env) / folder], below)
+    return _folders(variables, lambda env: [data_home(env) / folder], subfolders)
 
 
-def config(variables: str | Sequence[str], folder: str, *below: str) -> Homes:
+def config(variables: str | Sequence[str], folder: str, *subfolders: str) -> Homes:
     """Like `home`, with `folder` where desktop programs keep their data on Linux, macOS and Windows."""
-    return _folders(variables, lambda env: [place / folder for place in config_homes(env)], below)
+    return _folders(variables, lambda env: [place / folder for place in config_homes(env)], subfolders)
 
 
 def all_of(*homes: Homes) -> Homes:
     """The folders of all of these homes."""
-    return lambda env: [folder for each in homes for folder in each(env)]
+    return lambda env: [folder for home_folders in homes for folder in home_folders(env)]
 
 
-def _folders(variables: str | Sequence[str], usual: Homes, below: tuple[str, ...]) -> Homes:
+def _folders(variables: str | Sequence[str], default: Homes, subfolders: tuple[str, ...]) -> Homes:
     names = [variables] if isinstance(variables, str) else variables
 
     def homes(env: Mapping[str, str]) -> list[Path]:
         chosen = next((env[name] for name in names if env.get(name)), None)
-        roots = [Path(chosen).expanduser()] if chosen else usual(env)
-        return [root / part for root in roots for part in below or ("",)]
+        roots = [Path(chosen).expanduser()] if chosen else default(env)
+        return [root / part for root in roots for part in subfolders or ("",)]
 
     return homes
 

@@ -1,7 +1,7 @@
-"""Blocks that an agent puts around a person's prompt: a hook's context, a reminder.
+"""Separates a person's prompt from the blocks that an agent adds around it: a hook's context, a reminder.
 
-A block is everything from an opening tag to its closing tag. Only blocks at the start or the end of a text are injected,
-and at the end a hook's block must begin a line. A tag in the middle of a text is a quotation, and stays there.
+A block is everything from an opening tag to its closing tag. Only blocks at the start or the end of a text count as
+injected. At the end, a hook's block must begin a line. A tag in the middle of a text is a quotation and stays in the text.
 """
 
 import re
@@ -29,40 +29,40 @@ def split_context(text: str, is_tag: IsTag = is_hook_tag) -> tuple[str, list[str
     if "</" not in text:
         return text, []
     tags = _Tags(text, is_tag)
-    start, end = _skip_space(text, 0), _before_space(text, len(text))
+    start, end = _skip_space(text, 0), _skip_space_back(text, len(text))
     head: list[str] = []
     tail: list[str] = []
     while start < end and (after := tags.end_of(start)):
         head.append(text[start:after])
         start = _skip_space(text, after)
-    while start < end and (before := tags.start_of(end)) is not None and before >= start and _is_apart(text, before):
+    while start < end and (before := tags.start_of(end)) is not None and before >= start and _begins_line(text, before):
         tail.append(text[before:end])
-        end = _before_space(text, before)
+        end = _skip_space_back(text, before)
     if not head and not tail:
         return text, []
     return text[start:end], head + tail[::-1]
 
 
 class _Tags:
-    """The places where the blocks of a text begin and end, found in one pass."""
+    """The offsets at which the blocks of a text begin and end, found in one pass."""
 
     def __init__(self, text: str, is_tag: IsTag) -> None:
         self._names: dict[int, str] = {}
         self._closings: dict[str, list[int]] = {}
         self._end: dict[int, int] = {}
         self._start: dict[int, int] = {}
-        opened: dict[str, list[int]] = {}
+        open_tags: dict[str, list[int]] = {}
         for tag in TAG.finditer(text):
             name = tag[2]
             if not is_tag(name):
                 continue
             if not tag[1]:
                 self._names[tag.start()] = name
-                opened.setdefault(name, []).append(tag.start())
+                open_tags.setdefault(name, []).append(tag.start())
                 continue
             self._closings.setdefault(name, []).append(tag.end())
-            if opened.get(name):
-                start = opened[name].pop()
+            if open_tags.get(name):
+                start = open_tags[name].pop()
                 self._end[start], self._start[tag.end()] = tag.end(), start
 
     def end_of(self, start: int) -> int | None:
@@ -83,27 +83,27 @@ def _skip_space(text: str, start: int) -> int:
     return start
 
 
-def _before_space(text: str, end: int) -> int:
+def _skip_space_back(text: str, end: int) -> int:
     while end and text[end - 1].isspace():
         end -= 1
     return end
 
 
-def _is_apart(text: str, start: int) -> bool:
-    """Whether a block at the end begins a line, so that no sentence quotes it. Reminders may follow without a break."""
-    return "\n" in text[_before_space(text, start) : start] or text.startswith(REMINDERS, start + 1)
+def _begins_line(text: str, start: int) -> bool:
+    """Whether a block at the end begins a line: otherwise a sentence quotes it. A reminder needs no line break."""
+    return "\n" in text[_skip_space_back(text, start) : start] or text.startswith(REMINDERS, start + 1)
 
 
 def separate_context(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries, with the blocks around a prompt as system records after it."""
+    """The entries. The blocks around a prompt become system records after the prompt."""
     for entry in entries:
         if isinstance(entry, Record) and entry.kind is Kind.USER_INPUT and "</" in entry.text:
-            yield from _apart(entry)
+            yield from _split_prompt(entry)
         else:
             yield entry
 
 
-def _apart(record: Record) -> Iterator[Record]:
+def _split_prompt(record: Record) -> Iterator[Record]:
     own, blocks = split_context(record.text)
     if blocks and not own:
         record.kind, record.opens = Kind.SYSTEM, TurnStart.NO

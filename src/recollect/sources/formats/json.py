@@ -1,4 +1,4 @@
-"""Documents of JSON or text that an agent rewrites as a whole: the one place that handles bad ones."""
+"""Loads documents of JSON or text that an agent rewrites as a whole. Malformed documents are handled here only."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -11,24 +11,24 @@ from recollect.model import Problem
 from recollect.sources.formats.container import Unreadable
 from recollect.sources.formats.jsonl import EXCERPT, sanitize
 
-LARGEST = 1 << 30  # bytes: a document is held in memory
+MAX_DOCUMENT = 1 << 30  # bytes: a document is held in memory
 
 Shape = TypeVar("Shape")
 Item = TypeVar("Item")
 
 
 def json_document(shape: Callable[..., Shape]) -> Callable[[Path], Shape]:
-    """A loader of files that are one JSON value of this shape."""
+    """A function that loads a file with one JSON value of this shape."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
 
     def load(path: Path) -> Shape:
-        return _decoded(read_content(path), decoder)  # type: ignore[no-any-return]
+        return _decode(read_content(path), decoder)  # type: ignore[no-any-return]
 
     return load
 
 
 def json_items(path: Path) -> list[msgspec.Raw]:
-    """The items of a JSON list, not decoded yet. Any other document is its own only item."""
+    """The items of a JSON list, not decoded yet. Any other document counts as one item."""
     document = json_document(msgspec.Raw)(path)
     items = decode_or_none(document, list[msgspec.Raw])
     return [document] if items is None else items
@@ -40,7 +40,7 @@ def numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
 
 
 def wrong_shape(path: Path, place: int, raw: msgspec.Raw) -> Problem:
-    """The problem of an item that does not have the declared shape."""
+    """The problem to report for an item without the declared shape."""
     excerpt = bytes(raw)[:EXCERPT].decode("utf-8", "replace")
     return Problem(path, place, "has an unknown shape", excerpt)
 
@@ -51,12 +51,12 @@ def read_text(path: Path) -> str:
 
 
 def read_content(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST:
-        raise Unreadable(f"larger than {LARGEST >> 20} MB")
+    if path.stat().st_size > MAX_DOCUMENT:
+        raise Unreadable(f"larger than {MAX_DOCUMENT >> 20} MB")
     return path.read_bytes()
 
 
-def _decoded(content: bytes, decoder: "msgspec.json.Decoder[Any]") -> Any:
+def _decode(content: bytes, decoder: "msgspec.json.Decoder[Any]") -> Any:
     try:
         return decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -76,7 +76,7 @@ def _decoded(content: bytes, decoder: "msgspec.json.Decoder[Any]") -> Any:
 
 
 def decode_each(raws: Iterable[msgspec.Raw], shape: Callable[..., Shape]) -> Iterator[tuple[int, Shape | None, str]]:
-    """(place from 1, item, JSON) of each item in a list. The item is None if it has another shape."""
+    """(number from 1, item, JSON) of each item in a list. The item is None if it has another shape."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
     for place, raw in enumerate(raws, 1):
         try:
@@ -86,7 +86,7 @@ def decode_each(raws: Iterable[msgspec.Raw], shape: Callable[..., Shape]) -> Ite
 
 
 def decode_or_none(raw: msgspec.Raw | bytes | str, shape: Callable[..., Shape]) -> Shape | None:
-    """The value in this shape; None if it has another or is not JSON."""
+    """The value in this shape; None if it has another shape or is not JSON."""
     try:
         return msgspec.json.decode(raw, type=shape)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -94,7 +94,7 @@ def decode_or_none(raw: msgspec.Raw | bytes | str, shape: Callable[..., Shape]) 
 
 
 def read_sidecar(path: Path, shape: Callable[..., Shape]) -> Shape | None:
-    """The value of a small file next to a log; None if it is missing or not readable."""
+    """The value of a small file next to a log; None if the file is missing or cannot be read."""
     try:
         return decode_or_none(read_content(path), shape)
     except (OSError, Unreadable):

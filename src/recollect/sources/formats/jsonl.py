@@ -1,8 +1,8 @@
-"""JSON Lines, as agents really write them: the one place that handles bad lines.
+"""Reads JSON Lines as agents really write them. Malformed lines are handled here only.
 
-A line may be torn, glued to the next, not JSON at all, not UTF-8, or 50 MB long. What cannot be read becomes a
-`Problem`; everything else is decoded into the shape that the source declared. Splitting is on the byte `\\n` only:
-U+2028 and its like are text.
+A line may be torn, joined to the next, not JSON at all, not UTF-8, or 50 MB long. An unreadable stretch becomes a
+`Problem`; everything else is decoded into the shape that the source declares. Lines are split at the byte `\\n` only:
+U+2028 and similar characters are text.
 """
 
 import errno
@@ -20,14 +20,14 @@ from recollect.sources.formats.container import Line, Unreadable, WrongShape
 from recollect.sources.formats.memory_limit import check_memory
 
 CHUNK = 1 << 20  # bytes per read: large enough that system calls do not matter, small enough for the CPU cache
-LONGEST_LINE = 256 << 20  # bytes: five times the longest line that we promise to read; a longer one is damage
+MAX_LINE = 256 << 20  # bytes: five times the longest line that we promise to read; a longer line is damage
 EXCERPT = 120  # characters of a bad line that `doctor` shows
-HEAD = 65_536  # bytes at a log's start that identify it
+HEAD = 65_536  # bytes at a log's start that identify its format and its session
 HEAD_LINES = 40
-BEGINS = re.compile(r'\{"[^"]+"')  # the start that all records of a log share
-FEW_TRIES = 4
-TRIED = 16 << 20  # characters that may be decoded without success, in total
-MOST_TRIES = 1_000  # places in a line where a record might begin after a torn one
+FIRST_FIELD = re.compile(r'\{"[^"]+"')  # the start that all records of a log share
+MIN_TRIES = 4
+MAX_TRIED = 16 << 20  # characters that may be decoded without success, in total
+MAX_TRIES = 1_000  # places in a line where a record might begin after a torn one
 BLANKS = re.compile(r"\s*")
 BOM = b"\xef\xbb\xbf"
 
@@ -35,7 +35,7 @@ _scan = json.JSONDecoder().raw_decode
 
 
 def open_log(path: Path, offset: int = 0) -> BinaryIO:
-    """A log's bytes from `offset` on, decompressed if the agent compressed it afterwards."""
+    """A stream of a log's bytes from `offset` on, decompressed if the agent has compressed the log."""
     stream: BinaryIO = path.open("rb")
     if path.suffix != ".zst":
         stream.seek(offset)
@@ -66,11 +66,11 @@ class _Decompressed:
 
 
 def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]]:
-    """(offset, line without its newline, whether the newline was there), from `offset` to the end of the stream."""
+    """(offset, line without its newline, whether it had a newline) of each line from `offset` to the end of the stream."""
     held: list[bytes] = []
     held_size = 0
     while chunk := stream.read(CHUNK):
-        *lines, rest = chunk.split(b"\n")
+        *lines, partial = chunk.split(b"\n")
         del chunk
         if lines:
             lines[0] = b"".join([*held, lines[0]])
@@ -80,9 +80,9 @@ def raw_lines(stream: BinaryIO, offset: int) -> Iterator[tuple[int, bytes, bool]
             size = len(lines[-1]) + 1
             yield offset, lines.pop(), True
             offset += size
-        held.append(rest)
-        held_size += len(rest)
-        if held_size > LONGEST_LINE:
+        held.append(partial)
+        held_size += len(partial)
+        if held_size > MAX_LINE:
             raise OversizedLine(offset)
         check_memory(held_size)
     if held_size:
@@ -93,7 +93,7 @@ class OversizedLine(Exception):
     """A line longer than any agent writes. The rest of the file is not read."""
 
     def __init__(self, offset: int) -> None:
-        super().__init__(f"A line beginning at byte {offset} is longer than {LONGEST_LINE >> 20} MB.")
+        super().__init__(f"A line beginning at byte {offset} is longer than {MAX_LINE >> 20} MB.")
         self.offset = offset
 
 
@@ -113,7 +113,7 @@ def first_values(path: Path, shape: Any) -> list[Any]:
 
 
 def json_lines(shape: Any) -> Callable[[Path], list[Line | Problem]]:
-    """A loader of all lines of a file, for formats whose later lines change earlier ones."""
+    """A function that loads all lines of a file, for formats whose later lines change earlier ones."""
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
 
     def load(path: Path) -> list[Line | Problem]:
@@ -154,52 +154,53 @@ def decode(
     try:
         return (Line(path, offset, number, decoder.decode(raw), raw),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return list(_forgiving(path, offset, number, raw, decoder)) if raw.strip() else ()
+        return list(_decode_damaged(path, offset, number, raw, decoder)) if raw.strip() else ()
 
 
-def _forgiving(
+def _decode_damaged(
     path: Path, offset: int, number: int, raw: bytes, decoder: "msgspec.json.Decoder[Any]"
 ) -> Iterator[Line | Problem]:
-    text = raw.decode("utf-8", "replace").strip("\0")  # left by a crash in place of a line
+    """The values that a malformed line still contains, and a problem for the rest of it."""
+    text = raw.decode("utf-8", "replace").strip("\0")  # a crash may replace a line by NUL bytes
     if not text.strip():
         yield Problem(path, number, "not JSON", "NUL bytes")
         return
     values, complete = _values(text)
     if not complete:
         values = [(start, value) for start, value in values if isinstance(value, dict)]
-    behind = [] if complete or values else _after_torn_record(text)
+    recovered = [] if complete or values else _after_torn_record(text)
     at, last = offset, 0
-    for place, (start, value) in enumerate(values or behind):
-        again = json.dumps(sanitize(value), ensure_ascii=False).encode()
+    for place, (start, value) in enumerate(values or recovered):
+        encoded = json.dumps(sanitize(value), ensure_ascii=False).encode()
         if place:
             at += len(text[last:start].encode())
             last = start
         try:
-            yield Line(path, at, number, decoder.decode(again), again)
+            yield Line(path, at, number, decoder.decode(encoded), encoded)
         except msgspec.ValidationError:
-            yield Line(path, at, number, WrongShape(), again)
+            yield Line(path, at, number, WrongShape(), encoded)
     if not complete:
-        rest = text[values[-1][0] :] if values else text
-        where = " after a value" if values else " before a value" if behind else ""
-        yield Problem(path, number, f"not JSON{where}", rest[:EXCERPT])
+        damaged = text[values[-1][0] :] if values else text
+        where = " after a value" if values else " before a value" if recovered else ""
+        yield Problem(path, number, f"not JSON{where}", damaged[:EXCERPT])
 
 
 def _after_torn_record(text: str) -> list[tuple[int, Any]]:
-    """The record on the same line after one that a crash tore; it begins with the same field."""
-    begins = BEGINS.match(text)
-    place = text.find(begins[0], begins.end()) if begins else -1
-    tries = max(FEW_TRIES, min(MOST_TRIES, TRIED // len(text)))
+    """The record that follows a torn record on the same line; it begins with the same field."""
+    first_field = FIRST_FIELD.match(text)
+    place = text.find(first_field[0], first_field.end()) if first_field else -1
+    tries = max(MIN_TRIES, min(MAX_TRIES, MAX_TRIED // len(text)))
     while place > 0 and tries:
         values, complete = _values(text, place)
         if complete and len(values) == 1 and isinstance(values[0][1], dict):
             return values
-        place = text.find(begins[0], place + 1) if begins else -1
+        place = text.find(first_field[0], place + 1) if first_field else -1
         tries -= 1
     return []
 
 
 def _values(text: str, start: int = 0) -> tuple[list[tuple[int, Any]], bool]:
-    """(place, value) of every JSON value in a line from `start` on; and whether they fill the line."""
+    """(place, value) of every JSON value in a line from `start` on, and whether the line has nothing else."""
     values: list[tuple[int, Any]] = []
     place = _skip_blanks(text, start)
     while place < len(text):
@@ -213,8 +214,8 @@ def _values(text: str, start: int = 0) -> tuple[list[tuple[int, Any]], bool]:
 
 
 def _skip_blanks(text: str, place: int) -> int:
-    found = BLANKS.match(text, place)
-    return found.end() if found else place
+    blanks = BLANKS.match(text, place)
+    return blanks.end() if blanks else place
 
 
 def sanitize(value: Any) -> Any:

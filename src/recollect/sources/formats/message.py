@@ -1,6 +1,6 @@
-"""Messages in the two forms that most agents write: content blocks (Anthropic's) and chat messages (OpenAI's).
+"""Reads messages in the two forms that most agents write: content blocks (Anthropic's) and chat messages (OpenAI's).
 
-Each source decides which user texts are prompts; everything else about a message is the same everywhere.
+Each source decides which user texts are prompts; everything else about a message is the same for all sources.
 """
 
 import re
@@ -14,7 +14,7 @@ from recollect.sources.formats.container import Line, WrongShape
 from recollect.sources.formats.injected import split_context
 from recollect.sources.formats.values import arguments_of, as_text, text_or_none
 
-DEEPEST = 100  # levels of nesting: no tool result has more
+MAX_DEPTH = 100  # levels of nesting: no tool result has more
 TEXT_FIELDS = ("text", "content", "output", "result", "message", "error", "value", "markdown", "stdout", "stderr")
 PICTURES = {"image", "image_url", "input_image", "document", "file", "audio", "binary", "redacted_thinking"}
 THINKING = {"thinking", "redacted_thinking", "reasoning", "think", "thought"}
@@ -24,7 +24,7 @@ COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")  # a slash command, not a pat
 
 
 class RecordBuilder(Struct, kw_only=True):
-    """Builds the records of one message: each has the message's time, and its key with the next number.
+    """Builds the records of one message. They share its time; each record's key is the message's key and a number.
 
     `key` is globally unique, or begins with the session: `f"{session}/{message_id}"`.
     """
@@ -36,10 +36,10 @@ class RecordBuilder(Struct, kw_only=True):
     model: str | None = None
     cwd: str | None = None
     branch: str | None = None
-    usage: Usage | None = None  # goes to the first record of the agent
+    usage: Usage | None = None  # assigned to the agent's first record
     count: int = 0
 
-    def record(self, kind: Kind, text: str = "", **more: Any) -> Record:
+    def record(self, kind: Kind, text: str = "", **fields: Any) -> Record:
         number, self.count = self.count, self.count + 1
         record = Record(
             session=self.session,
@@ -50,31 +50,31 @@ class RecordBuilder(Struct, kw_only=True):
             line=self.line,
             cwd=self.cwd,
             branch=self.branch,
-            **more,
+            **fields,
         )
         if kind in AGENT_KINDS:
             record.model = self.model
             record.usage, self.usage = self.usage, None
         return record
 
-    def prompt(self, text: str, **more: Any) -> Record:
-        return self.record(Kind.USER_INPUT, text, opens=TurnStart.PROMPT, **more)
+    def prompt(self, text: str, **fields: Any) -> Record:
+        return self.record(Kind.USER_INPUT, text, opens=TurnStart.PROMPT, **fields)
 
-    def call(self, tool: str | None, call: str | None, arguments: Any, **more: Any) -> Record:
-        return self.record(Kind.TOOL_CALL, tool=tool, call=call, arguments=arguments_of(arguments), **more)
+    def call(self, tool: str | None, call: str | None, arguments: Any, **fields: Any) -> Record:
+        return self.record(Kind.TOOL_CALL, tool=tool, call=call, arguments=arguments_of(arguments), **fields)
 
-    def result(self, call: str | None, output: Any, **more: Any) -> Record:
-        return self.record(Kind.TOOL_RESPONSE, text_of(output), call=call, **more)
+    def result(self, call: str | None, output: Any, **fields: Any) -> Record:
+        return self.record(Kind.TOOL_RESPONSE, text_of(output), call=call, **fields)
 
     def unknown(self, value: Any) -> Record:
-        """A record of something unknown, with its text."""
+        """A record of unknown kind, with the start of the value's text."""
         return self.record(Kind.UNKNOWN, as_text(value)[:2_000])
 
 
 def read_each_line(
     lines: Iterable[Line | Problem], session: str, read: Callable[[RecordBuilder, Line], Iterator[Entry]]
 ) -> Iterator[Entry]:
-    """The entries of a session's lines without ids: a record's key is its line's place."""
+    """The entries of a session whose lines have no ids: a line's number is the key of its records."""
     for place, line in enumerate(lines, 1):
         if isinstance(line, Problem):
             yield line
@@ -87,11 +87,11 @@ def read_each_line(
 
 
 def text_of(content: Any, depth: int = 0, object_text: "ObjectText | None" = None) -> str:
-    """Text out of a string, a list of blocks, or any nesting of them. Pictures are named, never quoted.
+    """The text of a string, a list of blocks, or any nesting of them. Pictures are named, never quoted.
 
-    `object_text` says which text an object holds, given the depth of its parts; by default, that of its first known field.
+    `object_text` extracts the text of an object, given the depth of its parts. The default takes the first known field.
     """
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return "[nested too deep]"
     match content:
         case None:
@@ -113,16 +113,16 @@ def _object_text(content: dict[str, Any], depth: int) -> str:
     kind = content.get("type")
     if isinstance(kind, str) and kind in PICTURES:
         return f"[{kind}]"
-    known = next((content[name] for name in TEXT_FIELDS if content.get(name) not in (None, "", [], {})), None)
-    return text_of(known, depth) if known is not None else as_text(content) if content else ""
+    value = next((content[name] for name in TEXT_FIELDS if content.get(name) not in (None, "", [], {})), None)
+    return text_of(value, depth) if value is not None else as_text(content) if content else ""
 
 
 def read_prompt(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """The records of a user text: a prompt, and the blocks around it as system events."""
-    yield from _with_context(builder, *split_context(text), TurnStart.PROMPT)
+    yield from _prompt_records(builder, *split_context(text), TurnStart.PROMPT)
 
 
-def _with_context(builder: RecordBuilder, own: str, blocks: list[str], opens: TurnStart) -> Iterator[Record]:
+def _prompt_records(builder: RecordBuilder, own: str, blocks: list[str], opens: TurnStart) -> Iterator[Record]:
     if own.strip():
         yield builder.record(Kind.USER_INPUT, own, opens=opens)
     for block in blocks:
@@ -132,32 +132,32 @@ def _with_context(builder: RecordBuilder, own: str, blocks: list[str], opens: Tu
 def read_prompt_or_command(builder: RecordBuilder, text: str) -> Iterator[Record]:
     """Like `read_prompt`, for agents that log slash commands as they were typed."""
     own, blocks = split_context(text)
-    yield from _with_context(builder, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
+    yield from _prompt_records(builder, own, blocks, TurnStart.COMMAND if COMMAND.match(own) else TurnStart.PROMPT)
 
 
 ReadPrompt = Callable[[RecordBuilder, str], Iterator[Record]]
 
 
-def read_user_message(builder: RecordBuilder, content: Any, read_own: ReadPrompt = read_prompt) -> Iterator[Record]:
-    """The records of a user message with content blocks: tool results, and the texts as one prompt."""
+def read_user_message(builder: RecordBuilder, content: Any, read_text: ReadPrompt = read_prompt) -> Iterator[Record]:
+    """The records of a user message with content blocks: tool results, and its texts as one prompt, read by `read_text`."""
     blocks = content if isinstance(content, list) else [content]
     results = [block for block in blocks if isinstance(block, dict) and text_or_none(block.get("type")) in RESULTS]
     for block in results:
         yield _result(builder, block)
     texts = [split_context(text) for block in blocks if block not in results and (text := text_of(block)).strip()]
-    if words := "\n\n".join(own for own, _ in texts if own.strip()):
-        yield from read_own(builder, words)
-    for _, around in texts:
-        yield from (builder.record(Kind.SYSTEM, block) for block in around)
+    if prompt := "\n\n".join(own for own, _ in texts if own.strip()):
+        yield from read_text(builder, prompt)
+    for _, context in texts:
+        yield from (builder.record(Kind.SYSTEM, block) for block in context)
 
 
 def read_agent_message(builder: RecordBuilder, content: Any, stop: Stop | None = None) -> Iterator[Record]:
-    """The records of an agent message with content blocks. `stop`, if the agent waits after it, goes to its last text."""
+    """The records of an agent message with content blocks. The last text gets `stop`, if the agent waits after it."""
     blocks = content if isinstance(content, list) else [content]
     records = [record for block in blocks for record in _agent_block(builder, block)]
     if stop is not None:
-        last = next((record for record in reversed(records) if record.kind is Kind.ASSISTANT_RESPONSE), None)
-        for record in [last] if last else records[-1:]:
+        last_text = next((record for record in reversed(records) if record.kind is Kind.ASSISTANT_RESPONSE), None)
+        for record in [last_text] if last_text else records[-1:]:
             record.stop = stop
     yield from records
 
@@ -173,8 +173,8 @@ def _agent_block(builder: RecordBuilder, block: Any) -> Iterator[Record]:
     elif kind in CALLS:
         name = block.get("name") or block.get("toolName")
         call = block.get("id") or block.get("toolCallId")
-        given = next((block[key] for key in ("input", "arguments", "args") if key in block), None)
-        yield builder.call(text_or_none(name), text_or_none(call), given)
+        arguments = next((block[key] for key in ("input", "arguments", "args") if key in block), None)
+        yield builder.call(text_or_none(name), text_or_none(call), arguments)
     elif kind in RESULTS:
         yield _result(builder, block)
     elif kind == "text" or "text" in block:
@@ -192,13 +192,13 @@ def _result(builder: RecordBuilder, block: dict[str, Any]) -> Record:
 
 
 def read_chat_message(
-    builder: RecordBuilder, message: dict[str, Any], read_own: ReadPrompt = read_prompt, stop: Stop | None = None
+    builder: RecordBuilder, message: dict[str, Any], read_text: ReadPrompt = read_prompt, stop: Stop | None = None
 ) -> Iterator[Record]:
     """The records of a chat message, by its role: system, user, assistant (with `tool_calls`) or tool."""
     content = message.get("content")
     match message.get("role"):
         case "user" | "human":
-            yield from read_user_message(builder, content, read_own)
+            yield from read_user_message(builder, content, read_text)
         case "assistant" | "model" | "agent":
             thoughts = message.get("reasoning_content") or message.get("reasoning") or message.get("thinking")
             if text := text_of(thoughts).strip():
@@ -222,5 +222,5 @@ def _chat_call(builder: RecordBuilder, call: Any) -> Record:
         return builder.unknown(call)
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
-    given = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
-    return builder.call(text_or_none(inner.get("name")), text_or_none(call.get("id") or call.get("call_id")), given)
+    arguments = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
+    return builder.call(text_or_none(inner.get("name")), text_or_none(call.get("id") or call.get("call_id")), arguments)

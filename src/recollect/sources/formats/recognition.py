@@ -1,4 +1,4 @@
-"""How a file is recognised by its content, declared: `marked("messages", agent="heron")`, `has_tables("sessions")`."""
+"""Declares how a file is recognised by its content: `marked("messages", agent="heron")`, `has_tables("sessions")`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,12 @@ Recognises = Callable[[Head], bool]
 
 
 def marked(*fields: str, **values: Any) -> Recognises:
-    """Whether the first JSON object of a file has all of these fields, and these values."""
-    needed = {*fields, *values}
+    """Whether the first JSON object of a file has all of these fields, some of them with these values."""
+    required = {*fields, *values}
 
     def recognises(head: Head) -> bool:
         first = head.first()
-        return needed <= first.keys() and all(first[name] == value for name, value in values.items())
+        return required <= first.keys() and all(first[name] == value for name, value in values.items())
 
     return recognises
 

@@ -1,8 +1,8 @@
-"""What a source is: an agent, the formats of its sessions, and where they are.
+"""Defines a source: an agent, the formats of its sessions, and where they are.
 
 There are three kinds of formats, by how files are written. `Lines` only grow; reading continues at the last offset. A
-`Document` is rewritten as a whole, and a `Database` changes anywhere: both are read session by session, and only the
-difference to the archive is stored.
+`Document` is rewritten completely, and a `Database` changes anywhere. Both are read session by session, and only the
+difference from the archive is stored.
 """
 
 import sqlite3
@@ -29,19 +29,19 @@ UNNAMED = ""  # the session of entries without one
 
 
 class ReaderState(Struct, kw_only=True):
-    """What reading a file's next line needs from the lines before it.
+    """The state from earlier lines that reading a file's next line needs.
 
-    It is stored with the file's cursor, so that reading continues after a restart. Keep it small: it holds what is still
-    open, never what is finished.
+    It is stored with the file's cursor, so that reading continues after a restart. It must stay small: it holds only what
+    later lines may complete.
     """
 
     session: str
-    copies_from: str | None = None  # the session whose history the file begins with, if it says so
-    continues: bool = False  # the file's first record follows one that is not in the file
+    copies_from: str | None = None  # the session whose history is copied at the file's start, if the file names it
+    continues: bool = False  # the record before the file's first one is not in the file
 
 
 class Stamp(Struct, frozen=True):
-    """What shows whether a log changed, without opening it."""
+    """The properties of a file that show whether a log changed, without opening it."""
 
     size: int
     mtime_ns: int
@@ -57,7 +57,7 @@ def no_files(path: Path) -> list[Path]:
 
 
 def unsplit(content: Any) -> Iterator[Any]:
-    """The content as one piece. Only the caller holds a reference to it: it may be large."""
+    """The content as one piece. Only the caller keeps a reference to it, because it may be large."""
     pieces = [content]
     del content
     while pieces:
@@ -69,17 +69,17 @@ class Format:
     """One way in which an agent stores its sessions."""
 
     recognises: Callable[[Head], bool]
-    """Whether a file has this format, by its start and wherever it is."""
+    """Whether a file has this format, judged by its start and not by its place."""
     homes: Homes = no_homes
-    """The folders with such logs, by the agent's environment variables."""
+    """The folders with such logs, given the environment variables."""
     usual_place: str = ""
-    """The usual place to show, if `homes` searches for existing folders."""
+    """The place to display, if `homes` searches for existing folders."""
     endings: tuple[str, ...]
-    """The endings of its logs' names."""
+    """The endings of its logs' file names."""
     is_log: Callable[[Path], bool] = any_file
     """Whether a file with such an ending is a log."""
     recursive: bool = True
-    """Whether to search the folders below those homes too."""
+    """Whether to search the subfolders of those homes too."""
     in_projects: tuple[str, ...] = ()
     """Relative names of such logs, or of folders with them, in the agent's working folder."""
 
@@ -99,13 +99,13 @@ class Format:
         return [*homes, *(f"<project>/{place}" for place in self.in_projects)]
 
     def find(self, home: Path) -> Iterator[Path | Problem]:
-        """Every log below one of those folders."""
-        for found in walk(home, self.endings, deep=self.recursive):
-            if isinstance(found, Problem) or self.is_log(found):
-                yield found
+        """Every log in one of those folders."""
+        for path in walk(home, self.endings, deep=self.recursive):
+            if isinstance(path, Problem) or self.is_log(path):
+                yield path
 
     def log_of(self, changed: Path) -> Path | None:
-        """The log that a file in such a folder belongs to."""
+        """The log that a changed file in such a folder belongs to."""
         return changed if changed.name.endswith(self.endings) and self.is_log(changed) else None
 
     def parts(self, log: Path) -> Iterable[Path]:
@@ -117,16 +117,16 @@ class Format:
         size, mtime_ns = stat.st_size, stat.st_mtime_ns
         for part in self.parts(log):
             try:
-                more = part.stat()
+                part_stat = part.stat()
             except OSError:
                 continue
-            size, mtime_ns = size + more.st_size, max(mtime_ns, more.st_mtime_ns)
+            size, mtime_ns = size + part_stat.st_size, max(mtime_ns, part_stat.st_mtime_ns)
         return Stamp(size, mtime_ns, stat.st_ino)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Format):
-    """JSON Lines that are only ever appended to."""
+    """JSON Lines to which an agent only appends."""
 
     shape: Any
     """The shape of one line: a msgspec type."""
@@ -138,16 +138,19 @@ class Lines(Format):
 
 
 class Snapshots(Format):
-    """A format whose files are not only appended to: read session by session, in their current state."""
+    """A format whose files may change anywhere: they are read session by session, in their current state."""
 
     def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
-        """(session, mark, entries) of every session whose mark is new. Raises `Unreadable`."""
+        """(session, mark, entries) of every session whose mark is not known. A mark changes with its session.
+
+        Raises `Unreadable`.
+        """
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document(Snapshots):
-    """A file that is rewritten as a whole, or whose later lines change earlier ones."""
+    """A file that is rewritten completely, or whose later lines change earlier ones."""
 
     load: Callable[[Path], Any]
     """Loads a file's content. Raises `Unreadable`."""
@@ -179,7 +182,7 @@ class Document(Snapshots):
 
 @dataclass(frozen=True, kw_only=True)
 class Database(Snapshots):
-    """An SQLite database with many sessions, read-only."""
+    """An SQLite database with many sessions, opened read-only."""
 
     sessions: Callable[[sqlite3.Connection], Iterable[tuple[Any, ...]]]
     """Rows (native session id, values that change with the session): few columns, from an index if possible."""
@@ -192,26 +195,26 @@ class Database(Snapshots):
 
     def read_sessions(self, log: Path, is_known: IsKnown) -> Iterator[tuple[str, str, list[Entry]]]:
         with open_database(log) as opened:
-            for session, *dates in list(self.sessions(opened.db)):
-                mark = "/".join(map(str, dates))
+            for session, *values in list(self.sessions(opened.db)):
+                mark = "/".join(map(str, values))
                 if not is_known(str(session), mark):
                     entries = self._entries(log, opened.db, str(session))
                     opened.check()
                     yield str(session), mark, entries
 
     def _entries(self, log: Path, db: sqlite3.Connection, session: str) -> list[Entry]:
-        """All entries of a session; if it is damaged or not understood, one problem."""
+        """All entries of a session; one problem if it cannot be read."""
         try:
             return list(self.read(log, db, session))
         except sqlite3.Error as error:
-            refusal = unreadable(error)
+            failure = unreadable(error)
         except Unreadable as reason:
-            refusal = reason
+            failure = reason
         except READ_ERRORS as reason:
-            refusal = Unreadable(describe_error(reason))
-        if not refusal.permanent:
-            raise refusal
-        return [Problem(log, 0, refusal.reason)]
+            failure = Unreadable(describe_error(reason))
+        if not failure.permanent:
+            raise failure
+        return [Problem(log, 0, failure.reason)]
 
     def parts(self, log: Path) -> Iterable[Path]:
         return (log.with_name(log.name + "-wal"),)
@@ -225,13 +228,13 @@ class Database(Snapshots):
 
 @dataclass(frozen=True)
 class Source:
-    """An agent whose logs can be read. Everything else derives from its line in `BUILT_IN`."""
+    """An agent whose logs can be read. Its line in `BUILT_IN` is all that registers it."""
 
     name: str
     title: str
     formats: tuple[Format, ...]
     real_sessions: int = 0
-    """The number of real sessions it was tried on. 0: written from the published format only, unverified."""
+    """The number of real sessions that tested it. 0: unverified, written from the published format only."""
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return list(dict.fromkeys(home for format in self.formats for home in format.homes(env)))
@@ -241,7 +244,7 @@ class Source:
         return list(dict.fromkeys(format.container for format in self.formats))
 
     def places(self, env: Mapping[str, str]) -> list[str]:
-        """The places of its logs, for display. Empty if they are only read by name."""
+        """The places of its logs, for display. Empty if they are read only when their path is given."""
         places = [place for format in self.formats for place in format.places(env)]
         return list(dict.fromkeys(places))
 
@@ -249,8 +252,8 @@ class Source:
         """Every log of this agent in its homes, with its format."""
         for format in self.formats:
             for home in dict.fromkeys(format.homes(env)):
-                for found in format.find(home):
-                    yield format, found
+                for path in format.find(home):
+                    yield format, path
 
 
 def _group_by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -263,7 +266,7 @@ def _group_by_session(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def _fingerprint(entries: list[Entry]) -> str:
-    """A digest that changes with any of these entries."""
+    """A digest that changes if any of these entries changes."""
     digest = blake2b(digest_size=12)
     for entry in entries:
         digest.update(msgspec.json.encode(entry, enc_hook=str))  # unlike msgpack, JSON has numbers of any size

@@ -1,7 +1,7 @@
-"""Blocks between tags, `<name>…</name>`, found in one pass over a text.
+"""Finds blocks between tags, `<name>…</name>`, in one pass over a text.
 
-A regular expression such as `<(think)>(.*?)</\\1>` looks through the rest of the text again for every opening tag that
-nothing closes. A text of nothing but opening tags then takes hours.
+A regular expression such as `<(think)>(.*?)</\\1>` searches the rest of the text again for every opening tag without a
+closing tag. A text with only opening tags then takes hours.
 """
 
 import re
@@ -20,21 +20,21 @@ class Block(NamedTuple):
 
 
 def find_blocks(text: str, opening: re.Pattern[str]) -> Iterator[Block]:
-    """Every block whose opening tag matches; it ends at the next closing tag of its name, group 1."""
+    """Every block whose opening tag matches. Group 1 is its name; it ends at the next closing tag of that name."""
     if "</" not in text:
         return
     closings: dict[str, list[int]] = {}
     for closing in CLOSING.finditer(text):
         closings.setdefault(closing[1], []).append(closing.start())
     place = 0
-    while opened := opening.search(text, place):
-        name, start = opened[1], opened.end()
+    while tag := opening.search(text, place):
+        name, start = tag[1], tag.end()
         ends = closings.get(name, [])
         first = bisect_left(ends, start)
         place = start
         if first < len(ends):
             place = ends[first] + len(name) + 3
-            yield Block(opened.start(), place, name, text[start : ends[first]])
+            yield Block(tag.start(), place, name, text[start : ends[first]])
 
 
 def without_blocks(text: str, opening: re.Pattern[str]) -> str:
@@ -43,7 +43,7 @@ def without_blocks(text: str, opening: re.Pattern[str]) -> str:
 
 
 def break_at_blocks(text: str, opening: re.Pattern[str]) -> str:
-    """The text with a line break in place of each such block and the space around it."""
+    """The text, with each such block and the space around it replaced by a line break."""
     first, *others = around_blocks(text, opening)
     if not others:
         return first

@@ -1,4 +1,4 @@
-"""Token counts, by the names under which an agent writes them down: `tokens(input="input_tokens", …)`."""
+"""Reads token counts, given the names under which an agent writes them: `tokens(input="input_tokens", …)`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from recollect.model import AGENT_KINDS, Entry, Record, Usage
 from recollect.sources.formats.values import as_count
 
 Names = str | tuple[str, ...]
-"""A field's name, or the names of several of which the first one with a count is taken."""
+"""The name of a field, or of several fields: the first one with a count is used."""
 
 
 def tokens(
@@ -23,20 +23,20 @@ def tokens(
     """A function that turns an agent's token counts, an object, into `Usage`; anything else into None.
 
     `cached_in_input`: the agent counts cached tokens as input too, so they are subtracted.
-    `reasoning_in_output`: False if the agent counts reasoning apart from the output, so that it is added.
+    `reasoning_in_output`: False if the agent counts reasoning separately from the output, so that it is added.
     """
 
     def usage_of(counts: Any) -> Usage | None:
         if not isinstance(counts, Mapping):
             return None
-        read, written, thought = (first_count(counts, names) for names in (cache_read, cache_write, reasoning))
-        given, produced = first_count(counts, input), first_count(counts, output)
+        read, written, reasoned = (first_count(counts, names) for names in (cache_read, cache_write, reasoning))
+        total_input, total_output = first_count(counts, input), first_count(counts, output)
         return Usage(
-            input=max(given - read - written, 0) if cached_in_input else given,
-            output=produced if reasoning_in_output else produced + thought,
+            input=max(total_input - read - written, 0) if cached_in_input else total_input,
+            output=total_output if reasoning_in_output else total_output + reasoned,
             cache_read=read,
             cache_write=written,
-            reasoning=thought,
+            reasoning=reasoned,
         )
 
     return usage_of
@@ -51,13 +51,13 @@ def first_count(counts: Mapping[str, Any], names: Names) -> int:
 def litellm_usage(counts: Any) -> Usage | None:
     """The tokens of one model call as LiteLLM counts them, with OpenAI's or with Anthropic's names.
 
-    Several agents write these counts down as they come. Cached tokens are part of the input.
+    Several agents write these counts unchanged. Input includes cached tokens.
     """
     if not isinstance(counts, dict):
         return None
-    given = _details(counts, "prompt_tokens_details", "input_tokens_details")
-    produced = _details(counts, "completion_tokens_details", "output_tokens_details")
-    nested = {"cached": given.get("cached_tokens"), "thought": produced.get("reasoning_tokens")}
+    input_details = _details(counts, "prompt_tokens_details", "input_tokens_details")
+    output_details = _details(counts, "completion_tokens_details", "output_tokens_details")
+    nested = {"cached": input_details.get("cached_tokens"), "thought": output_details.get("reasoning_tokens")}
     return _litellm(counts | nested)
 
 
@@ -76,9 +76,9 @@ def _details(counts: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def with_total(entries: Iterable[Entry], total: Usage) -> list[Entry]:
-    """A session's entries, where the agent counts tokens per session only: the agent's last act gets the total."""
-    listed = list(entries)
-    acts = [entry for entry in listed if isinstance(entry, Record) and entry.kind in AGENT_KINDS]
-    if acts and total != Usage():
-        acts[-1].usage = total
-    return listed
+    """A session's entries, for agents that count tokens per session only: the agent's last record gets the total."""
+    all_entries = list(entries)
+    agent_records = [entry for entry in all_entries if isinstance(entry, Record) and entry.kind in AGENT_KINDS]
+    if agent_records and total != Usage():
+        agent_records[-1].usage = total
+    return all_entries

@@ -1,4 +1,4 @@
-"""Values as agents write them: times in any unit, counts out of bounds, arguments as text."""
+"""Converts values that agents write in different forms: times in any unit, counts, tool arguments, text."""
 
 import re
 from datetime import datetime
@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_999  # the calendar's first and last moment in UTC
-LARGEST = 1 << 53  # the largest whole number that every JSON reader agrees on
+MAX_COUNT = 1 << 53  # up to here, every JSON reader reads whole numbers alike
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z")
-UNITS = (  # a number of this size means 1973 at the earliest: no agent is older
+UNITS = (  # (minimum, factor): the minimum is a time in 1973, and no agent is older
     (100_000_000_000_000_000, 1 / 1_000_000),  # nanoseconds
     (100_000_000_000_000, 1 / 1_000),  # microseconds
     (100_000_000_000, 1),  # milliseconds
@@ -21,7 +21,7 @@ UNITS = (  # a number of this size means 1973 at the earliest: no agent is older
 
 @lru_cache(maxsize=64)
 def _minute(stamp: str) -> int | None:
-    """The milliseconds of a minute. Most records share a few minutes, and nearly all have the same form."""
+    """The start of a minute in milliseconds since 1970. It is cached: most records share a few minutes."""
     try:
         return round(datetime.fromisoformat(f"{stamp}:00+00:00").timestamp() * 1000)
     except ValueError:
@@ -51,16 +51,16 @@ def parse_time(value: object) -> int | None:
         case bool():
             return None
         case int() | float():
-            unit = next((factor for least, factor in UNITS if abs(value) >= least), None)
+            unit = next((factor for minimum, factor in UNITS if abs(value) >= minimum), None)
             at = round(value * unit) if unit is not None and value == value and abs(value) < 1e25 else None
             return at if at is not None and EARLIEST <= at <= LATEST else None
         case str():
-            return parse_iso_time(value) or _local(value.strip())
+            return parse_iso_time(value) or _parse_local_time(value.strip())
         case _:
             return None
 
 
-def _local(stamp: str) -> int | None:
+def _parse_local_time(stamp: str) -> int | None:
     try:
         return _bounded_time(datetime.fromisoformat(stamp).astimezone())
     except (ValueError, OverflowError):
@@ -80,8 +80,8 @@ def _bounded_time(moment: datetime) -> int | None:
 
 
 def as_count(value: object) -> int:
-    """The value as a count, if it is a number that an archive can hold; else 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) >= LARGEST:
+    """The value as a count, if it is a number that the archive can store; else 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) >= MAX_COUNT:
         return 0
     return int(value)
 
@@ -92,7 +92,7 @@ def text_or_none(value: object) -> str | None:
 
 
 def arguments_of(value: Any) -> dict[str, Any]:
-    """A tool call's arguments as an object, also if written as text; anything else is under `input`."""
+    """A tool call's arguments as an object; they may be JSON text. Any other value is put under `input`."""
     if isinstance(value, dict):
         return value
     if isinstance(value, str):
@@ -106,7 +106,7 @@ def arguments_of(value: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """Any value as readable text: text as it is, the rest as JSON."""
+    """Any value as readable text: text unchanged, other values as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""VS Code and its forks: where they keep a person's data, and how they name a folder."""
+"""The folders of VS Code and its forks, and the URIs by which they name a folder."""
 
 import re
 from collections.abc import Iterable, Mapping

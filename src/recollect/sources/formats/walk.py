@@ -1,4 +1,4 @@
-"""Files below a folder, in a stable order."""
+"""Finds the files in a folder, in a stable order."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from recollect.model import Problem
 
 
 def walk(root: Path, endings: tuple[str, ...], *, deep: bool = True) -> Iterator[Path | Problem]:
-    """Every file below a folder with one of these endings. Links are followed, loops are not."""
+    """Every file in a folder with one of these endings; if `deep`, in its subfolders too. Link loops are not followed."""
     folders, seen = [str(root)], set()
     while folders:
         folder = folders.pop()
