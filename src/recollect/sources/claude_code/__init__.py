@@ -1,12 +1,12 @@
 """Claude Code keeps one `<session>.jsonl` per session under ~/.claude/projects/<folder>/.
 
 Evidence: 177 real sessions of versions 2.0.64 to 2.1.232 (chosen from 451), and published samples from 1.0.24 on.
-One API message is spread over several lines, one block each; its usage is repeated and grows from line to line. One in ten
-"user" records is the person's; the others are tool results, reminders and echoes of commands. A prompt typed while the
+One API message is spread over several lines, one block each; its usage is repeated and grows from line to line. The person
+wrote one in ten "user" records; the others are tool results, reminders and echoes of commands. A prompt typed while the
 agent works is first a `queue-operation`; if it was steered into the running turn, no user record follows. Sub-agents have
 their own files (`subagents/agent-<id>.jsonl`); before, their records were inline (1.0) or inside progress records (up to
-2.1.81). A resumed or backgrounded session begins with a copy of the old one under the same uuids, by which ingest
-recognises the copy.
+2.1.81). A resumed or backgrounded session begins with a copy of the old one. The copy has the same uuids, by which ingest
+recognises it.
 """
 
 import re
@@ -37,17 +37,17 @@ from recollect.sources.formats.source import Lines, Source
 from recollect.sources.formats.values import UUID, as_count, parse_iso_time
 
 IFLOW_SESSION = re.compile(f"session-{UUID.pattern}", re.IGNORECASE)
-AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, as far as it may be part of a file name
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, if it can be part of a file name
 FINAL = {"end_turn", "stop_sequence", "max_tokens", "refusal"}  # stop reasons after which the agent waits
 OPEN_MESSAGES = 8  # API messages whose lines may be interleaved: parallel tools, at most 3 seen
 EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
-NOT_LOGS = {"tool-results", "memory"}  # folders with files that a session left
+NOT_LOGS = {"tool-results", "memory"}  # folders with other files of a session
 INTERRUPTED = "[Request interrupted by user"
-LEAVES = {"/exit", "/quit"}
+EXIT_COMMANDS = {"/exit", "/quit"}
 LAUNCHED = "async_launched"  # a background sub-agent: this result is not its answer
 TRANSCRIPT = re.compile(rf"read the full transcript at:?\s+\S*?({UUID.pattern})\.jsonl", re.IGNORECASE)
-TAIL = 1_000  # characters at the end of a text that may name the transcript it was carried over from
-AUDIT = "audit.jsonl"  # Cowork's second copy of the same records
+TAIL = 1_000  # characters at the end of a text in which the path of the earlier transcript is searched
+AUDIT = "audit.jsonl"  # in it, Cowork copies the same records
 COMMAND = ("<command-name>", "<command-message>", "<bash-input>")
 
 
@@ -61,10 +61,10 @@ def is_log(path: Path) -> bool:
 
 
 def begin(path: Path, first: list[Any]) -> ClaudeState:
-    """The state to start with. The file's name has the session's id; else the first record has it."""
+    """The state to start with. The session's id is in the file's name, else in the first record."""
     row = next((value for value in first[:1] if isinstance(value, Row)), Row())
-    named = UUID.search(path.stem)
-    session = named[0] if named else row.session_id or path.stem
+    id_in_name = UUID.search(path.stem)
+    session = id_in_name[0] if id_in_name else row.session_id or path.stem
     if path.stem.startswith("agent-") and row.is_sidechain:
         return ClaudeState(session=f"{row.session_id}/{path.stem}", agent=True, parent=row.session_id)
     rows = [value for value in first if isinstance(value, Row)]
@@ -79,7 +79,7 @@ def recognises(head: Head) -> bool:
 
 
 def _is_record(row: dict[str, Any]) -> bool:
-    """Whether a record is Claude Code's: a side record, a record of the tree, or in scrubbed logs a message with a time."""
+    """Whether Claude Code wrote this: a side record, a record of the tree or, in scrubbed logs, a message with a time."""
     kind, message = str(row.get("type")), row.get("message")
     if kind in SIDE_RECORDS or (kind in READERS and ("parentUuid" in row or row.get("uuid") is not None)):
         return True
@@ -88,10 +88,10 @@ def _is_record(row: dict[str, Any]) -> bool:
 
 
 def _is_of_other_agent(row: dict[str, Any]) -> bool:
-    """Qwen Code puts Gemini's messages into the same frame; iFlow names its sessions differently."""
+    """Whether another agent wrote this: Qwen Code with Gemini's messages, or iFlow with its own session names."""
     message = row.get("message")
-    qwens = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
-    return qwens or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
+    is_qwen_code = (isinstance(message, dict) and "parts" in message) or "systemPayload" in row
+    return is_qwen_code or IFLOW_SESSION.fullmatch(str(row.get("sessionId"))) is not None
 
 
 def read(line: Line, state: ClaudeState) -> Iterable[Entry]:
@@ -132,10 +132,10 @@ def _user(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
     if place:
         yield from _spawned(row, line, blocks, state)
     others = [block for block in blocks if block.type not in RESULT_BLOCKS]
-    for text, kind, more in _user_texts(row, others, answering=bool(place)):
+    for text, kind, fields in _user_texts(row, others, answering=bool(place)):
         if not state.prompted and (continued := _continued(text)) and continued != state.session:
             yield SessionMetadata(session=session, parent=continued)
-        yield record(row, line, session, place, kind, text, **more)
+        yield record(row, line, session, place, kind, text, **fields)
         place += 1
 
 
@@ -163,19 +163,19 @@ def _result(row: Row, line: Line, session: str, place: int, block: Block) -> Rec
 
 
 def _continued(text: str) -> str | None:
-    """The session that a summary or a plan came from: both end with the path of its transcript."""
-    found = TRANSCRIPT.search(text, max(0, len(text) - TAIL))
-    return found[1] if found else None
+    """The session that a summary or a plan comes from: both end with the path of its transcript."""
+    transcript = TRANSCRIPT.search(text, max(0, len(text) - TAIL))
+    return transcript[1] if transcript else None
 
 
 def _user_texts(row: Row, blocks: list[Block], *, answering: bool) -> Iterator[tuple[str, Kind, dict[str, Any]]]:
-    """(text, kind, more fields) of a user record: usually one; a prompt may have injected blocks around it."""
+    """(text, kind, other fields) of a user record: usually one; a prompt may have injected blocks around it."""
     own: list[str] = []
     injected: list[str] = []
     for block in blocks:
         block_text = (block.text or "") if block.type == "text" else f"[{block.type}]"
-        text, around = split_context(block_text, is_context_tag)
-        injected += around
+        text, context = split_context(block_text, is_context_tag)
+        injected += context
         if text.startswith(INJECTED) and not row.is_compact_summary:
             injected.append(text)
         elif text.strip():
@@ -197,7 +197,8 @@ def _classify_text(text: str, row: Row, *, answering: bool) -> tuple[str, Kind, 
         return text, Kind.SYSTEM, {}
     if text.startswith(COMMAND):
         command = command_text(text)
-        return command, Kind.USER_INPUT, {"opens": TurnStart.COMMAND, "stop": Stop.EXIT if command in LEAVES else None}
+        stop = Stop.EXIT if command in EXIT_COMMANDS else None
+        return command, Kind.USER_INPUT, {"opens": TurnStart.COMMAND, "stop": stop}
     return text, Kind.USER_INPUT, {"opens": TurnStart.NO if answering else TurnStart.PROMPT}
 
 
@@ -215,18 +216,18 @@ def _assistant(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
         return
     usage = _usage(message, state)
     for place, block in enumerate(_blocks(row)):
-        if _repeated(message, block, state):
+        if _is_repeated(message, block, state):
             yield Ignored("repeated block")
             continue
-        answer = _agent_block(row, line, session, place, block, message)
-        if answer is None:
+        entry = _agent_block(row, line, session, place, block, message)
+        if entry is None:
             yield Ignored("empty block")
             continue
-        answer.usage, usage = usage, None
-        if answer.kind is Kind.TOOL_CALL and answer.call and answer.arguments and "prompt" in answer.arguments:
-            state.tasks[digest(str(answer.arguments["prompt"]))] = answer.call
+        entry.usage, usage = usage, None
+        if entry.kind is Kind.TOOL_CALL and entry.call and entry.arguments and "prompt" in entry.arguments:
+            state.tasks[digest(str(entry.arguments["prompt"]))] = entry.call
             keep_recent(state.tasks, RECENT)
-        yield answer
+        yield entry
 
 
 def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, message: Message) -> Record | None:
@@ -242,17 +243,8 @@ def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, m
             return record(row, line, session, place, Kind.REASONING, block.thinking or "", model=model)
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             arguments = block.input if isinstance(block.input, dict) else {"input": block.input}
-            return record(
-                row,
-                line,
-                session,
-                place,
-                Kind.TOOL_CALL,
-                tool=block.name,
-                call=block.id,
-                arguments=arguments,
-                model=model,
-            )
+            tool, call = block.name, block.id
+            return record(row, line, session, place, Kind.TOOL_CALL, tool=tool, call=call, arguments=arguments, model=model)
         case kind if kind in RESULT_BLOCKS or kind.endswith("_tool_result"):
             return _result(row, line, session, place, block)
         case _:
@@ -260,16 +252,16 @@ def _agent_block(row: Row, line: Line, session: str, place: int, block: Block, m
 
 
 def _usage(message: Message, state: ClaudeState) -> Usage | None:
-    """The tokens that this line adds to those counted for its API message before."""
+    """The tokens that this line adds to the count of earlier lines of its API message."""
     if message.usage is None:
         return None
-    now = _counts(message.usage)
+    total = _counts(message.usage)
     if message.id is None:
-        return now
+        return total
     before = state.usage.pop(message.id, Usage())
-    state.usage[message.id] = now
+    state.usage[message.id] = total
     keep_recent(state.usage, OPEN_MESSAGES)
-    return now - before if now != before else None
+    return total - before if total != before else None
 
 
 def _counts(usage: ApiUsage) -> Usage:
@@ -281,8 +273,8 @@ def _counts(usage: ApiUsage) -> Usage:
     )
 
 
-def _repeated(message: Message, block: Block, state: ClaudeState) -> bool:
-    """Whether the block was read before: old versions repeated blocks of an API message under a new uuid."""
+def _is_repeated(message: Message, block: Block, state: ClaudeState) -> bool:
+    """Whether the block was already read: old versions repeated blocks of an API message under a new uuid."""
     payload = block.id or block.text or block.thinking
     if message.id is None or not payload:
         return False
@@ -297,7 +289,7 @@ def _repeated(message: Message, block: Block, state: ClaudeState) -> bool:
 
 
 def _sub_agent(row: Row, state: ClaudeState, session: str) -> Iterator[SessionMetadata]:
-    """A sub-agent's parent and call. The first record of an inline side chain repeats the call's prompt."""
+    """A sub-agent's parent and the call that started it, found by the prompt that the side chain's first record repeats."""
     if row.parent_uuid is None and (text := "\n\n".join(block.text or "" for block in _blocks(row))):
         call = state.tasks.pop(digest(text), None)
         yield SessionMetadata(session=session, parent=state.session, parent_call=call)
@@ -318,18 +310,18 @@ def _spawned(row: Row, line: Line, blocks: list[Block], state: ClaudeState) -> I
 
 
 def _finished(row: Row, line: Line, child: str, block: Block, result: Spawned | None, state: ClaudeState) -> Record:
-    """The end of a sub-agent without its own file: its last answer is the result that its parent got."""
+    """The end of a sub-agent without its own file: its last answer is the result that its parent received."""
     answer = result_text(result.content if result and result.content else block.content)
-    is_repeated = state.last_words.pop(child, None) == digest(answer)
+    is_known = state.last_words.pop(child, None) == digest(answer)
     if block.is_error:
-        ended = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
-    elif is_repeated or not answer.strip():
-        ended = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
+        entry = record(row, line, child, 0, Kind.RUNTIME, answer, stop=Stop.CANCEL, failed=True)
+    elif is_known or not answer.strip():
+        entry = record(row, line, child, 0, Kind.RUNTIME, "finished", stop=Stop.ANSWER)
     else:
-        ended = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
-        ended.model = state.models.get(child)
-    ended.key = f"{child}/result-{block.tool_use_id}"
-    return ended
+        entry = record(row, line, child, 0, Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
+        entry.model = state.models.get(child)
+    entry.key = f"{child}/result-{block.tool_use_id}"
+    return entry
 
 
 def _progress(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:

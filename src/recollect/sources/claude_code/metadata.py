@@ -1,4 +1,4 @@
-"""Claude Code's records around the conversation: titles, settings, the prompt queue, system notes, attachments."""
+"""Reads Claude Code's records around the conversation: titles, settings, prompt queue, system notes, attachments."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def bookkeeping(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
 
 
 def queue(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
-    """Queued prompts. After `dequeue` a user record follows; after `remove` (steered in) none may follow."""
+    """Reads queued prompts. After `dequeue` a user record follows; after `remove` (steered in) there may be none."""
     content = result_text(row.content)
     match row.operation:
         case "enqueue":
@@ -70,7 +70,7 @@ def queue(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
 def _mark(text: str) -> str:
     """A digest that identifies a queued prompt.
 
-    Images and secrets do not count: images are in one of its two records only, and secrets are redacted between two syncs.
+    Images and secrets do not count: only one of its two records has the images, and secrets are redacted between two syncs.
     """
     return digest(" ".join(redact(PICTURE.sub(" ", text)).split()))
 
@@ -91,7 +91,7 @@ def _queued(text: str, row: Row, line: Line, state: ClaudeState) -> Record:
 
 
 def stop_hook(row: Row, line: Line, state: ClaudeState) -> Entry:
-    """The first hook that runs after the agent's turn: up to 2.1.81 it may be the only sign of the turn's end."""
+    """The end of a turn, at the first hook that runs after it: up to 2.1.81 there may be no other sign of the end."""
     if state.stop_hooks_ran:
         return Ignored("progress")
     state.stop_hooks_ran = True
@@ -107,18 +107,18 @@ def system(row: Row, line: Line, state: ClaudeState) -> Iterator[Entry]:
         case "microcompact_boundary":
             yield record(row, line, session, 0, Kind.COMPACTION, text)
         case "turn_duration":
-            took = f"turn took {(row.duration_ms or 0) / 1000:.1f} s"
-            yield record(row, line, session, 0, Kind.RUNTIME, took, stop=Stop.ANSWER)
+            duration = f"turn took {(row.duration_ms or 0) / 1000:.1f} s"
+            yield record(row, line, session, 0, Kind.RUNTIME, duration, stop=Stop.ANSWER)
         case "stop_hook_summary":
             errors = "; ".join(result_text(error) for error in row.hook_errors or [])
             yield record(row, line, session, 0, Kind.RUNTIME, errors or STOP_HOOKS, stop=Stop.ANSWER)
         case "api_error" | "error":
-            last = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
-            stop = Stop.CRASH if last else None
+            is_last_try = row.max_retries is not None and (row.retry_attempt or 0) >= row.max_retries > 0
+            stop = Stop.CRASH if is_last_try else None
             yield record(row, line, session, 0, Kind.RUNTIME, error_text(row.error) or text, stop=stop, failed=True)
         case "local_command":
-            shown = command_text(text) if text.startswith("<command-") else text
-            yield record(row, line, session, 0, Kind.SYSTEM, shown)
+            output = command_text(text) if text.startswith("<command-") else text
+            yield record(row, line, session, 0, Kind.SYSTEM, output)
         case "away_summary" | "informational" | "scheduled_task_fire":
             yield record(row, line, session, 0, Kind.SYSTEM, text)
         case _:

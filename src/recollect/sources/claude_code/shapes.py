@@ -40,7 +40,7 @@ class Origin(Struct):
 
 
 class Row(Struct, rename="camel"):
-    """One line. Tree records have a uuid; side records (titles, modes, the prompt queue) have none."""
+    """One line. Records of the tree have a uuid; side records (titles, modes, the prompt queue) have none."""
 
     type: str = ""
     subtype: str | None = None

@@ -1,4 +1,4 @@
-"""The readable text of Claude Code's payloads."""
+"""Extracts the readable text of Claude Code's payloads."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ READABLE = (
 
 LOCAL_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")  # the output of a slash command
 SHELL_OUTPUT = ("<bash-stdout>", "<bash-stderr>")
-INJECTED = (  # starts of user texts that nobody typed
+INJECTED = (  # starts of user texts that the program wrote
     "<task-notification>", "<system-reminder>", "<local-command-caveat>", "Caveat: The messages below",
     "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>", "<user-prompt-submit-hook>", "<session-start-hook>",
     "<teammate-message", "<agent-notification>", "<post-tool-use-hook>", "<new-diagnostics>",
@@ -26,16 +26,16 @@ EDITOR_TAGS = {
     "ide_selection",
     "ide_diagnostics",
     "new-diagnostics",
-}  # what an editor tells with a prompt
+}  # context that an editor adds to a prompt
 
 
 def result_text(content: Any) -> str:
-    """Text out of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
+    """The text of a string, a list of content blocks, or any nesting of them. Images are named, never quoted."""
     return text_of(content, object_text=_object_text)
 
 
 def _object_text(content: dict[str, Any], depth: int) -> str:
-    """All readable fields: an attachment has several."""
+    """The text of all readable fields: an attachment has several."""
     match content:
         case {"type": "text", "text": str(text)}:
             return text
@@ -48,7 +48,7 @@ def _object_text(content: dict[str, Any], depth: int) -> str:
 
 
 def command_text(text: str) -> str:
-    """`/review 12` from the tags that wrap a slash command; `! ls` from those of a shell line."""
+    """`/review 12` from the tags around a slash command; `! ls` from the tags around a shell command."""
     tags = {block.name: block.text.strip() for block in find_blocks(text, TAG)}
     if "bash-input" in tags:
         return f"! {tags['bash-input']}"

@@ -1,11 +1,11 @@
 """Codex keeps one `rollout-<time>-<id>.jsonl` per session under ~/.codex/sessions/YYYY/MM/DD/; cold ones become `.zst`.
 
 Evidence: 77 real sessions of versions 0.118 to 0.144, and published samples from before 0.42 and of 0.146.
-Most messages are written twice: as a response item (what the model saw) and as an event (what was shown). A prompt's item
-comes first, an answer's event comes first, and either may be missing. So the first of the two counts, and the second is its
-twin. A record's key is its place: rollouts only grow. `task_started` and `task_complete` bound the turns; a second prompt
-between them steers. A forked session begins with its parent's complete history, with new times within milliseconds. Token
-counts are running totals, which a fork inherits from its parent.
+Most messages are written twice: as a response item (what the model saw) and as an event (what was shown). Of a prompt, the
+item comes first; of an answer, the event; either may be missing. So the first of the two is stored, and the second, its
+"twin", is ignored. A record's key is its line's offset: rollouts only grow. `task_started` and `task_complete` bound the
+turns; a second prompt between them steers. A forked session begins with its parent's complete history, with new times
+within milliseconds. Token counts are running totals, which a fork inherits from its parent.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,10 @@ import msgspec
 from msgspec import Raw
 
 from recollect.model import Entry, Ignored, SessionMetadata, TitleRank
-from recollect.sources.codex import messages as speech
+from recollect.sources.codex import messages, tools, turns
 from recollect.sources.codex import shapes as shape
-from recollect.sources.codex import tools, turns
 from recollect.sources.codex.shapes import Envelope
-from recollect.sources.codex.state import LOG, CodexState, at, runtime, shaped, unknown
+from recollect.sources.codex.state import LOG, CodexState, at, decode_shape, runtime, unknown
 from recollect.sources.codex.titles import Naming
 from recollect.sources.codex.titles import read as read_titles
 from recollect.sources.formats.container import Line
@@ -31,7 +30,7 @@ from recollect.sources.formats.recognition import marked
 from recollect.sources.formats.source import Document, Lines, Source
 from recollect.sources.formats.values import UUID, parse_iso_time
 
-COPY_GAP = 1000  # milliseconds: copied history is written at once, the next prompt comes later
+COPY_GAP = 1000  # milliseconds: copied history is written without a pause, the next prompt comes later
 NOTICES = {"deprecation_notice", "guardian_warning", "model_reroute", "stream_error", "undo_completed", "warning"}
 QUIET = {
     "account/rateLimits/updated", "additional_tools", "agent_reasoning_section_break", "background_event",
@@ -56,23 +55,23 @@ QUIET_ENDINGS = ("_begin", "_delta", "_request", "_started")
 
 def begin(path: Path, first: list[Any]) -> CodexState:
     metas = [meta for meta in map(_meta, first) if meta]
-    thread = next((meta.id for meta in metas if meta.id), None) or _header_id(first) or _name_in(path)
+    thread = next((meta.id for meta in metas if meta.id), None) or _header_id(first) or _id_in_name(path)
     copied = metas[0].forked_from_id if metas else None
     if len(first) > 1 and (second := _meta(first[1])) and second.id != thread:
         copied = copied or second.id
-    headless = bool(first) and isinstance(first[0], Envelope) and first[0].type in BODY
-    return CodexState(session=thread, thread=thread, copies_from=copied, continues=headless)
+    lost_start = bool(first) and isinstance(first[0], Envelope) and first[0].type in BODY
+    return CodexState(session=thread, thread=thread, copies_from=copied, continues=lost_start)
 
 
 def _meta(value: Any) -> shape.SessionMeta | None:
     if not isinstance(value, Envelope) or value.type != "session_meta":
         return None
-    meta: shape.SessionMeta | None = shaped(shape.SESSION_META, value.payload)
+    meta: shape.SessionMeta | None = decode_shape(shape.SESSION_META, value.payload)
     return meta
 
 
 def _header_id(first: list[Any]) -> str | None:
-    """The oldest rollouts begin with a bare `{"id", "timestamp", "instructions"}`."""
+    """The session's id in the first line of the oldest rollouts: `{"id", "timestamp", "instructions"}` without a type."""
     head = first[0] if first else None
     return head.id if isinstance(head, Envelope) and _is_header(head) else None
 
@@ -81,10 +80,10 @@ def _is_header(value: Envelope) -> bool:
     return value.type is None and isinstance(value.id, str) and value.instructions != shape.NOTHING
 
 
-def _name_in(path: Path) -> str:
+def _id_in_name(path: Path) -> str:
     stem = path.name.removesuffix(".zst").removesuffix(".jsonl")
-    found = UUID.search(stem)
-    return found.group() if found else stem
+    uuid = UUID.search(stem)
+    return uuid.group() if uuid else stem
 
 
 def recognises(head: Head) -> bool:
@@ -112,48 +111,48 @@ def read(line: Line, state: CodexState) -> list[Entry]:
 
 
 def _item(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part = shaped(shape.ITEM, value.payload)
-    return _odd(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
+    part = decode_shape(shape.ITEM, value.payload)
+    return _read_unshaped(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
 def _event(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part = shaped(shape.EVENT, value.payload)
-    return _odd(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
+    part = decode_shape(shape.EVENT, value.payload)
+    return _read_unshaped(value.payload, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
 def _inter_agent_communication(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part = shaped(INTER_AGENT, value.payload)
-    return unknown(line, state) if part is None else speech.inter_agent(part, line, state, LOG)
+    part = decode_shape(INTER_AGENT, value.payload)
+    return unknown(line, state) if part is None else messages.inter_agent(part, line, state, LOG)
 
 
 def _flat(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    """A line that is the record itself, as in the oldest rollouts, or a line of an unknown type."""
+    """Reads a line without an envelope, as in the oldest rollouts, or a line of an unknown type."""
     if value.record_type == "state":
         return [Ignored("state")]
     if _is_header(value):
-        return [_about(shaped(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, state)]
-    part = shaped(shape.ITEM, line.raw) or shaped(shape.EVENT, line.raw)
-    return _odd(line.raw, line, state) if part is None else PART_READERS[type(part)](part, line, state)
+        return [_session_metadata(decode_shape(shape.SESSION_META, line.raw) or shape.SessionMeta(), value, state)]
+    part = decode_shape(shape.ITEM, line.raw) or decode_shape(shape.EVENT, line.raw)
+    return _read_unshaped(line.raw, line, state) if part is None else PART_READERS[type(part)](part, line, state)
 
 
-def _odd(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
-    """A record without a type, or of a type without a declared shape."""
-    loose: shape.Loose | None = shaped(shape.LOOSE, raw)
+def _read_unshaped(raw: Raw | bytes, line: Line, state: CodexState) -> list[Entry]:
+    """Reads a record without a type, or of a type without a declared shape."""
+    loose: shape.LooseRecord | None = decode_shape(shape.LOOSE_RECORD, raw)
     if loose is None:
         return unknown(line, state)
     if loose.type is None:
-        decoder = _untyped(loose)
-        part = decoder and shaped(decoder, raw)
+        decoder = _decoder_for(loose)
+        part = decoder and decode_shape(decoder, raw)
         return PART_READERS[type(part)](part, line, state) if part else unknown(line, state)
     if loose.type in NOTICES:
-        words = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
-        return runtime(line, state, f"{loose.type.replace('_', ' ')}: {words}".removesuffix(": "))
+        notice = next((text for text in (loose.message, loose.summary, loose.text) if isinstance(text, str)), "")
+        return runtime(line, state, f"{loose.type.replace('_', ' ')}: {notice}".removesuffix(": "))
     if loose.type in QUIET or loose.type.endswith(QUIET_ENDINGS):
         return [Ignored(loose.type.replace("_", " "))]
     return unknown(line, state)
 
 
-def _untyped(loose: shape.Loose) -> "msgspec.json.Decoder[Any] | None":
+def _decoder_for(loose: shape.LooseRecord) -> "msgspec.json.Decoder[Any] | None":
     if loose.role:
         return MESSAGE
     if loose.output != shape.NOTHING:
@@ -174,12 +173,12 @@ def _session_meta(value: Envelope, line: Line, state: CodexState) -> list[Entry]
     if not state.begun and state.copied_at is None:
         state.copied_at, state.own_from = at(value), meta.subagent_history_start_ordinal
         state.forked = meta.forked_from_id is not None
-        refers = meta.history_base not in (shape.NOTHING, shape.NULL)
-        state.copying = state.own_from is not None or (state.forked and not refers)
-    return [_about(meta, value, state)]
+        refers_to_history = meta.history_base not in (shape.NOTHING, shape.NULL)
+        state.copying = state.own_from is not None or (state.forked and not refers_to_history)
+    return [_session_metadata(meta, value, state)]
 
 
-def _about(meta: shape.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
+def _session_metadata(meta: shape.SessionMeta, value: Envelope, state: CodexState) -> SessionMetadata:
     state.cwd = meta.cwd
     state.born_at = state.born_at or parse_iso_time(meta.timestamp) or at(value)
     parent = meta.parent_thread_id or _spawned_by(meta.source) or meta.forked_from_id
@@ -201,29 +200,30 @@ def _spawned_by(source: Any) -> str | None:
 
 
 def _is_own(value: Envelope, state: CodexState) -> bool:
-    """Whether the copied history of a fork ends before this line.
+    """Whether a line belongs to the fork itself: the copied history ends before it.
 
-    The log may say so by an ordinal. Otherwise ids decide: turns and sessions have UUIDs of version 7, which begin
-    with the time, and a parent's turns are older than the fork. Without such ids, a pause decides.
+    The log may give the ordinal of its first own line. Otherwise ids decide: turns and sessions have UUIDs of version 7,
+    which begin with the time, and a parent's turns are older than the fork. Without such ids, a pause decides.
     """
-    mark: shape.Mark = shaped(shape.MARK, value.payload) or shape.Mark()
+    copied: shape.CopiedRecord = decode_shape(shape.COPIED_RECORD, value.payload) or shape.CopiedRecord()
     if state.own_from is not None and isinstance(value.ordinal, int):
         own = value.ordinal >= state.own_from
-    elif _begins_turn(value, mark) and _is_timed(mark.turn_id) and _is_timed(state.thread):
+    elif _begins_turn(value, copied) and _is_timed(copied.turn_id) and _is_timed(state.thread):
         state.copied_turns = True
-        own = str(mark.turn_id)[:13] >= state.thread[:13]
+        own = str(copied.turn_id)[:13] >= state.thread[:13]
     else:
         own = _after_pause(at(value), state)
-    if not own and mark.type == "token_count":
-        turns.used(mark.info, state)
+    if not own and copied.type == "token_count":
+        turns.count_new_tokens(copied.info, state)
     return own
 
 
-def _begins_turn(value: Envelope, mark: shape.Mark) -> bool:
-    return value.type == "turn_context" or mark.type in ("task_started", "turn_started")
+def _begins_turn(value: Envelope, copied: shape.CopiedRecord) -> bool:
+    return value.type == "turn_context" or copied.type in ("task_started", "turn_started")
 
 
 def _after_pause(when: int | None, state: CodexState) -> bool:
+    """Whether this time comes after a pause in the copied history."""
     before = state.copied_at
     if when is None or before is None:
         state.copied_at = before or when
@@ -232,12 +232,13 @@ def _after_pause(when: int | None, state: CodexState) -> bool:
     return when - before > COPY_GAP and not state.copied_turns
 
 
-def _is_timed(name: str | None) -> bool:
-    return name is not None and len(name) == 36 and name[14] == "7"
+def _is_timed(uuid: str | None) -> bool:
+    """Whether an id is a UUID of version 7, which begins with the time."""
+    return uuid is not None and len(uuid) == 36 and uuid[14] == "7"
 
 
 def _turn_context(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    context: shape.TurnContext | None = shaped(shape.TURN_CONTEXT, value.payload)
+    context: shape.TurnContext | None = decode_shape(shape.TURN_CONTEXT, value.payload)
     if context is None:
         return unknown(line, state)
     before = state.cwd, state.model
@@ -256,7 +257,7 @@ def _thread_name(part: shape.ThreadNameUpdated, line: Line, state: CodexState) -
 
 
 def _item_completed(part: shape.ItemCompleted, line: Line, state: CodexState) -> list[Entry]:
-    item = shaped(shape.TURN_ITEM, part.item)
+    item = decode_shape(shape.TURN_ITEM, part.item)
     return [Ignored("turn item")] if item is None else PART_READERS[type(item)](item, line, state)
 
 
@@ -269,9 +270,9 @@ READERS: dict[str, Callable[[Envelope, Line, CodexState], list[Entry]]] = {
     "inter_agent_communication": _inter_agent_communication,
 }
 PART_READERS: dict[type, Callable[[Any, Line, CodexState], list[Entry]]] = {
-    shape.Message: speech.message,
-    shape.InterAgentMessage: speech.inter_agent,
-    shape.Reasoning: speech.reasoning,
+    shape.Message: messages.message,
+    shape.InterAgentMessage: messages.inter_agent,
+    shape.Reasoning: messages.reasoning,
     shape.FunctionCall: tools.function_call,
     shape.ToolCall: tools.function_call,
     shape.CustomToolCall: tools.custom_tool_call,
@@ -285,10 +286,10 @@ PART_READERS: dict[type, Callable[[Any, Line, CodexState], list[Entry]]] = {
     shape.ToolSearchOutput: tools.tool_search_output,
     shape.ToolResult: tools.tool_result,
     shape.FunctionResult: tools.tool_result,
-    shape.UserMessage: speech.user_message,
-    shape.AgentMessage: speech.agent_message,
-    shape.AgentReasoning: speech.agent_reasoning,
-    shape.AgentReasoningRaw: speech.agent_reasoning,
+    shape.UserMessage: messages.user_message,
+    shape.AgentMessage: messages.agent_message,
+    shape.AgentReasoning: messages.agent_reasoning,
+    shape.AgentReasoningRaw: messages.agent_reasoning,
     shape.TokenCount: turns.token_count,
     shape.TaskStarted: turns.task_started,
     shape.TurnStarted: turns.task_started,
@@ -313,10 +314,10 @@ PART_READERS: dict[type, Callable[[Any, Line, CodexState], list[Entry]]] = {
     shape.ThreadGoalUpdated: turns.goal,
     shape.ThreadRolledBack: turns.rolled_back,
     shape.ItemCompleted: _item_completed,
-    shape.UserTurnItem: speech.user_turn_item,
-    shape.AgentTurnItem: speech.agent_turn_item,
-    shape.PlanTurnItem: speech.plan_turn_item,
-    shape.ReasoningTurnItem: speech.reasoning_turn_item,
+    shape.UserTurnItem: messages.user_turn_item,
+    shape.AgentTurnItem: messages.agent_turn_item,
+    shape.PlanTurnItem: messages.plan_turn_item,
+    shape.ReasoningTurnItem: messages.reasoning_turn_item,
     shape.CompactionTurnItem: turns.context_compacted,
     shape.CommandTurnItem: tools.exec_command_end,
     shape.FileChangeTurnItem: tools.patch_apply_end,

@@ -1,4 +1,4 @@
-"""The shapes of a Codex rollout's records. Fields that nobody reads are not declared, so they are never decoded."""
+"""The shapes of a Codex rollout's records. Fields that are not read are not declared, so they are never decoded."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from msgspec.json import Decoder
 
 NOTHING = Raw(b"")
 NULL = Raw(b"null")
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # larger numbers are not counts, and fit no column
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]  # larger numbers are not counts, and do not fit into a column
 ExitCode = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 32)]
 
 
@@ -33,8 +33,8 @@ class Block(Struct):
 Content = list[Block | str] | str | None
 
 
-class Loose(Struct):
-    """A record whose type is missing or unknown: the fields that describe it."""
+class LooseRecord(Struct):
+    """The descriptive fields of a record whose type is missing or unknown."""
 
     type: str | None = None
     role: str | None = None
@@ -63,8 +63,8 @@ class TokenInfo(Struct):
     completion: Count | None = None
 
 
-class Mark(Struct):
-    """The fields of a copied record that are read: the turn that it begins, and the tokens so far."""
+class CopiedRecord(Struct):
+    """The fields that are read from a record of copied history: the turn that it begins, and the tokens so far."""
 
     type: str | None = None
     turn_id: str | None = None
@@ -122,14 +122,14 @@ class Reasoning(Item, tag="reasoning"):
     text: str | None = None
 
 
-class Named(Struct):
+class NamedFunction(Struct):
     name: str | None = None
 
 
 class FunctionCall(Item, tag="function_call"):
     name: str | None = None
     namespace: str | None = None
-    function: Named | None = None
+    function: NamedFunction | None = None
     arguments: Any = None
     call_id: str | None = None
 
@@ -166,8 +166,8 @@ class ImageGenerationCall(Item, tag="image_generation_call"):
     revised_prompt: str | None = None
 
 
-class Returned(Struct):
-    """The older object form of an output."""
+class OutputObject(Struct):
+    """An output in its older form, an object."""
 
     text: str | None = None
     content: Content = None
@@ -176,7 +176,7 @@ class Returned(Struct):
 
 class FunctionCallOutput(Item, tag="function_call_output"):
     call_id: str | None = None
-    output: list[Block | str] | Returned | str | None = None
+    output: list[Block | str] | OutputObject | str | None = None
 
 
 class CustomToolCallOutput(FunctionCallOutput, tag="custom_tool_call_output"):
@@ -239,7 +239,7 @@ class TurnStarted(TaskStarted, tag="turn_started"):
     pass
 
 
-class Trouble(Struct):
+class ErrorDetails(Struct):
     message: str | None = None
     kind: str | None = None
 
@@ -247,7 +247,7 @@ class Trouble(Struct):
 class TaskComplete(EventBase, tag="task_complete"):
     turn_id: str | None = None
     last_agent_message: str | None = None
-    error: Trouble | str | None = None
+    error: ErrorDetails | str | None = None
     usage: Tokens | None = None
 
 
@@ -267,7 +267,7 @@ class TurnAborted(EventBase, tag="turn_aborted"):
 class Error(EventBase, tag="error"):
     message: str | None = None
     text: str | None = None
-    error: Trouble | str | None = None
+    error: ErrorDetails | str | None = None
 
 
 class ExecCommandEnd(EventBase, tag="exec_command_end"):
@@ -447,11 +447,11 @@ class McpTurnItem(EventBase, tag="McpToolCall"):
     tool: str | None = None
     arguments: Any = None
     result: Raw = NOTHING
-    error: Trouble | str | None = None
+    error: ErrorDetails | str | None = None
 
 
-LOOSE = Decoder(Loose)
-MARK = Decoder(Mark)
+LOOSE_RECORD = Decoder(LooseRecord)
+COPIED_RECORD = Decoder(CopiedRecord)
 SESSION_META = Decoder(SessionMeta)
 TURN_CONTEXT = Decoder(TurnContext)
 COMPACTED = Decoder(Compacted)

@@ -1,4 +1,4 @@
-"""Texts of a Codex rollout: who wrote them, and how a tool's run ended. Pure functions of text."""
+"""Classifies texts of a Codex rollout: their author, and the outcome of a tool's run. Pure functions of text."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from recollect.sources.codex.shapes import (
     ExitCode,
     McpContent,
     McpResult,
-    Returned,
+    OutputObject,
     Review,
     SearchHit,
 )
@@ -34,7 +34,7 @@ INJECTED_OPENINGS = (
     "Warning: apply_patch was requested via ",
     "Warning: Your account was flagged",
 )
-HEADED = (
+OUTCOME_HEADERS = (
     "Chunk ID: ",
     "Command: ",
     "Wall time: ",
@@ -45,12 +45,12 @@ FAILURES = (
     "execution error", "failed to parse function arguments", "resources/list failed", "resources/read failed",
     "tool call error", "tool call failed", "unsupported call", "unsupported custom tool call", "write_stdin failed",
 )  # fmt: skip
-LONGEST_CODE = 10  # digits of an exit code: Windows writes unsigned 32 bits
+MAX_CODE_DIGITS = 10  # of an exit code: Windows writes unsigned 32 bits
 HIDDEN = ("oai-mem-citation", "proposed_plan")  # blocks of an answer that are missing in its event
 
 
 class Outcome(NamedTuple):
-    """The outcome of a tool's run, as far as its output shows."""
+    """The outcome of a tool's run, if its output shows it."""
 
     text: str
     exit_code: int | None = None
@@ -63,7 +63,7 @@ class _Metadata(msgspec.Struct):
 
 
 class _Wrapped(msgspec.Struct):
-    """How outputs were written until 2026: a JSON string with the exit code next to the text."""
+    """An output as written until 2026: a JSON string with the exit code next to the text."""
 
     output: str
     metadata: _Metadata | None = None
@@ -75,7 +75,7 @@ _MCP_CONTENT = msgspec.json.Decoder(McpContent)
 
 
 def texts_of(content: Content) -> tuple[list[str], int]:
-    """The text blocks and the number of images. The tags around an image do not count as text."""
+    """The text blocks, and the number of images. The tags around an image do not count as text."""
     if content is None or isinstance(content, str):
         return ([content] if content else []), 0
     texts: list[str] = []
@@ -98,7 +98,7 @@ def with_images(text: str, images: int) -> str:
 
 
 def is_injected(text: str) -> bool:
-    """Whether Codex itself wrote this message into the user's role."""
+    """Whether Codex itself wrote this message in the user's role."""
     head = text[:200].lstrip()
     if not head.startswith("<"):
         return head.startswith(INJECTED_OPENINGS)
@@ -119,7 +119,7 @@ def split_injected(text: str) -> tuple[str, list[str]]:
 
 
 def untagged(text: str) -> str:
-    """The text inside the tag that wraps all of it."""
+    """The text inside the tag that encloses it."""
     inner = text.strip().partition(">")[2]
     return inner.rpartition("</")[0].strip() or inner.strip()
 
@@ -139,16 +139,16 @@ def shown_texts(text: str) -> list[str]:
         return [text]
     parts = [text]
     for tag in HIDDEN:
-        visible, _, rest = parts[0].partition(f"<{tag}>")
-        inner, closed, after = rest.partition(f"</{tag}>")
+        visible, _, tagged = parts[0].partition(f"<{tag}>")
+        inner, closed, after = tagged.partition(f"</{tag}>")
         if closed:
             parts[0] = visible.rstrip() + after
             parts += [inner.strip()] if tag == "proposed_plan" else []
     return [part for part in parts if part.strip()]
 
 
-def outcome_of(output: list[Block | str] | Returned | str | None) -> Outcome:
-    if isinstance(output, Returned):
+def outcome_of(output: list[Block | str] | OutputObject | str | None) -> Outcome:
+    if isinstance(output, OutputObject):
         texts, images = texts_of(output.content)
         text = with_images("\n".join(texts), images) or output.text or ""
         return _outcome(text)._replace(failed=output.success is False)
@@ -168,31 +168,32 @@ def _unwrapped(output: str) -> Outcome:
 
 
 def _outcome(text: str) -> Outcome:
-    if not text.startswith(HEADED):
+    if not text.startswith(OUTCOME_HEADERS):
         return Outcome(text, failed=text.startswith(FAILURES))
     header = text.partition("\nOutput:")[0]
-    for sign in ("Process exited with code ", "Exit code: "):
-        if (code := _number_after(sign, header)) is not None:
+    for label in ("Process exited with code ", "Exit code: "):
+        if (code := _number_after(label, header)) is not None:
             return Outcome(text, code, code != 0)
     return Outcome(text, running="Process running with session ID" in header)
 
 
-def _number_after(sign: str, text: str) -> int | None:
-    before, found, after = text.partition(sign)
+def _number_after(label: str, text: str) -> int | None:
+    """The number that follows a label at the start of a line."""
+    before, found, after = text.partition(label)
     word = after.split("\n", 1)[0].strip()
     if not found or (before and not before.endswith("\n")) or not word.removeprefix("-").isdecimal():
         return None
-    return int(word) if len(word) <= LONGEST_CODE else None
+    return int(word) if len(word) <= MAX_CODE_DIGITS else None
 
 
 def result_outcome(result: Any) -> Outcome:
-    """The oldest form of a result: text, or an object with streams and an exit code."""
+    """The outcome in the oldest form of a result: text, or an object with streams and an exit code."""
     match result:
         case str():
             return _outcome(result)
-        case {"stdout": str(out), **rest}:
-            code = rest.get("exitCode", rest.get("exit_code"))
-            text = "\n".join(part for part in (out, rest.get("stderr")) if isinstance(part, str) and part)
+        case {"stdout": str(out), **others}:
+            code = others.get("exitCode", others.get("exit_code"))
+            text = "\n".join(part for part in (out, others.get("stderr")) if isinstance(part, str) and part)
             return Outcome(text, code if isinstance(code, int) else None, bool(code))
         case None:
             return Outcome("")
@@ -201,7 +202,7 @@ def result_outcome(result: Any) -> Outcome:
 
 
 def mcp_outcome(raw: msgspec.Raw) -> Outcome:
-    """An MCP server's answer. Structured content counts if the text only announces it."""
+    """The outcome in an MCP server's answer. Structured content is added if the text only announces it."""
     try:
         result = _MCP_RESULT.decode(raw)
         answer = result.ok or _MCP_CONTENT.decode(raw)
@@ -216,20 +217,20 @@ def mcp_outcome(raw: msgspec.Raw) -> Outcome:
     return Outcome(text, failed=bool(answer.is_error))
 
 
-def arguments_of(given: Any) -> dict[str, Any]:
+def arguments_of(arguments: Any) -> dict[str, Any]:
     """A call's arguments as an object: usually a JSON string, free text for custom tools."""
-    if isinstance(given, str):
+    if isinstance(arguments, str):
         try:
-            given = msgspec.json.decode(given) if given.startswith("{") else given or {}
+            arguments = msgspec.json.decode(arguments) if arguments.startswith("{") else arguments or {}
         except (msgspec.DecodeError, RecursionError):
-            return {"input": given}
-    match given:
+            return {"input": arguments}
+    match arguments:
         case dict():
-            return given
+            return arguments
         case None:
             return {}
         case _:
-            return {"input": given}
+            return {"input": arguments}
 
 
 def full_name(namespace: str | None, name: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""~/.codex/session_index.jsonl: the names of threads, one line per renaming. The last one counts."""
+"""Reads ~/.codex/session_index.jsonl: the names of threads, one line per renaming. The last name counts."""
 
 from collections.abc import Iterable
 from pathlib import Path

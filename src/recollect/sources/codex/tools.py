@@ -1,7 +1,7 @@
-"""Tool calls in a Codex rollout, their outputs, and the events at their ends.
+"""Reads tool calls in a Codex rollout, their outputs, and the events at their ends.
 
-An end event usually comes before the output and provides its exit code. If a command was left running, it comes after
-the output. If a script called the tool, there is neither call nor output: then the event counts as both.
+An end event usually comes before the output and provides its exit code. If a command was left running, the event comes
+after the output. If a script called the tool, there is neither call nor output: then the event counts as both.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import msgspec
 
 from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata
 from recollect.sources.codex import shapes as shape
-from recollect.sources.codex.state import EVENT, ITEM, Call, CodexState, is_twin, record, runtime, shaped, twin_of
+from recollect.sources.codex.state import EVENT, ITEM, Call, CodexState, decode_shape, is_twin, record, runtime, twin_of
 from recollect.sources.codex.text import (
     IMAGE,
     Outcome,
@@ -26,12 +26,14 @@ from recollect.sources.codex.text import (
 )
 from recollect.sources.formats.container import Line
 
-OPEN_CALLS = 256  # tool calls without an output, or still running; real sessions leave a handful
-ANSWERED = 32  # calls remembered after their output: a late end event follows within a few lines
+MAX_OPEN_CALLS = 256  # tool calls without an output, or still running; real sessions have at most a handful
+MAX_ANSWERED = 32  # calls remembered after their output: a late end event follows within a few lines
 TWIN_OF_RESPONSE = Ignored("twin of a tool response")
 
 
 class Spawned(msgspec.Struct):
+    """The output of a call that started a sub-agent."""
+
     agent_id: str
 
 
@@ -48,8 +50,8 @@ def function_call(part: shape.FunctionCall, line: Line, state: CodexState) -> li
 
 
 def custom_tool_call(part: shape.CustomToolCall, line: Line, state: CodexState) -> list[Entry]:
-    given = {"input": part.input} if isinstance(part.input, str) else arguments_of(part.input)
-    return _called(full_name(part.namespace, part.name), part.call_id, given, line, state)
+    arguments = {"input": part.input} if isinstance(part.input, str) else arguments_of(part.input)
+    return _called(full_name(part.namespace, part.name), part.call_id, arguments, line, state)
 
 
 def local_shell_call(part: shape.LocalShellCall, line: Line, state: CodexState) -> list[Entry]:
@@ -63,7 +65,7 @@ def tool_search_call(part: shape.ToolSearchCall, line: Line, state: CodexState) 
 def _called(tool: str | None, call: str | None, arguments: dict[str, Any], line: Line, state: CodexState) -> list[Entry]:
     if call:
         state.calls[call] = Call()
-        if len(state.calls) > OPEN_CALLS:
+        if len(state.calls) > MAX_OPEN_CALLS:
             del state.calls[next(iter(state.calls))]
     return [_call(tool, call, arguments, line, state)]
 
@@ -78,7 +80,7 @@ def _call(tool: str | None, call: str | None, arguments: dict[str, Any], line: L
 def function_call_output(part: shape.FunctionCallOutput, line: Line, state: CodexState) -> list[Entry]:
     outcome = outcome_of(part.output)
     entries = _answered(part.call_id, outcome, line, state)
-    if outcome.text.startswith('{"agent_id":') and (spawned := shaped(SPAWNED, outcome.text.encode())):
+    if outcome.text.startswith('{"agent_id":') and (spawned := decode_shape(SPAWNED, outcome.text.encode())):
         entries.append(SessionMetadata(session=spawned.agent_id, parent=state.session, parent_call=part.call_id))
     return entries
 
@@ -97,7 +99,7 @@ def _answered(call: str | None, outcome: Outcome, line: Line, state: CodexState)
     if call and outcome.running and known.exit_code is None:
         state.calls[call] = Call(running=True)
     elif call:
-        state.answered = [*state.answered[1 - ANSWERED :], call]
+        state.answered = [*state.answered[1 - MAX_ANSWERED :], call]
     code = outcome.exit_code if outcome.exit_code is not None else known.exit_code
     failed = outcome.failed or known.failed or bool(code)
     return [record(line, state, Kind.TOOL_RESPONSE, outcome.text, call=call, exit_code=code, failed=failed)]
@@ -124,7 +126,7 @@ def patch_apply_end(part: shape.PatchApplyEnd, line: Line, state: CodexState) ->
     outcome = Outcome("\n".join(text for text in (part.stdout, part.stderr) if text), failed=failed)
     if _is_known(part.call_id, state):
         return _ended("apply_patch", part.call_id, {}, outcome, line, state)
-    changes: dict[str, dict[str, Any]] = shaped(CHANGES, part.changes) or {}
+    changes: dict[str, dict[str, Any]] = decode_shape(CHANGES, part.changes) or {}
     diffs = {path: change.get("unified_diff") or change.get("content") or "" for path, change in changes.items()}
     return _ended("apply_patch", part.call_id, {"changes": diffs}, outcome, line, state)
 
@@ -177,14 +179,14 @@ def _is_known(call: str | None, state: CodexState) -> bool:
 def _ended(
     tool: str, call: str | None, arguments: dict[str, Any], outcome: Outcome, line: Line, state: CodexState
 ) -> list[Entry]:
-    """The end of a call: kept for its output if that is still to come; a call and a response if there is neither."""
+    """Reads the end of a call. An open call gets its outcome; an event without a call becomes a call and a response."""
     if known := state.calls.get(call or ""):
         known.exit_code, known.failed = outcome.exit_code, outcome.failed
         return [TWIN_OF_RESPONSE]
     if call in state.answered:
         return [TWIN_OF_RESPONSE]
     if call:
-        state.answered = [*state.answered[1 - ANSWERED :], call]
+        state.answered = [*state.answered[1 - MAX_ANSWERED :], call]
     text, code, failed, _ = outcome
     return [
         _call(tool, call, arguments, line, state),
@@ -192,7 +194,7 @@ def _ended(
     ]
 
 
-# ---- tools that the provider runs: a call and an event, in either order, without output
+# ---- tools that the provider runs: a call and an event, in either order, but no output
 
 
 def web_search_call(part: shape.WebSearchCall, line: Line, state: CodexState) -> list[Entry]:

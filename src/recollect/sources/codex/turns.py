@@ -1,12 +1,12 @@
-"""How turns begin, end and are interrupted in a Codex rollout, and their tokens."""
+"""Reads how turns in a Codex rollout begin, end and are interrupted, and their tokens."""
 
 from typing import Any
 
 from recollect.model import Entry, Ignored, Kind, Stop, Usage
 from recollect.sources.codex import shapes as shape
-from recollect.sources.codex.messages import stopped
+from recollect.sources.codex.messages import end_interrupted_turn
 from recollect.sources.codex.shapes import Envelope
-from recollect.sources.codex.state import EVENT, LOG, CodexState, is_twin, record, runtime, shaped, unknown
+from recollect.sources.codex.state import EVENT, LOG, CodexState, decode_shape, is_twin, record, runtime, unknown
 from recollect.sources.codex.text import review_text
 from recollect.sources.formats.container import Line
 
@@ -20,34 +20,34 @@ def task_started(part: shape.TaskStarted, line: Line, state: CodexState) -> list
 
 
 def task_complete(part: shape.TaskComplete, line: Line, state: CodexState) -> list[Entry]:
-    """The end of a turn. Its last message counts if no other record has it."""
+    """Ends a turn. Its last message is stored if no other record has it."""
     entries: list[Entry] = []
     if part.last_agent_message and not state.spoke:
         entries.append(record(line, state, Kind.ASSISTANT_RESPONSE, part.last_agent_message, model=state.model))
     state.turn, state.prompted, state.spoke = None, False, True
     usage = _usage(part.usage) if part.usage and state.total is None else None
-    stop, text = (Stop.CRASH, f"error: {_trouble(part.error)}") if part.error else (Stop.ANSWER, "turn complete")
+    stop, text = (Stop.CRASH, f"error: {_error_text(part.error)}") if part.error else (Stop.ANSWER, "turn complete")
     entries.append(record(line, state, Kind.RUNTIME, text, len(entries), stop=stop, usage=usage))
     return entries
 
 
 def turn_aborted(part: shape.TurnAborted, line: Line, state: CodexState) -> list[Entry]:
     reason = part.reason or "aborted"
-    return stopped(ENDS.get(reason, Stop.OTHER), f"turn aborted: {reason}", EVENT, line, state)
+    return end_interrupted_turn(ENDS.get(reason, Stop.OTHER), f"turn aborted: {reason}", EVENT, line, state)
 
 
 def error(part: shape.Error, line: Line, state: CodexState) -> list[Entry]:
-    return runtime(line, state, f"error: {part.message or part.text or _trouble(part.error)}", stop=Stop.CRASH)
+    return runtime(line, state, f"error: {part.message or part.text or _error_text(part.error)}", stop=Stop.CRASH)
 
 
-def _trouble(error: shape.Trouble | str | None) -> str:
-    if isinstance(error, shape.Trouble):
+def _error_text(error: shape.ErrorDetails | str | None) -> str:
+    if isinstance(error, shape.ErrorDetails):
         return error.message or error.kind or ""
     return error or ""
 
 
 def compacted(value: Envelope, line: Line, state: CodexState) -> list[Entry]:
-    part: shape.Compacted | None = shaped(shape.COMPACTED, value.payload)
+    part: shape.Compacted | None = decode_shape(shape.COMPACTED, value.payload)
     return unknown(line, state) if part is None else _compaction(part.message or "", LOG, line, state)
 
 
@@ -65,15 +65,15 @@ def _compaction(text: str, stream: int, line: Line, state: CodexState) -> list[E
 
 
 def token_count(part: shape.TokenCount, line: Line, state: CodexState) -> list[Entry]:
-    spent = used(part.info, state)
-    if spent == Usage():
+    usage = count_new_tokens(part.info, state)
+    if usage == Usage():
         return [Ignored("token count")]
-    text = f"tokens: input {spent.input}, cached {spent.cache_read}, output {spent.output}"
-    return runtime(line, state, text, usage=spent)
+    text = f"tokens: input {usage.input}, cached {usage.cache_read}, output {usage.output}"
+    return runtime(line, state, text, usage=usage)
 
 
-def used(info: shape.TokenInfo | None, state: CodexState) -> Usage:
-    """The tokens since the last count. A smaller total means that counting started again."""
+def count_new_tokens(info: shape.TokenInfo | None, state: CodexState) -> Usage:
+    """The tokens since the last count. A smaller total than before means that counting started again."""
     if info is None:
         return Usage()
     last = _usage(info.last_token_usage)

@@ -140,7 +140,7 @@ def _has_row_ids(db: sqlite3.Connection, table: str) -> bool:
 def _rows_one_by_one(
     db: sqlite3.Connection, table: str, selected: str, clauses: str, values: Sequence[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows in order, read one by one: sorting complete rows would hold each, maybe a large one, in memory three times."""
+    """The rows in order, read one by one: sorting complete rows would hold each in memory three times, even a large one."""
     for row_id in db.execute(f'SELECT rowid FROM "{table}" {clauses}', values).fetchall():
         row = db.execute(f'SELECT {selected} FROM "{table}" WHERE rowid = ?', row_id).fetchone()
         if row is None:
