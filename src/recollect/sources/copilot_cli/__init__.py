@@ -3,11 +3,11 @@
 Evidence: 1 real session of 1.0.72 (634 records), 3 real ones of 0.0.354 with their paths scrubbed, published samples of
 other versions, and the event schema of its SDK.
 Before 1.0 the log was `session-state/<session>.jsonl`; before 0.0.343, one JSON document in `history-session-state/`. A
-session resumed from such a document continues in a log that copies it, so the document is a session of its own here.
+session resumed from such a document continues in a log that copies it, so here the document is a separate session.
 `turn_start` and `turn_end` enclose one model call, not a turn. A tool call is written twice: as a request in the answer and
 as the start of its execution, in either order. "User" messages with a `source` are injected; those delivered by `steering`
 reached a working agent. A sub-agent's records are in its parent's log, marked with the call that started it or, since 1.0,
-with the agent's id; the one that repeats its task may have no mark. `workspace.yaml` next to the log has the session's
+with the agent's id; the record that repeats its task may have no mark. `workspace.yaml` next to the log has the session's
 name.
 """
 
@@ -32,8 +32,8 @@ from recollect.sources.formats.values import UUID, arguments_of, parse_time, tex
 EXIT_CODE = re.compile(r"exit(?:ed with)? (?:exit )?code (\d{1,9})>?\s*$")
 FLAT_KEY = re.compile(r"^(\w+):[ \t]*(.*?)[ \t]*\n", re.MULTILINE)  # a complete line
 BLOCK = re.compile(r"[|>][-+]?")  # YAML: the value is on the following lines
-OPEN_CALLS = 256  # open tool calls that are remembered
-OPEN_TASKS = 16  # open calls that may start a sub-agent: one in the background starts after its call has ended
+MAX_OPEN_CALLS = 256  # tool calls without a result that are remembered
+MAX_OPEN_TASKS = 16  # calls that may start a sub-agent: in the background it starts after its call has ended
 BOOKKEEPING = re.compile(
     r"hook\.|permission\.|assistant\.(turn_start|turn_end|intent|idle|usage|fusion|message_start|\w+_delta)|model\.|canvas|mcp"
     r"|commands?\."
@@ -85,12 +85,12 @@ def _is_event(row: dict[str, Any]) -> bool:
 
 
 def begin(path: Path, first: list[Any]) -> CopilotState:
-    """The state to start with. The log is named after its session; else its first record has the id."""
+    """The state to start with. The session's id is in the log's name, else in its first record."""
     name = path.parent.name if path.name == "events.jsonl" else path.stem
-    rows = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
-    named_inside = next((session for session in rows if isinstance(session, str) and session), None)
-    named = UUID.search(name)
-    return CopilotState(session=named[0] if named else named_inside or name)
+    ids = (row.data.session_id for row in first if isinstance(row, Row) and row.type == "session.start")
+    id_inside = next((session for session in ids if isinstance(session, str) and session), None)
+    id_in_name = UUID.search(name)
+    return CopilotState(session=id_in_name[0] if id_in_name else id_inside or name)
 
 
 # ---- events
@@ -112,17 +112,17 @@ def read(line: Line, state: CopilotState) -> Iterable[Entry]:
 
 
 def _session_of(row: Row, state: CopilotState) -> str:
-    """The record's session: a sub-agent is named after the call that started it."""
+    """The record's session: a sub-agent's session is named after the call that started it."""
     call = row.data.parent_tool_call_id or state.agents.get(row.agent or "") or row.agent
     return f"{state.session}/{call}" if call else state.session
 
 
 def _start(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     context = row.data.context if isinstance(row.data.context, dict) else {}
-    place = context if context else {"cwd": row.data.cwd, "branch": row.data.branch}
+    location = context if context else {"cwd": row.data.cwd, "branch": row.data.branch}
     model = text_or_none(row.data.selected_model) or text_or_none(row.data.new_model)
     state.model = model or state.model
-    folder, branch = text_or_none(place.get("cwd")), text_or_none(place.get("branch"))
+    folder, branch = text_or_none(location.get("cwd")), text_or_none(location.get("branch"))
     state.folder, state.branch = folder or state.folder, branch or state.branch
     yield SessionMetadata(session=state.session, cwd=folder, branch=branch, model=model, at=builder.at)
 
@@ -133,9 +133,9 @@ def _title(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[En
 
 def _user(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
     data = row.data
-    text = text_of(data.content).strip() or _attached(data.attachments)
-    if again := next((call for call, task in state.assigned.items() if task == text), None):
-        del state.assigned[again]
+    text = text_of(data.content).strip() or _attachment_names(data.attachments)
+    if repeated := next((call for call, task in state.assigned.items() if task == text), None):
+        del state.assigned[repeated]
         yield Ignored("a sub-agent's task again")
     elif not text or (data.source not in (None, "", "user") and not _is_from_parent(builder, data.source, state)):
         if injected := text or text_of(data.transformed_content).strip():
@@ -151,7 +151,7 @@ def _is_from_parent(builder: RecordBuilder, source: Any, state: CopilotState) ->
     return builder.session != state.session and str(source).startswith("agent-")
 
 
-def _attached(attachments: Any) -> str:
+def _attachment_names(attachments: Any) -> str:
     items = [item for item in attachments if isinstance(item, dict)] if isinstance(attachments, list) else []
     return "\n".join(f"[{item.get('displayName') or item.get('path') or item.get('type')}]" for item in items)
 
@@ -167,10 +167,11 @@ def _answer(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[E
     for request in data.tool_requests or []:
         yield from _call(builder, request, state)
     if builder.usage:  # an answer without text in the log used tokens too
-        yield _spent(builder, "an answer without words")
+        yield _usage_record(builder, "an answer without words")
 
 
-def _spent(builder: RecordBuilder, text: str, stop: Stop | None = None) -> Record:
+def _usage_record(builder: RecordBuilder, text: str, stop: Stop | None = None) -> Record:
+    """A runtime record with the message's tokens."""
     record = builder.record(Kind.RUNTIME, text, stop=stop)
     record.usage, builder.usage = builder.usage, None
     return record
@@ -180,19 +181,19 @@ def _shutdown(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator
     builder.usage = shutdown_usage(row.data, state)
     if model := shutdown_model(row.data):
         yield SessionMetadata(session=state.session, model=model)
-    yield _spent(builder, text_of(row.data.reason) or row.type, Stop.EXIT)
+    yield _usage_record(builder, text_of(row.data.reason) or row.type, Stop.EXIT)
 
 
 def _call(builder: RecordBuilder, request: ToolRequest, state: CopilotState) -> Iterator[Entry]:
-    """A tool call, unless it was read already."""
+    """A tool call, unless it was already read."""
     call = request.tool_call_id
     if call in state.calls:
         yield Ignored("a tool call again")
         return
     if call:
-        state.calls = [*state.calls[1 - OPEN_CALLS :], call]
+        state.calls = [*state.calls[1 - MAX_OPEN_CALLS :], call]
         if task := text_or_none(arguments_of(request.arguments).get("prompt")):
-            state.tasks = dict([*list(state.tasks.items())[1 - OPEN_TASKS :], (call, task)])
+            state.tasks = dict([*list(state.tasks.items())[1 - MAX_OPEN_TASKS :], (call, task)])
     yield builder.call(request.name, call, request.arguments)
 
 
@@ -259,7 +260,7 @@ def text_reader(kind: Kind, stop: Stop | None = None, *, failed: bool = False) -
 
     def reader(builder: RecordBuilder, row: Row, state: CopilotState) -> Iterator[Entry]:
         data = row.data
-        text = next((words for words in (data.content, data.message, data.reason, data.summary) if words), row.type)
+        text = next((text for text in (data.content, data.message, data.reason, data.summary) if text), row.type)
         yield builder.record(kind, text_of(text), stop=stop, failed=failed)
 
     return reader
@@ -304,21 +305,22 @@ def is_workspace(head: Head) -> bool:
 def read_workspace(path: Path, content: str) -> Iterator[Entry]:
     """The session's name and folder. Only the flat keys of the YAML are read."""
     fields = {key: value.strip("\"'") for key, value in FLAT_KEY.findall(content)}
-    named = UUID.search(path.parent.name)
-    session = named[0] if named else fields.get("id")
+    id_in_path = UUID.search(path.parent.name)
+    session = id_in_path[0] if id_in_path else fields.get("id")
     if session:
-        title = _named(content, "name") or _named(content, "summary")
+        title = _yaml_value(content, "name") or _yaml_value(content, "summary")
         rank = TitleRank.CUSTOM if fields.get("user_named") == "true" else TitleRank.GENERATED
         yield SessionMetadata(
             session=session, title=title, title_rank=rank, cwd=fields.get("cwd") or None, branch=fields.get("branch") or None
         )
 
 
-def _named(content: str, key: str) -> str | None:
-    found = re.search(rf"^{key}:[ \t]*(.*)\n((?:[ \t]+.*\n)*)", content, re.MULTILINE)
-    if found is None:
+def _yaml_value(content: str, key: str) -> str | None:
+    """The value of a key, which may be on the following lines."""
+    entry = re.search(rf"^{key}:[ \t]*(.*)\n((?:[ \t]+.*\n)*)", content, re.MULTILINE)
+    if entry is None:
         return None
-    value = found[2] if BLOCK.fullmatch(found[1].strip()) else found[1]
+    value = entry[2] if BLOCK.fullmatch(entry[1].strip()) else entry[1]
     return value.strip().strip("\"'") or None
 
 

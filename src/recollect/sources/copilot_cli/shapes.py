@@ -1,4 +1,4 @@
-"""The events of GitHub Copilot CLI as it writes them, and the state of reading them."""
+"""The shapes of the events of GitHub Copilot CLI, and the state of reading them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class ToolRequest(Struct, rename="camel"):
 
 
 class Data(Struct, rename="camel"):
-    """An event's data: the fields of all kinds of events that are read."""
+    """An event's data: the fields that are read, of all kinds of events."""
 
     session_id: Any = None
     context: Any = None
@@ -59,17 +59,17 @@ class Row(Struct):
 
 
 class CopilotState(ReaderState, kw_only=True):
-    """The names `begun`, `told` and `told_before` are those of stored cursors."""
+    """The state of reading a log. Stored cursors have the names `begun`, `told` and `told_before`."""
 
-    calls: list[str] = []  # under way
+    calls: list[str] = []  # without a result yet
     tasks: dict[str, str] = {}  # tasks of possible sub-agents, by the calls that may start them
     assigned: dict[str, str] = field(default_factory=dict, name="begun")  # tasks of running sub-agents
-    agents: dict[str, str] = {}  # those calls, by the agents' ids
-    model: str | None = None  # the one that was chosen last
-    thought: str = ""  # the last reasoning event, which the answer that follows may repeat
-    folder: str | None = None  # where the session works; its sub-agents work there too
+    agents: dict[str, str] = {}  # the calls that started sub-agents, by the agents' ids
+    model: str | None = None  # the last one chosen
+    thought: str = ""  # the last reasoning event: the next answer may repeat it
+    folder: str | None = None  # the working folder of the session and its sub-agents
     branch: str | None = None
     counted: Usage = field(default=Usage(), name="told")  # tokens of this run, of the session and its sub-agents
-    counted_before: Usage = field(default=Usage(), name="told_before")  # those that were counted at the last shutdown
-    run_start: int | None = None  # as in that shutdown
+    counted_before: Usage = field(default=Usage(), name="told_before")  # tokens that were counted at the last shutdown
+    run_start: int | None = None  # by the last shutdown
     run_total: Usage = Usage()

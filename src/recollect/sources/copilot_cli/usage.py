@@ -1,8 +1,8 @@
-"""The tokens of a GitHub Copilot CLI session.
+"""Counts the tokens of a GitHub Copilot CLI session.
 
-An answer has its output tokens. `session.shutdown` has all counts by model for the run that ends, including the answers
-before it and those of sub-agents. If the next shutdown has the same start and no smaller counts, it includes the one
-before; else it starts counting again.
+An answer has its output tokens. `session.shutdown` has all counts by model for the run that ends: those of its answers and
+of its sub-agents. If the next shutdown has the same start and no smaller counts, it includes the previous one; else the
+agent has started counting again.
 """
 
 from typing import Any
@@ -20,24 +20,24 @@ def answer_usage(data: Data, state: CopilotState) -> Usage | None:
 
 
 def shutdown_usage(data: Data, state: CopilotState) -> Usage | None:
-    """The tokens of a run that were not counted already."""
+    """The tokens of a run that are not counted yet."""
     total = sum((_model_usage(usage) for usage in _usages(data.model_metrics).values()), Usage())
     if total == Usage():
         return None
     start = as_count(data.session_start_time)
-    goes_on = start == state.run_start and _above_zero(state.run_total - total) == Usage()
-    counted = state.counted if goes_on else state.counted - state.counted_before
-    rest = _above_zero(total - counted)
+    is_same_run = start == state.run_start and _above_zero(state.run_total - total) == Usage()
+    counted = state.counted if is_same_run else state.counted - state.counted_before
+    uncounted = _above_zero(total - counted)
     state.run_start, state.run_total = start, total
-    state.counted = state.counted_before = counted + rest
-    return rest if rest != Usage() else None
+    state.counted = state.counted_before = counted + uncounted
+    return uncounted if uncounted != Usage() else None
 
 
 def shutdown_model(data: Data) -> str | None:
     """The model in use at the end, else the one with the most tokens."""
     usages = _usages(data.model_metrics)
-    most = max(usages, key=lambda model: _model_usage(usages[model]).total(), default=None)
-    return text_or_none(data.current_model) or most
+    most_used = max(usages, key=lambda model: _model_usage(usages[model]).total(), default=None)
+    return text_or_none(data.current_model) or most_used
 
 
 def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
@@ -50,11 +50,11 @@ def _usages(metrics: Any) -> dict[str, dict[str, Any]]:
 
 
 def _model_usage(usage: dict[str, Any]) -> Usage:
-    """The tokens of one model. `inputTokens` includes cached ones."""
+    """The tokens of one model. `inputTokens` includes cached tokens."""
     read, written = as_count(usage.get("cacheReadTokens")), as_count(usage.get("cacheWriteTokens"))
-    given = as_count(usage.get("inputTokens"))
+    total_input = as_count(usage.get("inputTokens"))
     return Usage(
-        input=given - read - written if given >= read + written else given,
+        input=total_input - read - written if total_input >= read + written else total_input,
         output=as_count(usage.get("outputTokens")),
         cache_read=read,
         cache_write=written,

@@ -1,11 +1,11 @@
 """Cursor keeps its sessions in three forms: agent transcripts, chats of its command line, conversations in its editor.
 
 Evidence: real published transcripts, inspected by eye (January to September 2026, up to Cursor 3.19), samples of all three
-forms, and what others measured on 648 chats; no real session could be stored. One conversation may exist in several forms
-under the same id: the most complete one is stored.
+forms, and measurements by others on 648 chats; no real session could be stored. One conversation may exist in several
+forms under the same id: the most complete form is stored.
 Transcripts are ~/.cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl, with those of sub-agents in
 `subagents/`; before February 2026 they were `<session>.txt`. They have no times, ids or tool results, but each prompt may
-contain its time. Since June 2026 a line marks the end of a turn. Reasoning is withheld since they are JSON: `[REDACTED]`
+contain its time. Since June 2026 a line marks the end of a turn. Transcripts in JSON do not contain reasoning: `[REDACTED]`
 replaces it.
 """
 
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from recollect.model import Entry, Kind, Problem, Record, SessionMetadata, Stop
 from recollect.sources.cursor import chats, ide
-from recollect.sources.cursor.text import read_query, without_withheld
+from recollect.sources.cursor.text import read_query, without_redaction_marks
 from recollect.sources.formats.container import Line
 from recollect.sources.formats.head import Head
 from recollect.sources.formats.homes import in_home, user_home
@@ -30,12 +30,16 @@ from recollect.sources.formats.source import Database, Document, Source
 from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import user_folders
 
-TURN_ENDS = {"success": Stop.ANSWER, "error": Stop.CRASH, "failed": Stop.CRASH}  # any other end: by the person
+TURN_ENDS = {
+    "success": Stop.ANSWER,
+    "error": Stop.CRASH,
+    "failed": Stop.CRASH,
+}  # at any other end, the person stopped the turn
 FOREIGN = {"uuid", "sessionId", "id", "type", "parentId", "seq"}  # keys that Cursor's lines do not have
 SPEAKER = re.compile(r"^(user|assistant|A):[ \t]*$", re.MULTILINE)
 PIECE = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]*", re.MULTILINE)
 FENCED = re.compile(r"```.*?```", re.DOTALL)
-SPEECH = re.compile(
+PLAIN_LINE = re.compile(
     r"(?<!\n)(?<!\*\*)\n(?!\s|[-+*]\s|[|>#]|\d+[.)]\s)"
 )  # a line that does not start a list, table or heading
 ARGUMENT = re.compile(r"^  (\w+): ", re.MULTILINE)
@@ -58,7 +62,7 @@ class Row(Struct):
 
 
 def transcript_homes(env: Mapping[str, str]) -> list[Path]:
-    """The folders with transcripts only: a project's folder also holds terminals, assets and more."""
+    """The folders that hold only transcripts: a project's folder also holds terminals, assets and other files."""
     projects = user_home(env) / ".cursor/projects"
     return sorted(projects.glob("*/agent-transcripts"))
 
@@ -83,11 +87,11 @@ def is_old_transcript(head: Head) -> bool:
 
 
 def read_transcript(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
-    yield _about(path)
+    yield _session_metadata(path)
     yield from read_each_line(lines, path.stem, _row)
 
 
-def _about(path: Path) -> SessionMetadata:
+def _session_metadata(path: Path) -> SessionMetadata:
     parent = path.parent.parent.name if path.parent.name == "subagents" else None
     return SessionMetadata(session=path.stem, parent=parent)
 
@@ -100,7 +104,7 @@ def _row(builder: RecordBuilder, line: Line) -> Iterator[Record]:
         case "user", _:
             yield from read_user_message(builder, row.message.content, read_query)
         case (("assistant" | "tool"), _):
-            yield from read_agent_message(builder, without_withheld(row.message.content))
+            yield from read_agent_message(builder, without_redaction_marks(row.message.content))
         case _, "turn_ended":
             stop = TURN_ENDS.get(str(row.status), Stop.INTERRUPT)
             yield builder.record(Kind.RUNTIME, f"turn ended: {row.status}", stop=stop, failed=stop is Stop.CRASH)
@@ -109,22 +113,22 @@ def _row(builder: RecordBuilder, line: Line) -> Iterator[Record]:
 
 
 def read_old_transcript(path: Path, content: str) -> Iterator[Entry]:
-    yield _about(path)
+    yield _session_metadata(path)
     _, *parts = SPEAKER.split(content)
-    for place, (speaker, words) in enumerate(zip(parts[::2], parts[1::2], strict=True), 1):
+    for place, (speaker, text) in enumerate(zip(parts[::2], parts[1::2], strict=True), 1):
         builder = RecordBuilder(session=path.stem, key=f"{path.stem}@{place}", line=place)
         if speaker == "user":
-            yield from read_user_message(builder, words.strip(), read_query)
+            yield from read_user_message(builder, text.strip(), read_query)
         else:
-            yield from _old_answer(builder, words)
+            yield from _old_answer(builder, text)
 
 
-def _old_answer(builder: RecordBuilder, words: str) -> Iterator[Record]:
-    answer, *pieces = PIECE.split(words)
+def _old_answer(builder: RecordBuilder, text: str) -> Iterator[Record]:
+    answer, *pieces = PIECE.split(text)
     if answer.strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, answer.strip())
     for kind, piece in zip(pieces[::2], pieces[1::2], strict=True):
-        name, _, rest = piece.partition("\n")
+        name, _, body = piece.partition("\n")
         if kind == "Thinking":
             thought, answer = _thought(piece.strip())
             if thought:
@@ -132,16 +136,16 @@ def _old_answer(builder: RecordBuilder, words: str) -> Iterator[Record]:
             if answer:
                 yield builder.record(Kind.ASSISTANT_RESPONSE, answer)
         elif kind == "Tool call":
-            _, *given = ARGUMENT.split(rest)
-            arguments = {key: value.strip() for key, value in zip(given[::2], given[1::2], strict=True)}
+            _, *fields = ARGUMENT.split(body)
+            arguments = {key: value.strip() for key, value in zip(fields[::2], fields[1::2], strict=True)}
             yield builder.call(name.strip(), None, arguments)
         else:
-            yield builder.result(None, rest.strip(), tool=name.strip())
+            yield builder.result(None, body.strip(), tool=name.strip())
 
 
 def _thought(piece: str) -> tuple[str, str]:
-    """A thought and the text after it. A single line break ends it: a thought's paragraphs are separated by more."""
-    end = SPEECH.search(FENCED.sub(lambda found: "`" * len(found[0]), piece))
+    """A thought and the text after it. A single line break ends a thought; several separate its paragraphs."""
+    end = PLAIN_LINE.search(FENCED.sub(lambda code: "`" * len(code[0]), piece))
     return (piece[: end.start()], piece[end.end() :]) if end else (piece, "")
 
 

@@ -1,8 +1,8 @@
-"""Chats of Cursor's command line: ~/.cursor/chats/<workspace>/<chat>/store.db, one database per chat.
+"""Reads chats of Cursor's command line: ~/.cursor/chats/<workspace>/<chat>/store.db, one database per chat.
 
 `meta` holds one JSON object, written as hexadecimal digits; `blobs` holds everything else under its SHA-256. The latest root
-is a protobuf message whose field 1 lists the messages that the model sees, each a JSON blob. When a chat is summarised
-the list is rebuilt, and earlier messages are only blobs; they are put back in the order in which they were stored.
+is a protobuf message whose field 1 lists the messages that the model sees, each a JSON blob. When a chat is summarised, the
+list is rebuilt without earlier messages. Their blobs remain, and are read in the order in which they were stored.
 """
 
 import re
@@ -22,10 +22,10 @@ from recollect.sources.formats.message import RecordBuilder, read_agent_message,
 from recollect.sources.formats.values import parse_time, text_or_none
 from recollect.sources.formats.vscode import path_of
 
-MESSAGES, WORKSPACE, PLACE = 1, 9, 21  # fields of the root; in the place, field 1 is the folder and field 2 the branch
+MESSAGES, WORKSPACE, LOCATION = 1, 9, 21  # fields of the root; in LOCATION, field 1 is the folder and field 2 the branch
 VARINT, BYTES = 0, 2  # wire types of a field
 FIXED = {1: 8, 5: 4}  # bytes of the fixed-size wire types
-LONGEST_VARINT = 10  # bytes
+MAX_VARINT = 10  # bytes
 ID_BYTES = 32
 UNREADABLE = {"redacted-reasoning", "redacted_reasoning"}  # blocks that only the model's provider can read
 UNNAMED = "New Agent"
@@ -81,14 +81,14 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     meta = _meta(db) or Meta(agent_id=session)
     root = db.execute("SELECT data FROM blobs WHERE id = ?", (str(meta.latest_root_blob_id),)).fetchone()
     fields = list(_fields(_bytes(root[0]))) if root else []
-    yield _about(session, meta, fields)
+    yield _session_metadata(session, meta, fields)
     listed = [value.hex() for number, value in fields if number == MESSAGES and len(value) == ID_BYTES]
     at = parse_time(meta.created_at)
     seen: Counter[str] = Counter()
     for place, (blob, data) in enumerate(_in_order(db, listed), 1):
-        again = f"~{seen[blob]}" if seen[blob] else ""  # the same text twice is one blob
+        suffix = f"~{seen[blob]}" if seen[blob] else ""  # two messages with the same text are one blob
         seen[blob] += 1
-        builder = RecordBuilder(session=session, key=f"{session}/{blob}{again}", at=at, line=place)
+        builder = RecordBuilder(session=session, key=f"{session}/{blob}{suffix}", at=at, line=place)
         at = None
         yield from _message(builder, data)
 
@@ -101,33 +101,33 @@ def _meta(db: sqlite3.Connection) -> Meta | None:
         return None
 
 
-def _about(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> SessionMetadata:
+def _session_metadata(session: str, meta: Meta, fields: list[tuple[int, bytes]]) -> SessionMetadata:
     workspace = next((value for number, value in fields if number == WORKSPACE), b"")
-    place = dict(_fields(next((value for number, value in fields if number == PLACE), b"")))
+    location = dict(_fields(next((value for number, value in fields if number == LOCATION), b"")))
     return SessionMetadata(
         session=session,
         title=text_or_none(meta.name) if meta.name != UNNAMED else None,
         title_rank=TitleRank.GENERATED,
-        cwd=path_of(workspace.decode("utf-8", "replace")) or place.get(1, b"").decode("utf-8", "replace") or None,
-        branch=place.get(2, b"").decode("utf-8", "replace") or None,
+        cwd=path_of(workspace.decode("utf-8", "replace")) or location.get(1, b"").decode("utf-8", "replace") or None,
+        branch=location.get(2, b"").decode("utf-8", "replace") or None,
         model=text_or_none(meta.last_used_model),
     )
 
 
 def _in_order(db: sqlite3.Connection, listed: list[str]) -> Iterator[tuple[str, bytes]]:
-    """The messages that the root lists, and before each the older ones that it no longer lists."""
+    """The messages that the root lists; before each of them, the older messages that it no longer lists."""
     rows = db.execute("SELECT rowid, id, data FROM blobs WHERE substr(CAST(data AS BLOB), 1, 1) = x'7B' ORDER BY rowid")
     blobs = {str(blob): (number, _bytes(data)) for number, blob, data in rows}
-    shown = set(listed)
-    left = [blob for blob, (_, data) in blobs.items() if blob not in shown and _is_message(data)]
+    in_root = set(listed)
+    unlisted = [blob for blob, (_, data) in blobs.items() if blob not in in_root and _is_message(data)]
     for blob in listed:
         if blob not in blobs:
             continue
-        while left and blobs[left[0]][0] < blobs[blob][0]:
-            older = left.pop(0)
+        while unlisted and blobs[unlisted[0]][0] < blobs[blob][0]:
+            older = unlisted.pop(0)
             yield older, blobs[older][1]
         yield blob, blobs[blob][1]
-    yield from ((blob, blobs[blob][1]) for blob in left)
+    yield from ((blob, blobs[blob][1]) for blob in unlisted)
 
 
 def _is_message(data: bytes) -> bool:
@@ -158,7 +158,7 @@ def _message(builder: RecordBuilder, data: bytes) -> Iterator[Record]:
 
 
 def _answer(builder: RecordBuilder, content: Any) -> Iterator[Record]:
-    """An agent message. It is stored when it is complete; one without a tool call ends the turn."""
+    """Reads an agent message. Cursor stores it when it is complete; a message without a tool call ends the turn."""
     blocks = content if isinstance(content, list) else [content]
     kinds = [text_or_none(block.get("type")) if isinstance(block, dict) else None for block in blocks]
     readable = [block for block, kind in zip(blocks, kinds, strict=True) if kind not in UNREADABLE]
@@ -180,7 +180,7 @@ def _bytes(data: Any) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The bytes fields of a protobuf message, as far as it can be parsed."""
+    """(number, value) of the bytes fields of a protobuf message, up to the first error."""
     place = 0
     while place < len(message):
         key, place = _varint(message, place)
@@ -201,7 +201,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 def _varint(message: bytes, place: int) -> tuple[int, int]:
     """A protobuf varint (seven bits per byte, lowest first) and its end."""
     value = 0
-    for group, byte in enumerate(message[place : place + LONGEST_VARINT]):
+    for group, byte in enumerate(message[place : place + MAX_VARINT]):
         value |= (byte & 0x7F) << (7 * group)
         if byte < 0x80:
             return value, place + group + 1

@@ -1,7 +1,7 @@
-"""Conversations in Cursor's editor: <User>/globalStorage/state.vscdb, table `cursorDiskKV`, of up to several GB.
+"""Reads conversations in Cursor's editor: <User>/globalStorage/state.vscdb, table `cursorDiskKV`, of up to several GB.
 
-`composerData:<conversation>` lists its messages, which are rows `bubbleId:<conversation>:<bubble>`. The list has their
-order. Messages missing in the list were undone. Before 2025 the messages were in the conversation itself.
+`composerData:<conversation>` lists the messages in order; they are rows `bubbleId:<conversation>:<bubble>`. Messages that
+are missing in the list were undone. Before 2025 the messages were in the conversation itself.
 """
 
 import sqlite3
@@ -17,10 +17,10 @@ from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.message import RecordBuilder, read_prompt, text_of
 from recollect.sources.formats.values import arguments_of, as_count, parse_time, text_or_none
 
-RECENT_MS = 3_600_000  # how long after its last change a conversation's bubbles are checked
+RECENT_MS = 3_600_000  # bubbles are checked if their conversation changed this recently, compared to the newest one
 USER, AGENT = 1, 2  # types of bubbles
 STOPS = {"completed": Stop.ANSWER, "aborted": Stop.INTERRUPT, "error": Stop.CRASH}
-DONE = {"completed", "error", "cancelled", "canceled", "rejected"}  # states of a tool call that is over
+DONE = {"completed", "error", "cancelled", "canceled", "rejected"}  # states of a tool call that has ended
 CONVERSATIONS = """
     SELECT substr(key, 14), updated, status, messages, size
       FROM (SELECT key,
@@ -35,7 +35,7 @@ CONVERSATIONS = """
 BUBBLES = "FROM cursorDiskKV WHERE key >= 'bubbleId:' || ?1 || ':' AND key < 'bubbleId:' || ?1 || ';'"
 
 
-class Listed(Struct, rename="camel"):
+class BubbleHeader(Struct, rename="camel"):
     bubble_id: str = ""
 
 
@@ -44,7 +44,7 @@ class Conversation(Struct, rename="camel"):
     created_at: Any = None
     last_updated_at: Any = None
     status: Any = None
-    full_conversation_headers_only: list[Listed] | None = None
+    full_conversation_headers_only: list[BubbleHeader] | None = None
     conversation: list[Any] | None = None
     model_config: Any = None
     workspace_identifier: Any = None
@@ -76,14 +76,14 @@ class Bubble(Struct, rename="camel"):
 
 
 def sessions(db: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    """Every conversation with what changes in it; for recent ones, also the size of their bubbles."""
+    """Every conversation with values that change with it; for recent ones, also the size of their bubbles."""
     rows = db.execute(CONVERSATIONS).fetchall()
     newest = max((parse_time(updated) or 0 for _, updated, *_ in rows), default=0)
-    for session, updated, *more in rows:
-        held = None
+    for session, updated, *values in rows:
+        bubble_size = None
         if (parse_time(updated) or 0) >= newest - RECENT_MS:
-            held = db.execute(f"SELECT total(length(value)) {BUBBLES}", (session,)).fetchone()[0]
-        yield session, updated, *more, held
+            bubble_size = db.execute(f"SELECT total(length(value)) {BUBBLES}", (session,)).fetchone()[0]
+        yield session, updated, *values, bubble_size
 
 
 def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
@@ -91,21 +91,21 @@ def read(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
     conversation = decode_or_none(value[0], Conversation) if value else None
     if conversation is None:
         return
-    yield _about(session, conversation)
+    yield _session_metadata(session, conversation)
     model = text_or_none(_get(conversation.model_config, "modelName"))
-    written = 0
+    count = 0
     for place, bubble in enumerate(_bubbles(db, session, conversation), 1):
         at = parse_time(conversation.created_at) if place == 1 else None  # bubbles had no times before 2025
         builder = RecordBuilder(session=session, key=f"{session}@{place}", at=at, line=place, model=model)
         for record in _bubble(builder, bubble):
-            written += 1
+            count += 1
             yield record
-    if written and (stop := STOPS.get(str(conversation.status))):
+    if count and (stop := STOPS.get(str(conversation.status))):
         builder = RecordBuilder(session=session, key=f"{session}#end", at=parse_time(conversation.last_updated_at))
         yield builder.record(Kind.RUNTIME, str(conversation.status), stop=stop, failed=stop is Stop.CRASH)
 
 
-def _about(session: str, conversation: Conversation) -> SessionMetadata:
+def _session_metadata(session: str, conversation: Conversation) -> SessionMetadata:
     return SessionMetadata(
         session=session,
         title=text_or_none(conversation.name),
@@ -118,16 +118,16 @@ def _about(session: str, conversation: Conversation) -> SessionMetadata:
 
 
 def _bubbles(db: sqlite3.Connection, session: str, conversation: Conversation) -> Iterator[Any]:
-    """The messages in the list's order; without a list, those in the conversation itself."""
+    """The messages in the order of the list; without a list, the messages in the conversation itself."""
     if not conversation.full_conversation_headers_only:
         yield from conversation.conversation or []
         return
     start = len(f"bubbleId:{session}:")
     rows = {str(key)[start:]: value for key, value in db.execute(f"SELECT key, value {BUBBLES}", (session,))}
-    for listed in conversation.full_conversation_headers_only:
-        value = rows.get(listed.bubble_id)
+    for header in conversation.full_conversation_headers_only:
+        value = rows.get(header.bubble_id)
         if value is not None:
-            yield decode_or_none(value, dict) or {"bubbleId": listed.bubble_id, "damaged": str(value)}
+            yield decode_or_none(value, dict) or {"bubbleId": header.bubble_id, "damaged": str(value)}
 
 
 def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
@@ -139,8 +139,8 @@ def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
     if bubble.bubble_id:
         builder.key = f"{builder.session}/{bubble.bubble_id}"
     builder.at = parse_time(bubble.created_at) or parse_time(_get(bubble.timing_info, "clientStartTime")) or builder.at
-    named = text_or_none(_get(bubble.model_info, "modelName"))
-    builder.model = named if named not in {None, "default"} else builder.model
+    model = text_or_none(_get(bubble.model_info, "modelName"))
+    builder.model = model if model not in {None, "default"} else builder.model
     if bubble.type == USER:
         yield from read_prompt(builder, text_of(bubble.text).strip() or "[no text]")
     elif bubble.type == AGENT:
@@ -150,8 +150,8 @@ def _bubble(builder: RecordBuilder, value: Any) -> Iterator[Record]:
 
 
 def _answer(builder: RecordBuilder, bubble: Bubble) -> Iterator[Record]:
-    taken, given = (as_count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
-    builder.usage = Usage(input=taken, output=given) if taken or given else None
+    tokens_in, tokens_out = (as_count(_get(bubble.token_count, name)) for name in ("inputTokens", "outputTokens"))
+    builder.usage = Usage(input=tokens_in, output=tokens_out) if tokens_in or tokens_out else None
     if thought := text_of(bubble.thinking).strip():
         yield builder.record(Kind.REASONING, thought)
     if text := text_of(bubble.text).strip():
@@ -169,15 +169,16 @@ def _tool(builder: RecordBuilder, tool: Tool) -> Iterator[Record]:
     result = decode_or_none(tool.result, dict) if isinstance(tool.result, str) else tool.result
     error = decode_or_none(tool.error, dict) if isinstance(tool.error, str) else tool.error
     code = _get(result, "exitCode") if isinstance(_get(result, "exitCode"), int) else _get(result, "exitCodeV2")
-    why = _get(error, "modelVisibleErrorMessage") or _get(error, "clientVisibleErrorMessage") or error or tool.error
+    message = _get(error, "modelVisibleErrorMessage") or _get(error, "clientVisibleErrorMessage") or error or tool.error
     yield builder.result(
         tool.tool_call_id,
-        text_of(result or tool.result) or text_of(why),
+        text_of(result or tool.result) or text_of(message),
         tool=tool.name,
         failed=tool.status != "completed" or tool.user_decision == "rejected",
         exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
     )
 
 
-def _get(holder: Any, name: str) -> Any:
-    return holder.get(name) if isinstance(holder, dict) else None
+def _get(value: Any, name: str) -> Any:
+    """A field of an object; None if the value is not an object."""
+    return value.get(name) if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""The tags that Cursor puts around a prompt, in transcripts and in the chats of its command line."""
+"""Reads the tags that Cursor puts around a prompt, in transcripts and in the chats of its command line."""
 
 import re
 from collections.abc import Iterator
@@ -11,20 +11,22 @@ from recollect.sources.formats.tags import break_at_blocks, find_blocks, without
 
 QUERY = re.compile(r"<(user_query)>")
 TIME = re.compile(r"<(timestamp)>")
-CLOCK = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\)")
+TIMESTAMP = re.compile(
+    r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}:\d\d [AP]M) \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\)"
+)
 INJECTED = re.compile(
     r"\s*<(user_info|rules|system_reminder|system-reminder|git_status|project_layout|open_and_recently_viewed_files"
     r"|additional_data|attached_files|agent_skills|agent_transcripts|mcp_file_system|cursor_commands|system_notification)\b"
 )
 FOLLOW_UP = "Briefly inform the user about the task result"  # Cursor's own prompt when a background task has ended
-WITHHELD = "[REDACTED]"  # in place of the reasoning
+REDACTED = "[REDACTED]"  # replaces the reasoning
 
 
 def read_query(builder: RecordBuilder, text: str) -> Iterator[Record]:
-    """The records of a user text: the query is the prompt, its timestamp the time, everything around it is injected."""
+    """The records of a user text: the query becomes the prompt, the timestamp its time, any other text a system record."""
     stamp = next(find_blocks(text, TIME), None)
     if stamp is not None:
-        builder.at = clock(stamp.text) or builder.at
+        builder.at = parse_timestamp(stamp.text) or builder.at
         text = break_at_blocks(text, TIME)
     queries = [query for block in find_blocks(text, QUERY) if not (query := block.text.strip()).startswith(FOLLOW_UP)]
     if queries:
@@ -37,24 +39,24 @@ def read_query(builder: RecordBuilder, text: str) -> Iterator[Record]:
         yield from read_prompt(builder, text.strip())
 
 
-def without_withheld(content: Any) -> Any:
-    """An agent's blocks without the mark of withheld reasoning."""
+def without_redaction_marks(content: Any) -> Any:
+    """An agent's blocks without the mark that replaces reasoning."""
     if not isinstance(content, list):
         return content
     return [
-        {**block, "text": block["text"].rstrip().removesuffix(WITHHELD).rstrip()}
-        if isinstance(block, dict) and isinstance(block.get("text"), str) and block["text"].rstrip().endswith(WITHHELD)
+        {**block, "text": block["text"].rstrip().removesuffix(REDACTED).rstrip()}
+        if isinstance(block, dict) and isinstance(block.get("text"), str) and block["text"].rstrip().endswith(REDACTED)
         else block
         for block in content
     ]
 
 
-def clock(stamp: str) -> int | None:
+def parse_timestamp(stamp: str) -> int | None:
     """`Thursday, Aug 27, 2026, 4:38 PM (UTC+4)` as milliseconds since 1970."""
-    found = CLOCK.search(stamp)
-    if found is None:
+    parts = TIMESTAMP.search(stamp)
+    if parts is None:
         return None
-    month, day, year, time, sign, hours, minutes = found.groups()
+    month, day, year, time, sign, hours, minutes = parts.groups()
     zone = f"{sign or '+'}{int(hours or 0):02}{int(minutes or 0):02}"
     try:
         moment = datetime.strptime(f"{month} {day} {year} {time} {zone}", "%b %d %Y %I:%M %p %z")

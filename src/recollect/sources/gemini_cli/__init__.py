@@ -4,7 +4,7 @@ Evidence: 4 real sessions of 0.23, a published one of 0.46, and published sample
 0.40) form.
 Up to 0.39 the file is one JSON document, rewritten after every step. From 0.40 on it is a log of lines: a header, messages,
 `$set` patches of the header (which may contain messages), and `$rewindTo`. A message is written again under the same id
-when its tools have finished, and the last one counts. Messages before a rewind are stored too.
+when its tools have finished; the last version counts. Messages before a rewind are stored too.
 After a resume or a compression, `$set` may contain the complete history in the API's form: only its new messages count. In
 that form thoughts and calls are parts of the content. All results of a message are at each of its calls, and again in the
 user's role.
@@ -56,7 +56,7 @@ CANCELLED = "Request cancelled."
 
 
 class SessionProgress(Struct):
-    """What reading a session's messages has found so far."""
+    """The state of reading a session's messages."""
 
     calls: set[str] = set()
     answered: set[str] = set()
@@ -74,7 +74,7 @@ def recognises(head: Head) -> bool:
 
 
 def is_qwens(head: Head) -> bool:
-    """Whether it is Qwen Code's, which began as a fork: in its old documents answers have the type `qwen`."""
+    """Whether Qwen Code, which began as a fork, wrote the file: in its old documents answers have the type `qwen`."""
     messages = head.first().get("messages")
     return isinstance(messages, list) and any(
         isinstance(message, dict) and message.get("type") == "qwen" for message in messages
@@ -87,12 +87,12 @@ def project_root(path: Path) -> list[Path]:
 
 def read_document(path: Path, header: Header) -> Iterable[Entry]:
     session = header.session_id or path.stem
-    yield from _about(path, header, session)
-    yield from _unless_silent(decode_each(header.messages, Message), session)
+    yield from _session_metadata(path, header, session)
+    yield from _without_launches(decode_each(header.messages, Message), session)
 
 
 def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
-    """The log replayed: the last version of every message, in the order of their first versions."""
+    """Replays a log: the entries of every message's last version, in the order of their first versions."""
     header = Header()
     messages: dict[str, tuple[int, Message | None, str]] = {}
     for line in lines:
@@ -117,19 +117,19 @@ def read_lines(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         else:
             _put(messages, line.number, patch, line.raw.decode("utf-8", "replace"))
     session = header.session_id or path.stem
-    yield from _about(path, header, session)
-    yield from _unless_silent(messages.values(), session)
+    yield from _session_metadata(path, header, session)
+    yield from _without_launches(messages.values(), session)
 
 
-def _unless_silent(messages: Iterable[tuple[int, Message | None, str]], session: str) -> Iterator[Entry]:
-    """The entries of the messages; ignored entries only if the session has nothing but context.
+def _without_launches(messages: Iterable[tuple[int, Message | None, str]], session: str) -> Iterator[Entry]:
+    """The entries of the messages. If all records are context, they become ignored entries.
 
-    Over ACP the program writes such a file whenever it starts, in addition to the requested session's.
+    Over ACP the program writes a file with only context whenever it starts, in addition to the requested session's.
     """
     progress = SessionProgress()
     entries = [entry for place, message, raw in messages for entry in _entries(message, raw, session, place, progress)]
-    is_silent = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
-    yield from (Ignored("launch") if is_silent and isinstance(entry, Record) else entry for entry in entries)
+    is_launch = all(entry.kind is Kind.SYSTEM for entry in entries if isinstance(entry, Record))
+    yield from (Ignored("launch") if is_launch and isinstance(entry, Record) else entry for entry in entries)
 
 
 def _put(messages: dict[str, tuple[int, Message | None, str]], line: int, message: Message | None, raw: str) -> None:
@@ -147,7 +147,7 @@ def _merged(header: Header, change: Header) -> Header:
     )
 
 
-def _about(path: Path, header: Header, session: str) -> Iterator[Entry]:
+def _session_metadata(path: Path, header: Header, session: str) -> Iterator[Entry]:
     parent = path.parent.name if header.kind == "subagent" and path.parent.name != "chats" else None
     yield SessionMetadata(
         session=session,
@@ -204,15 +204,15 @@ def _user(builder: RecordBuilder, message: Message, progress: SessionProgress) -
         return
     if SUMMARY in text and not message.display_content:
         yield builder.record(Kind.COMPACTION, text)
-    elif ran := SHELL.fullmatch(text):
-        yield from _shell(builder, ran[1], ran[2])
+    elif shell := SHELL.fullmatch(text):
+        yield from _shell(builder, shell[1], shell[2])
     else:
         typed, added = split_added(texts, text_of(message.display_content), INJECTED)
         if typed.strip() or not added:
             progress.ended = False
             yield builder.prompt(typed)
-        for other in added:
-            yield builder.record(Kind.SYSTEM, other)
+        for context in added:
+            yield builder.record(Kind.SYSTEM, context)
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:
@@ -232,7 +232,7 @@ def _is_context_tag(name: str) -> bool:
 
 
 def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The typed part of a prompt's texts, and what was added: texts of their own, or blocks around one."""
+    """The typed part of a prompt's texts, and the added parts: separate texts, or blocks around a text."""
     if shown.strip():
         return shown, [text for text in texts if text.strip() != shown.strip()]
     end = next((place for place, text in enumerate(texts) if text.strip() == REFERENCES), len(texts))
@@ -243,23 +243,23 @@ def split_added(texts: list[str], shown: str, openings: tuple[str, ...]) -> tupl
 
 
 def _late_result(builder: RecordBuilder, response: Any, progress: SessionProgress) -> Iterator[Entry]:
-    """A result in the API's form: a copy, if the call has its result already."""
-    given = response if isinstance(response, dict) else {}
-    call = as_text(given.get("id"))
+    """Reads a result in the API's form. It is a copy if the call already has its result."""
+    fields = response if isinstance(response, dict) else {}
+    call = as_text(fields.get("id"))
     if call in progress.answered:
         yield Ignored("copy of a result")
         return
     progress.answered.add(call)
-    output = given.get("response")
+    output = fields.get("response")
     failed = isinstance(output, dict) and bool(output.get("error"))
-    yield builder.result(call or None, output, tool=as_text(given.get("name")) or None, failed=failed)
+    yield builder.result(call or None, output, tool=as_text(fields.get("name")) or None, failed=failed)
 
 
 def _shell(builder: RecordBuilder, command: str, output: str) -> Iterator[Record]:
-    """A command that the person ran without the agent."""
+    """Reads a command that the person ran without the agent."""
     yield builder.record(Kind.USER_INPUT, f"!{command}", opens=TurnStart.COMMAND)
-    found = SHELL_CODE.match(output)
-    code = int(found[1]) if found else None
+    exit_code = SHELL_CODE.match(output)
+    code = int(exit_code[1]) if exit_code else None
     yield builder.record(Kind.TOOL_RESPONSE, output, tool=SHELL_TOOL, exit_code=code, failed=bool(code))
 
 
@@ -298,14 +298,14 @@ def _answer(builder: RecordBuilder, message: Message, progress: SessionProgress)
 
 def _thoughts_and_text(message: Message) -> tuple[list[str], str]:
     """The thoughts of an answer, each once, and the answer without them."""
-    own = ["\n".join(part for part in (one.subject, one.description) if part) for one in message.thoughts or []]
+    own = ["\n".join(part for part in (thought.subject, thought.description) if part) for thought in message.thoughts or []]
     inside: list[str] = []
     if isinstance(message.content, str):
         *inside, text = message.content.split(THOUGHT)
     else:
         parts = [part for part in _parts(message.content) if "functionCall" not in part]
         inside = [part_text(part) for part in parts if part.get("thought")]
-        text = "\n".join(words for part in parts if not part.get("thought") and (words := part_text(part)))
+        text = "\n".join(shown for part in parts if not part.get("thought") and (shown := part_text(part)))
     known = {_plain(thought) for thought in own}
     return own + [thought.strip() for thought in inside if _plain(thought) not in known], text
 
@@ -317,8 +317,8 @@ def _plain(thought: str) -> str:
 def _calls_inside(message: Message, progress: SessionProgress) -> list[ToolCall]:
     """The calls that are only in the content of an answer."""
     known = progress.calls | {call.id or "" for call in message.tool_calls or []}
-    given = [part["functionCall"] for part in _parts(message.content) if isinstance(part.get("functionCall"), dict)]
-    calls = [ToolCall(id=as_text(one.get("id")), name=as_text(one.get("name")), args=one.get("args")) for one in given]
+    parts = [part["functionCall"] for part in _parts(message.content) if isinstance(part.get("functionCall"), dict)]
+    calls = [ToolCall(id=as_text(part.get("id")), name=as_text(part.get("name")), args=part.get("args")) for part in parts]
     return [call for call in calls if call.id not in known]
 
 

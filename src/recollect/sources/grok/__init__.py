@@ -1,12 +1,12 @@
 """Grok keeps a folder per session under ~/.grok/sessions/<encoded folder>/<session>/.
 
 Evidence: published sessions of 1.0, and samples that others wrote with Grok Build's own types, in both of its formats.
-`chat_history.jsonl` is what the model sees: chat messages, in format 0 with a `role`, from format 1 on with a `type` and
+`chat_history.jsonl` has what the model sees: chat messages, in format 0 with a `role`, from format 1 on with a `type` and
 with thoughts as separate items. It has no times and no ids, and a compaction or a rewind rewrites it. Title, folder and
 parent are in `summary.json`; times, tokens, exit codes and the end of each turn are in `updates.jsonl`. A prompt is wrapped
-in <user_query>. What the program wrote in the user's role has a `synthetic_reason`, except the <user_info> at the start and
-the copy of the last prompt that a compaction leaves. A fork's inherited messages cannot be recognised, so they are stored
-twice.
+in <user_query>. Texts that the program wrote in the user's role have a `synthetic_reason`, except the <user_info> at the
+start and the copy of the last prompt that a compaction leaves. A fork's inherited messages cannot be recognised, so they
+are stored twice.
 """
 
 import re
@@ -39,8 +39,8 @@ HISTORY, SUMMARY, UPDATES = "chat_history.jsonl", "summary.json", "updates.jsonl
 QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 INJECTED = ("<user_info>",)
 CANCELLED = "Tool execution was cancelled by the user"
-OMITTED = "[Tool result omitted"  # in the history that the model sees
-LOST = "The previous turn was interrupted (the system exited"
+OMITTED = "[Tool result omitted"  # replaces a result in the history that the model sees
+EXITED = "The previous turn was interrupted (the system exited"
 COMPACTED = "compaction_meta"
 INTERRUPTS = {"permission_rejected": Stop.CANCEL, "permission_cancelled": Stop.CANCEL}
 ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
@@ -91,13 +91,13 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
 
 
 class History:
-    """The items of a session in order, each with the data of its updates."""
+    """Reads the items of a session in order, and adds the data of their updates."""
 
     def __init__(self, turns: Turns, created: int | None) -> None:
         self.turns = turns
-        self.created = created if turns.begun else None
-        self.index: int | None = None  # index of the running turn's prompt
-        self.compacted = False  # whether a compaction left the item before
+        self.created = created if turns.started_at else None
+        self.index: int | None = None  # of the running turn's prompt
+        self.compacted = False  # whether a compaction wrote the previous item
 
     def item(self, builder: RecordBuilder, line: Line) -> Iterator[Record]:
         item: dict[str, Any] = line.value
@@ -107,11 +107,11 @@ class History:
         if message.get("role") == "user" and isinstance(index, int):
             yield from self.end(builder.session)
             self.index = index
-            builder.at = self.turns.begun.get(index)
+            builder.at = self.turns.started_at.get(index)
         elif self.index is None:
             builder.at = self.created
         else:
-            call = next((one.get("id") for one in _calls(message)), None) or message.get("tool_call_id")
+            call = next((call.get("id") for call in _calls(message)), None) or message.get("tool_call_id")
             builder.at = self.turns.time(self.index, message.get("role"), call)
         match message.get("role"):
             case "user":
@@ -131,19 +131,19 @@ class History:
 
     def end(self, session: str) -> Iterator[Record]:
         """The end of the running turn, unless it ended with an answer."""
-        if self.index is not None and (ended := self.turns.ended.get(self.index)) and ended.stop is not None:
-            builder = RecordBuilder(session=session, key=f"{session}#{self.index}", at=ended.at)
-            yield builder.record(Kind.RUNTIME, ended.reason, stop=ended.stop, failed=ended.stop is Stop.CRASH)
+        if self.index is not None and (end := self.turns.ends.get(self.index)) and end.stop is not None:
+            builder = RecordBuilder(session=session, key=f"{session}#{self.index}", at=end.at)
+            yield builder.record(Kind.RUNTIME, end.reason, stop=end.stop, failed=end.stop is Stop.CRASH)
         self.index = None
 
     def _user(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
         interrupt = message.get("prior_turn_interrupt")
-        if interrupt and not self.turns.ended:
+        if interrupt and not self.turns.ends:
             stop = INTERRUPTS.get(str(interrupt), Stop.INTERRUPT)
             yield builder.record(Kind.RUNTIME, str(interrupt), stop=stop)
         text = text_of(message.get("content"))
-        wrapped = QUERY.search(text)
-        own = wrapped[1] if wrapped else text
+        query = QUERY.search(text)
+        own = query[1] if query else text
         match message.get("synthetic_reason"):
             case None if _is_injected(text) or (self.compacted and self.index is None):
                 yield builder.record(Kind.SYSTEM, text)
@@ -154,7 +154,7 @@ class History:
             case reason if reason == COMPACTED and not _is_injected(text):
                 yield builder.record(Kind.COMPACTION, text)
             case _:
-                yield builder.record(Kind.SYSTEM, text, stop=Stop.EXIT if LOST in text else None)
+                yield builder.record(Kind.SYSTEM, text, stop=Stop.EXIT if EXITED in text else None)
 
     def _assistant(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
         model = message.get("model_id")
@@ -165,10 +165,10 @@ class History:
     def _tool(self, builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Record]:
         for record in read_chat_message(builder, message):
             record.failed = record.text.startswith(CANCELLED)
-            if (ran := self.turns.ran.get(record.call or "")) is not None:
-                record.exit_code = ran.exit_code
-                record.failed = record.failed or bool(ran.exit_code)
-                record.text = ran.output if record.text.startswith(OMITTED) and ran.output else record.text
+            if (run := self.turns.tool_runs.get(record.call or "")) is not None:
+                record.exit_code = run.exit_code
+                record.failed = record.failed or bool(run.exit_code)
+                record.text = run.output if record.text.startswith(OMITTED) and run.output else record.text
             yield record
 
 
@@ -178,17 +178,17 @@ def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _backend_call(builder: RecordBuilder, kind: Any) -> Iterator[Record]:
-    """A tool that ran on the server: its call and its result are one item."""
+    """Reads a tool that ran on the server: its call and its result are one item."""
     if not isinstance(kind, dict):
         yield builder.unknown(kind)
         return
     call = as_text(kind.get("id")) or None
-    given = next((kind[name] for name in ("action", "input", "code") if name in kind), None)
-    arguments = dict(given) if isinstance(given, dict) else given
-    found = arguments.pop("sources", None) if isinstance(arguments, dict) else kind.get("outputs")
+    arguments = next((kind[name] for name in ("action", "input", "code") if name in kind), None)
+    arguments = dict(arguments) if isinstance(arguments, dict) else arguments
+    output = arguments.pop("sources", None) if isinstance(arguments, dict) else kind.get("outputs")
     yield builder.call(as_text(kind.get("name") or kind.get("tool_type")) or None, call, arguments)
-    if found:
-        yield builder.result(call, found, failed=kind.get("status") == "failed")
+    if output:
+        yield builder.result(call, output, failed=kind.get("status") == "failed")
 
 
 def read_summary(path: Path, summary: Summary) -> Iterator[Entry]:

@@ -1,7 +1,7 @@
-"""The turns of a session in Grok's `updates.jsonl`: their times, tokens and ends.
+"""Reads the times, tokens and ends of a session's turns from Grok's `updates.jsonl`.
 
-It is the log of the program's updates to its window, and only grows. A prompt has its index there; what follows it, up to
-the next prompt, belongs to its turn. Tokens are counted once, at a turn's end.
+It is the log of the program's updates to its window, and only grows. A prompt has its index there; the updates up to the
+next prompt belong to its turn. Tokens are counted once, at a turn's end.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from recollect.sources.formats.values import as_text, parse_time
 STOPS = {"cancelled": Stop.INTERRUPT, "error": Stop.CRASH, "interrupted": Stop.EXIT}
 
 
-class Ended(Struct, frozen=True):
+class TurnEnd(Struct, frozen=True):
     at: int | None
     reason: str
     stop: Stop | None
@@ -26,7 +26,7 @@ class Ended(Struct, frozen=True):
 
 
 class ToolRun(Struct):
-    """A tool call."""
+    """A tool call, with the times and the outcome of its run."""
 
     started: int | None = None
     ended: int | None = None
@@ -35,12 +35,12 @@ class ToolRun(Struct):
 
 
 class Turns:
-    """The turns of a session by the index of their prompt, and their tool calls."""
+    """The turns of a session by the index of their prompt, and the runs of tools by their call."""
 
     def __init__(self) -> None:
-        self.begun: dict[int, int | None] = {}
-        self.ended: dict[int, Ended] = {}
-        self.ran: dict[str, ToolRun] = {}
+        self.started_at: dict[int, int | None] = {}
+        self.ends: dict[int, TurnEnd] = {}
+        self.tool_runs: dict[str, ToolRun] = {}
         self._counted: set[int] = set()
 
     @classmethod
@@ -53,54 +53,54 @@ class Turns:
         index = None
         for line in lines:
             if isinstance(line, Line) and isinstance(line.value, dict):
-                index = turns._take(_object(line.value.get("params")), index)
+                index = turns._read_update(_object(line.value.get("params")), index)
         return turns
 
     def time(self, index: int, role: Any, call: Any) -> int | None:
-        """The time of an agent's act: a call and its result when it ran, an answer at the turn's end."""
-        ran = self.ran.get(call) if isinstance(call, str) else None
-        if ran is not None:
-            return ran.ended or ran.started if role == "tool" else ran.started
-        return self.ended[index].at if role == "assistant" and index in self.ended else None
+        """The time of a message: a call and its result have the times of the run, an answer that of the turn's end."""
+        run = self.tool_runs.get(call) if isinstance(call, str) else None
+        if run is not None:
+            return run.ended or run.started if role == "tool" else run.started
+        return self.ends[index].at if role == "assistant" and index in self.ends else None
 
     def usage(self, index: int | None) -> Usage | None:
-        """The tokens of a turn, on the first call only."""
-        if index is None or index in self._counted or index not in self.ended:
+        """The tokens of a turn; None if they were already returned."""
+        if index is None or index in self._counted or index not in self.ends:
             return None
         self._counted.add(index)
-        return self.ended[index].usage
+        return self.ends[index].usage
 
-    def _take(self, fields: dict[str, Any], index: int | None) -> int | None:
+    def _read_update(self, fields: dict[str, Any], index: int | None) -> int | None:
         update = _object(fields.get("update"))
         at = parse_time(_object(fields.get("_meta")).get("agentTimestampMs"))
         match update.get("sessionUpdate"):
             case "user_message_chunk":
-                given = _object(update.get("_meta")).get("promptIndex")
-                if isinstance(given, int):
-                    self.begun.setdefault(given, at)
-                    return given
+                prompt_index = _object(update.get("_meta")).get("promptIndex")
+                if isinstance(prompt_index, int):
+                    self.started_at.setdefault(prompt_index, at)
+                    return prompt_index
             case "tool_call" | "tool_call_update":
-                self._run(update, at)
+                self._read_tool_run(update, at)
             case "turn_completed" if index is not None:
                 reason = as_text(update.get("stop_reason"))
-                ended = Ended(at, reason, STOPS.get(reason), _usage(update.get("usage")))
-                self.ended.setdefault(index, ended)  # a later one belongs to a lost prompt
+                end = TurnEnd(at, reason, STOPS.get(reason), _usage(update.get("usage")))
+                self.ends.setdefault(index, end)  # a later end belongs to a prompt that was lost
         return index
 
-    def _run(self, update: dict[str, Any], at: int | None) -> None:
-        ran = self.ran.setdefault(as_text(update.get("toolCallId")), ToolRun(started=at))
+    def _read_tool_run(self, update: dict[str, Any], at: int | None) -> None:
+        run = self.tool_runs.setdefault(as_text(update.get("toolCallId")), ToolRun(started=at))
         if update.get("status") in {"completed", "failed"}:
             output = _object(update.get("rawOutput"))
             code = output.get("exit_code")
-            ran.ended = at
-            ran.exit_code = code if isinstance(code, int) else None
-            ran.output = as_text(output.get("output_for_prompt"))
+            run.ended = at
+            run.exit_code = code if isinstance(code, int) else None
+            run.output = as_text(output.get("output_for_prompt"))
 
 
 def _usage(counts: Any) -> Usage | None:
     """The tokens of a turn: the sum over its models, or else the turn's own counts."""
     models = list(_object(_object(counts).get("modelUsage")).values()) or [counts]
-    usage = sum((_model_usage(one) or Usage() for one in models), Usage())
+    usage = sum((_model_usage(model) or Usage() for model in models), Usage())
     return usage if usage != Usage() else None
 
 

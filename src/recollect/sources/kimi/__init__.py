@@ -2,8 +2,8 @@
 
 Evidence: 5 real contexts of kimi-cli of October 2025, 3 trimmed captures of kimi-code (wire 1.4), and published samples of
 the wires 1.4 to 1.9.
-There are three formats: the context and the wire of kimi-cli (`cli`), and the wire of kimi-code (`code`). The title, and in
-kimi-code the working folder, are in a `state.json` next to the session. The ids of tool calls (`Bash_0`) are unique in
+There are three formats: the context and the wire of kimi-cli (`cli`), and the wire of kimi-code (`code`). A `state.json`
+next to the session has the title and, in kimi-code, the working folder. The ids of tool calls (`Bash_0`) are unique in
 their session only.
 """
 
@@ -47,7 +47,7 @@ def recognises_context(head: Head) -> bool:
 
 
 def recognises_wire(head: Head) -> bool:
-    """Whether it is a wire of kimi-cli: it has an event, or a header without the start time that kimi-code writes."""
+    """Whether a file is a wire of kimi-cli: it has an event, or a header without the start time that kimi-code writes."""
     events = (row.get("message") for row in head.objects() if "timestamp" in row)
     if any(isinstance(event, dict) and "payload" in event for event in events):
         return True
@@ -65,8 +65,8 @@ def recognises_code(head: Head) -> bool:
 def read_state(path: Path, state: State) -> Iterator[Entry]:
     session = path.parent.name
     title = state.custom_title or state.title
-    custom = state.is_custom_title or (state.custom_title is not None and not state.title_generated)
-    rank = TitleRank.CUSTOM if custom else TitleRank.GENERATED
+    is_custom = state.is_custom_title or (state.custom_title is not None and not state.title_generated)
+    rank = TitleRank.CUSTOM if is_custom else TitleRank.GENERATED
     yield SessionMetadata(session=session, title=title, title_rank=rank, cwd=state.work_dir)
     for agent in state.agents:
         if agent != "main":

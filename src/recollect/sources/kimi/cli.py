@@ -1,4 +1,4 @@
-"""kimi-cli: the context that it sends to the model, and the wire that its interfaces listen to.
+"""Reads the logs of kimi-cli: the context that it sends to the model, and the wire that it sends to its interfaces.
 
 A context has chat messages between checkpoints and token counts, without times or models. A tool's result begins with the
 tool's own status, in <system>. The wire, added later, has the same and more, each line with its time: where both exist, the
@@ -31,7 +31,7 @@ from recollect.sources.kimi.session import Wire, exit_code_of, session_of, usage
 
 WIRE = "wire.jsonl"
 SPAWNED = re.compile(r"Transcript saved to: \S*?([^/\\\s]+\.jsonl)")
-AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, as far as it may be part of a file name
+AGENT = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a sub-agent's id, if it can be part of a file name
 COMPACTED = "<system>Previous context has been compacted"
 INJECTED = ("<system>", "<notification")
 
@@ -58,15 +58,15 @@ class WireLine(Struct):
 
 
 def folder_of(path: Path) -> str | None:
-    """The working folder: a session's parent folder is named after the digest of its path.
+    """The working folder, found in kimi.json: a session's parent folder is named after the digest of its path.
 
-    kimi.json is not part of the session: it lists the folder before the session's first line is written, and changes
-    with every session of any project.
+    kimi.json is not part of the log: it lists the folder before the session's first line is written, and changes with every
+    session of any project.
     """
     for folder in path.parents:
         if folder.parent.name == "sessions":
-            known = read_sidecar(folder.parent.with_name("kimi.json"), Projects) or Projects()
-            return next((each.path for each in known.work_dirs if _digest(each.path) == folder.name), None)
+            projects = read_sidecar(folder.parent.with_name("kimi.json"), Projects) or Projects()
+            return next((work_dir.path for work_dir in projects.work_dirs if _digest(work_dir.path) == folder.name), None)
     return None
 
 
@@ -76,11 +76,11 @@ def _digest(path: str) -> str:
 
 # ---- the context
 
-_every_message = json_lines(dict[str, Any])
+_load_messages = json_lines(dict[str, Any])
 
 
 def load_context(path: Path) -> list[Line | Problem]:
-    return [] if path.with_name(WIRE).exists() else _every_message(path)
+    return [] if path.with_name(WIRE).exists() else _load_messages(path)
 
 
 def read_context(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
@@ -109,11 +109,11 @@ def _message(builder: RecordBuilder, line: Line) -> Iterator[Entry]:
 
 def _tool_message(builder: RecordBuilder, message: dict[str, Any]) -> Iterator[Entry]:
     for record in read_chat_message(builder, message):
-        own_words = record.text.partition("</system>")[0] if record.text.startswith("<system>") else ""
-        record.exit_code = exit_code_of(own_words)
-        record.failed = record.exit_code is not None or own_words.startswith("<system>ERROR")
+        status = record.text.partition("</system>")[0] if record.text.startswith("<system>") else ""
+        record.exit_code = exit_code_of(status)
+        record.failed = record.exit_code is not None or status.startswith("<system>ERROR")
         yield record
-        if spawned := SPAWNED.search(own_words):
+        if spawned := SPAWNED.search(status):
             child, parent = session_of(Path(spawned[1]))
             if parent == builder.session:
                 yield SessionMetadata(session=child, parent=parent, parent_call=record.call)
@@ -147,18 +147,18 @@ def read_wire(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
             yield Ignored("metadata")
         else:
             builder.at = parse_time(line.value.timestamp)
-            _take(line.value.message, builder, wires[session], wires, path)
+            _read_event(line.value.message, builder, wires[session], wires, path)
     for wire in wires.values():
         if wire.session != session:
             yield SessionMetadata(session=wire.session, parent=session, cwd=folder)
         yield from wire.entries
 
 
-def _take(event: Event, builder: RecordBuilder, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
+def _read_event(event: Event, builder: RecordBuilder, wire: Wire, wires: dict[str, Wire], path: Path) -> None:
     reader = READERS.get(event.type)
     if event.type == "SubagentEvent":
         _sub_agent(event.payload, builder, wire, wires, path)
-    elif event.type in NOISE:
+    elif event.type in IGNORED:
         wire.add(Ignored(event.type))
     elif reader is None:
         wire.add(builder.unknown({"type": event.type, "payload": event.payload}))
@@ -180,9 +180,11 @@ def _sub_agent(payload: dict[str, Any], builder: RecordBuilder, wire: Wire, wire
         wire.add(Ignored("copy of a sub-agent's event"))
         return
     inner = event.get("payload")
-    named = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
+    child_event = Event(str(event.get("type")), inner if isinstance(inner, dict) else {})
     child_wire = wires.setdefault(child, Wire(session=child))
-    _take(named, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), child_wire, wires, path)
+    _read_event(
+        child_event, RecordBuilder(session=child, key=builder.key, at=builder.at, line=builder.line), child_wire, wires, path
+    )
 
 
 def _turn_begin(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
@@ -207,7 +209,7 @@ def _step_begin(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> 
 
 
 def _interrupted(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
-    wire.break_off(builder.record(Kind.RUNTIME, "StepInterrupted", stop=Stop.INTERRUPT))
+    wire.interrupt(builder.record(Kind.RUNTIME, "StepInterrupted", stop=Stop.INTERRUPT))
 
 
 def _content(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
@@ -229,7 +231,7 @@ def _result(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None
 
 
 def _status(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
-    wire.count(usage_of(payload.get("token_usage")))
+    wire.add_usage(usage_of(payload.get("token_usage")))
     wire.add(Ignored("StatusUpdate"))
 
 
@@ -238,25 +240,25 @@ def _compacted(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> N
 
 
 def _approval(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
-    """A refusal ends the turn, unless the person gave other instructions."""
+    """Reads an approval. A refusal ends the turn, unless the person gave other instructions."""
     if payload.get("response") != "reject":
         wire.add(Ignored("ApprovalResponse"))
     elif feedback := text_of(payload.get("feedback")).strip():
         wire.add(builder.record(Kind.USER_INPUT, feedback))
     else:
-        wire.break_off(builder.record(Kind.RUNTIME, "reject", stop=Stop.CANCEL))
+        wire.interrupt(builder.record(Kind.RUNTIME, "reject", stop=Stop.CANCEL))
 
 
 def _notification(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
-    words = [text for name in ("title", "body") if (text := text_of(payload.get(name)))]
-    wire.add(builder.record(Kind.SYSTEM, "\n".join(words)))
+    texts = [text for name in ("title", "body") if (text := text_of(payload.get(name)))]
+    wire.add(builder.record(Kind.SYSTEM, "\n".join(texts)))
 
 
 def _plan(builder: RecordBuilder, payload: dict[str, Any], wire: Wire) -> None:
     wire.add(builder.record(Kind.RUNTIME, text_of(payload.get("content"))))
 
 
-NOISE = {
+IGNORED = {
     "ApprovalRequest",
     "CompactionBegin",
     "HookResolved",

@@ -1,9 +1,9 @@
-"""kimi-code: a wire of records from which it rebuilds an agent's state.
+"""Reads the wire of kimi-code: records from which kimi-code rebuilds an agent's state.
 
-A prompt is there twice, as the prompt of a turn and as a message of the context; so are a step's tokens, at its end and as
-a usage record. A fork is a copy of the complete folder under a new name, with a mark after the copied part; `state.json`
+A prompt is written twice, as the prompt of a turn and as a message of the context; so are a step's tokens, at its end and
+as a usage record. A fork is a copy of the complete folder under a new name, with a mark after the copied part; `state.json`
 names the original session. Records before the mark belong to that session. A sub-agent that shares its parent's context, as
-for a side question (/btw), begins with a copy of it. A newer version rewrites an old file completely.
+for a side question (/btw), begins with a copy of that context. A newer version rewrites an old file completely.
 """
 
 import re
@@ -31,7 +31,7 @@ ENDS = {"cancelled": Stop.INTERRUPT, "aborted": Stop.INTERRUPT, "failed": Stop.C
 STATE = "state.json"
 FORKED = "forked"  # the mark after the copied part
 SIDE_QUESTION = "btw"  # answered by a copy of the agent
-NOBODY = ""
+NO_SESSION = ""  # of records that were copied more than once
 GIT_CONTEXT = re.compile(r"<git-context>.*?</git-context>\s*", re.DOTALL)
 SPAWNED = re.compile(r"^agent_id: (agent-\d+)$", re.MULTILINE)
 
@@ -91,8 +91,8 @@ class Row(Struct, rename="camel"):
     action: Any = None
 
 
-class Copied(Struct, rename="camel"):
-    """The origin of a session, by its state.json."""
+class ForkState(Struct, rename="camel"):
+    """The session that a session was forked from, in its state.json."""
 
     forked_from: str | None = None
 
@@ -120,44 +120,44 @@ def read(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
             wire.session = owners.pop(0)
             wire.begin_turn()
             wire.add(Ignored(FORKED))
-        elif wire.session == NOBODY:
+        elif wire.session == NO_SESSION:
             wire.add(Ignored("copied twice"))
         elif isinstance(line.value, WrongShape):
             wire.add(wire.builder(place, line).unknown(line.raw.decode("utf-8", "replace")))
         else:
-            _take(line, place, wire)
+            _read_row(line, place, wire)
     yield from wire.entries
 
 
 def _owners(path: Path, session: str, lines: list[Line | Problem]) -> list[str]:
-    """The sessions of a file's parts: the last part is its own, the ones before belong to the copied sessions."""
+    """The sessions of a file's parts: the last part is the session's own, earlier parts belong to the copied sessions."""
     forks = sum(isinstance(line, Line) and _is_fork(line) for line in lines)
-    copied = next((state for place in state_of(path) if (state := read_sidecar(place, Copied))), Copied())
+    fork = next((state for place in state_of(path) if (state := read_sidecar(place, ForkState))), ForkState())
     _, _, agent = session.partition("/")
-    original = "/".join(part for part in (copied.forked_from, agent) if part) if copied.forked_from else session
-    return [*[NOBODY] * (forks - 1), *[original] * min(forks, 1), session]
+    original = "/".join(part for part in (fork.forked_from, agent) if part) if fork.forked_from else session
+    return [*[NO_SESSION] * (forks - 1), *[original] * min(forks, 1), session]
 
 
 def _own_start(lines: list[Line | Problem]) -> int:
-    """The place of a sub-agent's first own line. The lines before are a copy of its parent's context."""
+    """The number of a sub-agent's first own line. The lines before it are a copy of its parent's context."""
     rows = ((place, line.value) for place, line in enumerate(lines, 1) if isinstance(line, Line))
-    return next((place for place, row in rows if isinstance(row, Row) and _begins(row)), 0)
+    return next((place for place, row in rows if isinstance(row, Row) and _begins_sub_agent(row)), 0)
 
 
-def _begins(row: Row) -> bool:
+def _begins_sub_agent(row: Row) -> bool:
     origin = row.origin if row.type == "turn.prompt" else row.message.origin
-    triggered = origin.kind == "system_trigger" and origin.name in {"subagent", SIDE_QUESTION}
-    return triggered or (origin.kind == "injection" and origin.variant == SIDE_QUESTION)
+    is_triggered = origin.kind == "system_trigger" and origin.name in {"subagent", SIDE_QUESTION}
+    return is_triggered or (origin.kind == "injection" and origin.variant == SIDE_QUESTION)
 
 
 def _is_fork(line: Line) -> bool:
     return isinstance(line.value, Row) and line.value.type == FORKED
 
 
-def _take(line: Line, place: int, wire: Wire) -> None:
+def _read_row(line: Line, place: int, wire: Wire) -> None:
     row: Row = line.value
     builder = wire.builder(place, line, parse_time(row.time))
-    if row.type in NOISE:
+    if row.type in IGNORED:
         wire.add(Ignored(row.type))
     elif reader := READERS.get(row.type):
         reader(builder, row, wire)
@@ -169,8 +169,8 @@ def _take(line: Line, place: int, wire: Wire) -> None:
 
 
 def _settings(builder: RecordBuilder, row: Row, wire: Wire) -> None:
-    disclosed = row.environment_disclosure
-    cwd = row.cwd or (disclosed.get("cwd") if isinstance(disclosed, dict) else None)
+    disclosure = row.environment_disclosure
+    cwd = row.cwd or (disclosure.get("cwd") if isinstance(disclosure, dict) else None)
     wire.model = row.model_alias or wire.model
     if isinstance(cwd, str):
         wire.add(SessionMetadata(session=wire.session, cwd=cwd))
@@ -189,7 +189,7 @@ def _prompt(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     text = text_of(row.input)
     wire.begin_turn()
     wire.repeated.append(text)
-    _hear(builder, text, row.origin, wire)
+    _read_input(builder, text, row.origin, wire)
 
 
 def _steer(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -213,10 +213,10 @@ def _append_message(builder: RecordBuilder, row: Row, wire: Wire) -> None:
         wire.repeated.remove(text)
         wire.add(Ignored("copy of a prompt"))
     else:
-        _hear(builder, text, message.origin, wire)
+        _read_input(builder, text, message.origin, wire)
 
 
-def _hear(builder: RecordBuilder, text: str, origin: Origin, wire: Wire) -> None:
+def _read_input(builder: RecordBuilder, text: str, origin: Origin, wire: Wire) -> None:
     match origin:
         case Origin(kind="user"):
             wire.add(*read_prompt_or_command(builder, text))
@@ -237,7 +237,7 @@ def _hear(builder: RecordBuilder, text: str, origin: Origin, wire: Wire) -> None
             wire.add(builder.record(Kind.SYSTEM, text))
 
 
-# ---- acts of the agent
+# ---- output of the agent
 
 
 def _loop_event(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -272,7 +272,7 @@ def _result(builder: RecordBuilder, event: LoopEvent, wire: Wire) -> None:
 
 
 def _step_end(builder: RecordBuilder, event: LoopEvent, wire: Wire) -> None:
-    wire.count(usage_of(event.usage))
+    wire.add_usage(usage_of(event.usage))
     if event.finish_reason in FINAL and not wire.end_turn():
         wire.add(builder.record(Kind.RUNTIME, event.finish_reason or "", stop=Stop.OTHER))
     else:
@@ -294,7 +294,7 @@ def _compaction(builder: RecordBuilder, row: Row, wire: Wire) -> None:
 
 
 def _cancel(builder: RecordBuilder, row: Row, wire: Wire) -> None:
-    wire.break_off(builder.record(Kind.RUNTIME, row.type, stop=Stop.INTERRUPT))
+    wire.interrupt(builder.record(Kind.RUNTIME, row.type, stop=Stop.INTERRUPT))
 
 
 def _ended(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -302,8 +302,8 @@ def _ended(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     if wire.stopped or (stop is None and wire.end_turn()):
         wire.add(Ignored(row.type))
     else:
-        ended = builder.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
-        wire.break_off(ended)
+        end = builder.record(Kind.RUNTIME, row.reason or row.type, stop=stop or Stop.OTHER, failed=stop is Stop.CRASH)
+        wire.interrupt(end)
 
 
 def _approval(builder: RecordBuilder, row: Row, wire: Wire) -> None:
@@ -318,7 +318,7 @@ def _goal(builder: RecordBuilder, row: Row, wire: Wire) -> None:
     wire.add(builder.record(Kind.RUNTIME, text_of(row.objective)))
 
 
-NOISE = {
+IGNORED = {
     "context.clear",
     "context.undo",
     "full_compaction.begin",

@@ -1,4 +1,4 @@
-"""What the formats of Kimi share: the session of a file, token counts, and the end of a turn."""
+"""Parts that Kimi's formats share: the session of a file, token counts, and the end of a turn."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from recollect.sources.formats.message import RecordBuilder
 from recollect.sources.formats.usage import tokens
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or an older one that a compaction moved
+PART = re.compile(rf"({UUID})_(.+)")  # a sub-agent's context, or an older context that a compaction moved
 EXIT_CODE = re.compile(r"Command failed with exit code: (\d{1,9})\b")
 
 
@@ -24,17 +24,17 @@ def session_of(path: Path) -> tuple[str, str | None]:
         else:
             root, part = folder.name, stem.partition("_")[2]
     else:
-        named = PART.fullmatch(stem)
-        root, part = (named[1], named[2]) if named else (stem, "")
+        match = PART.fullmatch(stem)
+        root, part = (match[1], match[2]) if match else (stem, "")
     return (root, None) if part in {"", "main"} else (f"{root}/{part}", root)
 
 
 def exit_code_of(text: str) -> int | None:
-    found = EXIT_CODE.search(text)
-    return int(found[1]) if found else None
+    code = EXIT_CODE.search(text)
+    return int(code[1]) if code else None
 
 
-# kimi-cli names its counts like_this, kimi-code likeThis
+# kimi-cli names its counts in snake case, kimi-code in camel case
 usage_of = tokens(
     input=("input_other", "inputOther"),
     output="output",
@@ -44,12 +44,12 @@ usage_of = tokens(
 
 
 class Wire(Struct, kw_only=True):
-    """One session of a wire while it is read: its entries so far; later lines add tokens and ends."""
+    """One session of a wire while it is read: its entries so far, to which later lines add tokens and ends."""
 
     session: str
     model: str | None = None
     entries: list[Entry] = []
-    repeated: list[str] = []  # prompts that are repeated later as messages
+    repeated: list[str] = []  # prompts that a later message will repeat
     step: Record | None = None  # the agent's first record in the running step
     answer: Record | None = None  # the agent's last response in the running turn
     stopped: bool = False  # the running turn was interrupted
@@ -71,16 +71,17 @@ class Wire(Struct, kw_only=True):
     def begin_step(self) -> None:
         self.step = None
 
-    def count(self, usage: Usage | None) -> None:
+    def add_usage(self, usage: Usage | None) -> None:
         if self.step is not None and self.step.usage is None:
             self.step.usage = usage
 
-    def break_off(self, record: Record) -> None:
+    def interrupt(self, record: Record) -> None:
+        """Add the record that ends the running turn early."""
         self.stopped = True
         self.add(record)
 
     def end_turn(self) -> bool:
-        """Record the turn's end on its answer, unless it was interrupted. Whether the turn has either."""
+        """Mark the answer as the turn's end. False if the turn has no answer and was not interrupted."""
         if self.answer is not None and not self.stopped:
             self.answer.stop = Stop.ANSWER
         return self.stopped or self.answer is not None

@@ -1,13 +1,13 @@
-"""Kiro, the CLI and the IDE, has had four forms of a session.
+"""Kiro, the CLI and the IDE, has stored sessions in four forms.
 
 - CLI, first engine: `conversations_v2` in ~/.local/share/kiro-cli/data.sqlite3 (or in ~/Library/Application Support).
 - CLI, second engine: ~/.kiro/sessions/cli/<id>.jsonl, one message per line; <id>.json has the title and each turn's end.
 - Both, third engine: ~/.kiro/sessions/<folder>/sess_<id>/messages.jsonl, one event per line, and session.json.
-- IDE, before: globalStorage/kiro.kiroagent/workspace-sessions/**.json and **.chat.
+- IDE, before the third engine: globalStorage/kiro.kiroagent/workspace-sessions/**.json and **.chat.
 
-Evidence: published samples of the first two; the rest by public code that reads or writes it. No real session was read.
-The second engine writes a message when it is complete; one without a tool call ends the turn. Other ends of a turn, and its
-tokens (often 0), are in the other file only.
+Evidence: published samples of the first two forms, and public code that reads or writes the others. No real session was
+read. The second engine writes a message when it is complete; a message without a tool call ends the turn. Other ends of a
+turn, and its tokens (often 0), are only in `<id>.json`.
 """
 
 import re
@@ -37,7 +37,7 @@ CUTS = {"Clear", "ResetTo"}  # earlier messages are no longer sent to the model
 
 
 class TurnEnd(Struct):
-    """The end of a turn."""
+    """The end of a turn, in the file next to a log of the second engine."""
 
     message_ids: list[str | None] | None = None
     end_reason: str | None = None
@@ -156,16 +156,16 @@ def read_rows(path: Path, lines: list[Line | Problem]) -> Iterable[Entry]:
         row = line.value if isinstance(line.value, Row) else Row()
         if row.kind == "Prompt":
             turns.append([])
-        named = row.data.message_id if row.data else None
-        turns[-1].append((named, list(_row(_builder(session, line, named, _model(state)), row, line))))
-    _end(turns, (state.conversation_metadata or Metadata()).user_turn_metadatas or [])
+        message_id = row.data.message_id if row.data else None
+        turns[-1].append((message_id, list(_row(_builder(session, line, message_id, _model(state)), row, line))))
+    _set_turn_ends(turns, (state.conversation_metadata or Metadata()).user_turn_metadatas or [])
     for turn in turns:
         for _, records in turn:
             yield from records
 
 
-def _builder(session: str, line: Line, named: str | None, model: str | None) -> RecordBuilder:
-    key = f"{session}/{named}" if named else f"{session}@{line.number}"
+def _builder(session: str, line: Line, message_id: str | None, model: str | None) -> RecordBuilder:
+    key = f"{session}/{message_id}" if message_id else f"{session}@{line.number}"
     return RecordBuilder(session=session, key=key, line=line.number, model=model)
 
 
@@ -202,13 +202,13 @@ def _text(block: Block) -> str:
 
 
 def _answer(builder: RecordBuilder, blocks: list[Block]) -> Iterator[Record]:
-    calls = any(block.kind == "toolUse" for block in blocks)
+    has_calls = any(block.kind == "toolUse" for block in blocks)
     for block in blocks:
         data = block.data if isinstance(block.data, dict) else {}
         match block.kind:
             case "text":
                 if text := text_of(block.data).strip():
-                    yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=None if calls else Stop.ANSWER)
+                    yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=None if has_calls else Stop.ANSWER)
             case "thinking" | "reasoning":
                 yield builder.record(Kind.REASONING, text_of(block.data))
             case "toolUse":
@@ -232,18 +232,18 @@ def _result(builder: RecordBuilder, block: Block) -> Record:
 
 
 def _part(item: Any, name: str) -> Any:
-    """A part of a shell command's output; None for anything else."""
+    """A part of a shell command's output; None if the item is something else."""
     return item.get(name) if isinstance(item, dict) else None
 
 
-def _end(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:
-    """Record the end of each turn: found by its messages' ids, or without ids by its place."""
+def _set_turn_ends(turns: list[list[tuple[str | None, list[Record]]]], ends: list[TurnEnd]) -> None:
+    """Set the end of each turn, which is found by its messages' ids or, without ids, by its position."""
     prompted = [turn for turn in turns if turn and turn[0][1] and turn[0][1][0].kind is Kind.USER_INPUT]
-    by_turn = {named: records for turn in turns for named, records in turn if named}
+    by_id = {name: records for turn in turns for name, records in turn if name}
     for place, end in enumerate(ends):
-        ids = [named for named in end.message_ids or [] if named]
-        if ids and ids[-1] in by_turn:
-            _end_turn([record for named in ids for record in by_turn.get(named, [])], end)
+        ids = [name for name in end.message_ids or [] if name]
+        if ids and ids[-1] in by_id:
+            _end_turn([record for name in ids for record in by_id.get(name, [])], end)
         elif not ids and place < len(prompted):
             _end_turn([record for _, records in prompted[place] for record in records], end)
 
@@ -253,9 +253,9 @@ def _end_turn(records: list[Record], end: TurnEnd) -> None:
         last.stop = ENDS.get(end.end_reason or "", last.stop)
         last.at = last.at or parse_time(end.end_timestamp)
     usage = Usage(input=as_count(end.input_token_count), output=as_count(end.output_token_count))
-    acts = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
-    if acts and usage != Usage():
-        acts[-1].usage = usage
+    outputs = [record for record in records if record.kind in {Kind.ASSISTANT_RESPONSE, Kind.REASONING, Kind.TOOL_CALL}]
+    if outputs and usage != Usage():
+        outputs[-1].usage = usage
 
 
 # ---- the third engine
@@ -282,8 +282,8 @@ def _event(builder: RecordBuilder, payload: Payload, line: Line) -> Record:
         case "user":
             return builder.prompt(text_of(payload.content))
         case "assistant":
-            thought = (payload.operation_type or "Say").lower().startswith(("think", "reason"))
-            return builder.record(Kind.REASONING if thought else Kind.ASSISTANT_RESPONSE, text_of(payload.content))
+            is_thought = (payload.operation_type or "Say").lower().startswith(("think", "reason"))
+            return builder.record(Kind.REASONING if is_thought else Kind.ASSISTANT_RESPONSE, text_of(payload.content))
         case "tool_call":
             return builder.call(payload.tool_name, payload.tool_call_id, payload.args)
         case "tool_result":

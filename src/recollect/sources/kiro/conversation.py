@@ -1,6 +1,7 @@
-"""Kiro CLI's first engine: a conversation is one JSON value, in a row of its database or in a file written by `/save`.
+"""Reads conversations of Kiro CLI's first engine: JSON values in its database, or in files written by `/save`.
 
-Rows are pairs of an input (by the person or a tool) and the agent's answer. A `Response` has no tool call and ends the turn.
+A history is a list of pairs: an input (by the person or a tool) and the agent's answer. A `Response` has no tool call and
+ends the turn.
 """
 
 import sqlite3
@@ -43,7 +44,7 @@ class Exchange(Struct):
 
 
 def read_row(path: Path, db: sqlite3.Connection, session: str) -> Iterator[Entry]:
-    """A conversation: one row per folder in which it was continued; the last one has everything."""
+    """The entries of a conversation. It has one row per folder in which it was continued; the last row is complete."""
     rows = select(db, "conversations_v2", ("key", "value"), "WHERE conversation_id = ? ORDER BY updated_at", (session,))
     for row in rows[-1:]:
         conversation = decode_or_none(row["value"], Conversation)
@@ -71,7 +72,7 @@ def _conversation(session: str, conversation: Conversation) -> Iterator[Entry]:
         if exchange is None:
             yield builder.unknown(raw)
         else:
-            yield from _read_answer(builder, exchange)
+            yield from _read_exchange(builder, exchange)
 
 
 def _summary(summary: Any) -> str:
@@ -80,7 +81,7 @@ def _summary(summary: Any) -> str:
 
 
 def _exchange(raw: Any) -> Exchange | None:
-    if isinstance(raw, list) and len(raw) >= 2:  # the form of early versions
+    if isinstance(raw, list) and len(raw) >= 2:  # written by early versions
         raw = {"user": raw[0], "assistant": raw[1]}
     try:
         return convert(raw, Exchange)
@@ -88,15 +89,15 @@ def _exchange(raw: Any) -> Exchange | None:
         return None
 
 
-def _read_answer(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]:
+def _read_exchange(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]:
     kind, message = _variant(exchange.assistant)
-    if named := message.get("message_id"):
-        builder.key = f"{builder.session}/{named}"
+    if message_id := message.get("message_id"):
+        builder.key = f"{builder.session}/{message_id}"
     if exchange.user is not None:
         builder.at = parse_time(exchange.user.timestamp)
         builder.cwd = _folder(exchange.user.env_context)
         yield from _user(builder, exchange.user)
-    builder.at = _finished(exchange.request_metadata) or builder.at
+    builder.at = _end_time(exchange.request_metadata) or builder.at
     if text := text_of(message.get("content")).strip():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if kind == "Response" else None)
     uses = message.get("tool_uses")
@@ -110,7 +111,7 @@ def _read_answer(builder: RecordBuilder, exchange: Exchange) -> Iterator[Record]
 
 
 def _variant(value: Any) -> tuple[str, dict[str, Any]]:
-    """A Rust enum as JSON: an object of one key, which names the variant."""
+    """(variant, content) of a Rust enum as JSON: an object with one key, which names the variant."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, content),) = value.items()
         return kind, content if isinstance(content, dict) else {}
@@ -129,7 +130,7 @@ def _user(builder: RecordBuilder, user: User) -> Iterator[Record]:
         yield builder.result(text_of(result.get("tool_use_id")) or None, output, failed=failed, stop=stop)
     if prompt := text_of(content.get("prompt")):
         yield builder.prompt(prompt)
-    elif user.content is not None and not isinstance(results, list):  # null: no input, the agent continues
+    elif user.content is not None and not isinstance(results, list):  # without input the agent continues
         yield builder.unknown(user.content)
 
 
@@ -145,5 +146,5 @@ def _folder(context: Any) -> str | None:
             return None
 
 
-def _finished(metadata: Any) -> int | None:
+def _end_time(metadata: Any) -> int | None:
     return parse_time(metadata.get("stream_end_timestamp_ms")) if isinstance(metadata, dict) else None

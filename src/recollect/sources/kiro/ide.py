@@ -1,7 +1,7 @@
-"""Kiro IDE's sessions: `workspace-sessions/<folder>/<id>.json`, and before that one `.chat` file per step of an answer.
+"""Reads Kiro IDE's sessions: `workspace-sessions/<folder>/<id>.json`; before that, a `.chat` file per step of an answer.
 
-The session file may have only one word of an answer; then the model's text is in its prompt log. The agent's actions are
-in execution logs of another format, which are not read. Only `.chat` files have times, one pair per file.
+The session file may have only one word of an answer; then the model's text is in the message's prompt log. The agent's
+actions are in execution logs of another format, which are not read. Only `.chat` files have times, one pair per file.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from recollect.sources.formats.values import parse_time
 
 LIST = "sessions.json"  # lists the sessions of a folder with their titles
 SYSTEM = ("# System Prompt", "# Identity", "<identity>", "## Included Rules", "You are operating in a workspace")
-OBEYED = "I will follow these instructions."  # a scripted answer in the model's role
+SCRIPTED_ANSWER = "I will follow these instructions."  # a scripted answer in the model's role
 WRAP = "<kiro-ide-message>", "</kiro-ide-message>"
 
 
@@ -26,7 +26,7 @@ class Message(Struct, frozen=True):
     id: str | None = None
 
 
-class Entered(Struct, rename="camel"):
+class HistoryItem(Struct, rename="camel"):
     message: Message = Message()
     prompt_logs: Any = None
 
@@ -35,7 +35,7 @@ class Session(Struct, rename="camel"):
     session_id: str | None = None
     title: str | None = None
     workspace_directory: str | None = None
-    history: list[Entered] = []
+    history: list[HistoryItem] = []
 
 
 class Chat(Struct, rename="camel"):
@@ -49,15 +49,15 @@ def read_session(path: Path, stored: Session) -> Iterator[Entry]:
     yield SessionMetadata(
         session=session, title=stored.title, title_rank=TitleRank.GENERATED, cwd=stored.workspace_directory
     )
-    for place, entered in enumerate(stored.history, 1):
-        message = entered.message
+    for place, item in enumerate(stored.history, 1):
+        message = item.message
         key = f"{session}/{message.id}" if message.id else f"{session}@{place}"
         builder = RecordBuilder(session=session, key=key, line=place)
-        yield _message(builder, message, _completions(entered.prompt_logs) or text_of(message.content))
+        yield _message(builder, message, _completions(item.prompt_logs) or text_of(message.content))
 
 
 def _completions(logs: Any) -> str:
-    """The model's text for this message."""
+    """The model's texts in a message's prompt logs."""
     logs = logs if isinstance(logs, list) else []
     return "\n\n".join(text for log in logs if isinstance(log, dict) and (text := text_of(log.get("completion")).strip()))
 
@@ -79,7 +79,7 @@ def _message(builder: RecordBuilder, message: Message, answer: str) -> Record:
             return builder.record(Kind.SYSTEM, text)
         case "user" | "human":
             return builder.prompt(text.removeprefix(WRAP[0]).removesuffix(WRAP[1]).strip())
-        case "bot" if text == OBEYED:
+        case "bot" if text == SCRIPTED_ANSWER:
             return builder.record(Kind.SYSTEM, text)
         case "assistant" | "bot":
             return builder.record(Kind.ASSISTANT_RESPONSE, answer)
