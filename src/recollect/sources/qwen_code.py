@@ -325,7 +325,7 @@ SOURCE = Source(
             homes=home(VARIABLES, ".qwen", "tmp"),
             endings=(".json",),
             is_log=gemini_cli.is_log,
-            recognises=gemini_cli.is_qwens,
+            recognises=gemini_cli.is_qwen_code,
             load=json_document(Header),
             read=gemini_cli.read_document,
         ),

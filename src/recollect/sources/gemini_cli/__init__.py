@@ -68,12 +68,12 @@ def is_log(path: Path) -> bool:
 
 
 def recognises(head: Head) -> bool:
-    if is_qwens(head):
+    if is_qwen_code(head):
         return False
     return "projectHash" in head.first() or any("$set" in row or "$rewindTo" in row for row in head.objects())
 
 
-def is_qwens(head: Head) -> bool:
+def is_qwen_code(head: Head) -> bool:
     """Whether Qwen Code, which began as a fork, wrote the file: in its old documents answers have the type `qwen`."""
     messages = head.first().get("messages")
     return isinstance(messages, list) and any(
