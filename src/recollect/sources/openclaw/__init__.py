@@ -1,10 +1,10 @@
 """OpenClaw keeps one log per session, ~/.openclaw/agents/<agent>/sessions/<id>.jsonl, and a `sessions.json` next to them.
 
 Evidence: its documentation and source code, and published sessions of March to August 2026, read in part.
-It is Pi's log (see `pi.session`). A reset or deleted session is renamed, `<id>.jsonl.reset.<time>`, and may be compressed.
-Only `sessions.json` says which session is whose sub-agent, by session keys, which pass from one log to the next at a reset.
-A person's text comes with much else (see `openclaw.text`).
-Since mid-2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, one per row, the longer ones
+The log has Pi's format (see `pi.session`). A reset or deleted session is renamed, `<id>.jsonl.reset.<time>`, and may be
+compressed. Only `sessions.json` has the parents of sub-agents. It names sessions by keys, which pass from one log to the
+next at a reset. A person's text has much context around it (see `openclaw.text`).
+Since mid-2026 the live sessions are in <agent>/agent/openclaw-agent.sqlite: the same lines, one per row; long lines are
 compressed. Its schema, version 24, is known; no real database was read.
 """
 
@@ -34,7 +34,7 @@ STORE = "sessions.json"
 FOLDERS = (".openclaw", ".clawdbot", ".moltbot")  # the agent's names, the current one first
 DATABASE = "openclaw-agent.sqlite"
 TABLES = {"transcript_events", "session_nodes"}
-LARGEST = 1 << 22  # bytes of a line that the agent compresses
+MAX_LINE = 1 << 22  # bytes of a line that the agent compresses
 NOT_LOGS = (".trajectory.", ".checkpoint.")  # other files with a session's name
 SESSIONS = """
     SELECT session_id, count(*), max(seq), max(transcript_events.created_at), max(label)
@@ -58,8 +58,8 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def is_log(path: Path) -> bool:
-    is_named = ".jsonl" in path.name and not any(part in path.name for part in NOT_LOGS)
-    return is_named and path.parent.name == "sessions"
+    is_transcript = ".jsonl" in path.name and not any(part in path.name for part in NOT_LOGS)
+    return is_transcript and path.parent.name == "sessions"
 
 
 def is_store(path: Path) -> bool:
@@ -72,7 +72,7 @@ def recognises(head: Head) -> bool:
 
 def recognises_store(head: Head) -> bool:
     entries = list(head.first().values())
-    return bool(entries) and all(isinstance(one, dict) and {"sessionId", "updatedAt"} <= one.keys() for one in entries)
+    return bool(entries) and all(isinstance(entry, dict) and {"sessionId", "updatedAt"} <= entry.keys() for entry in entries)
 
 
 def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
@@ -93,7 +93,7 @@ def read_store(path: Path, sessions: dict[str, Raw]) -> Iterable[Entry]:
 
 
 def sessions(db: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
-    """Every session with what changes in it; none if this version still kept its sessions in files."""
+    """Every session with values that change with it; none if this version of OpenClaw stores its sessions in files."""
     known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return db.execute(SESSIONS) if known >= TABLES else []
 
@@ -106,8 +106,8 @@ def read_database(path: Path, db: sqlite3.Connection, session: str) -> Iterator[
             parent = current.get(node["spawned_by"])
             yield SessionMetadata(session=session, title=node["label"], title_rank=TitleRank.CUSTOM, parent=parent)
     state = PiState(session=session, named=True)
-    stored = ("seq", "event_json", "event_zstd")
-    for row in select(db, "transcript_events", stored, "WHERE session_id = ? ORDER BY seq", (session,)):
+    columns = ("seq", "event_json", "event_zstd")
+    for row in select(db, "transcript_events", columns, "WHERE session_id = ? ORDER BY seq", (session,)):
         raw = _line(row)
         value = decode_or_none(raw, Row)
         if value is None:
@@ -121,7 +121,7 @@ def _line(row: dict[str, Any]) -> bytes:
     if row["event_json"] is not None:
         return str(row["event_json"]).encode()
     try:
-        return zstandard.ZstdDecompressor().decompress(row["event_zstd"] or b"", LARGEST)
+        return zstandard.ZstdDecompressor().decompress(row["event_zstd"] or b"", MAX_LINE)
     except zstandard.ZstdError:
         return b""
 

@@ -1,10 +1,10 @@
-"""Splits a message to OpenClaw into the person's text and what OpenClaw put around it.
+"""Splits a message to OpenClaw into the person's text and the context that OpenClaw put around it.
 
-In front are blocks about the writer and the place, notes on the state of the workspace, system events, and the time; behind
-are the message's id and facts about the channel. From 2026.8.1 on such blocks begin with a mark; before, they say
-"untrusted". Until March 2026 the chat, the time and the writer were right in front of the text. Messages that came while
-the agent was busy are joined into one prompt. Some prompts are completely the program's: those of its scheduler, of a
-session that was reset, of a command that has ended.
+Before the text are blocks about the writer and the channel, notes on the state of the workspace, system events, and the
+time. After it are the message's id and facts about the channel. From 2026.8.1 on such blocks begin with a mark; before, they
+contain "untrusted". Until March 2026 the chat, the time and the writer were directly before the text. Messages that arrive
+while the agent is busy are joined into one prompt. The program alone writes some prompts: for its scheduler, after a reset
+of the session, after the end of a command.
 """
 
 import re
@@ -14,7 +14,7 @@ from recollect.sources.formats.injected import split_context
 MARK = "⟦openclaw:ctx⟧"
 HOUR = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,12}\] ")
 TASK = re.compile(r"\[Subagent Context\].*?\[Subagent Task\]:?\s*", re.DOTALL)
-IN_FRONT = (
+PREFIXES = (
     re.compile(rf"[^\n]{{3,120}}(?:\(untrusted[^)\n]*\):|{MARK})\n```json\n.*?\n```\s*", re.DOTALL),
     re.compile(rf"[^\n]{{3,120}}(?:\(untrusted, chronological[^)\n]*\):|{MARK})\n(?:[^\n]+(?:\n|\Z))+\s*"),
     re.compile(r"\[Bootstrap pending\]\n(?:[^\n]+(?:\n|\Z))+\s*"),
@@ -32,7 +32,7 @@ ATTACHED = re.compile(r"(?:\[media attached[^\n]*\]\n)+")
 HINT = re.compile(r"^To send an image back, prefer the message tool[^\n]*\n?", re.MULTILINE)
 QUEUED = "[Queued messages while agent was busy]"
 IN_QUEUE = re.compile(r"\n\n---\nQueued #\d[^\n]*\n")
-BEHIND = (
+SUFFIXES = (
     re.compile(rf"\n\n(?:Untrusted context \(metadata, [^)\n]*\):|Context: {MARK})\n.*\Z", re.DOTALL),
     re.compile(r"(?:\n\[(?:from|message_id): [^\]\n]{0,200}\]){1,8}\s{0,200}\Z"),
 )
@@ -44,7 +44,7 @@ NOT_TYPED = (
 
 
 def without_envelope(text: str) -> tuple[str, list[str]]:
-    """The text of the person or the parent agent, and the parts that were put around it."""
+    """The text of the person or the parent agent, and the context around it."""
     queue = IN_QUEUE.split(text)[1:] if text.startswith(QUEUED) else []
     if queue:
         parts = [_without_envelope(part) for part in queue]
@@ -54,20 +54,21 @@ def without_envelope(text: str) -> tuple[str, list[str]]:
 
 def _without_envelope(text: str) -> tuple[str, list[str]]:
     text = HINT.sub("", text)
-    attached = found[0] if (found := ATTACHED.match(text)) else ""
+    attachment = ATTACHED.match(text)
+    attached = attachment[0] if attachment else ""
     text = text.removeprefix(attached)
-    around = []
-    for form in BEHIND:
-        if found := form.search(text):
-            around.append(found[0].strip())
-            text = text[: found.start()]
+    context = []
+    for pattern in SUFFIXES:
+        if suffix := pattern.search(text):
+            context.append(suffix[0].strip())
+            text = text[: suffix.start()]
     place = 0
-    while found := next((found for form in (HOUR, *IN_FRONT) if (found := form.match(text, place))), None):
-        if found.re is not HOUR:  # the entry has a time of its own
-            around.append(found[0].strip())
-        place = found.end()
+    while prefix := next((match for pattern in (HOUR, *PREFIXES) if (match := pattern.match(text, place))), None):
+        if prefix.re is not HOUR:  # the log entry has its own time
+            context.append(prefix[0].strip())
+        place = prefix.end()
     text = text[place:]
     if text.startswith(NOT_TYPED):
-        return "", [*around, text.strip()]
+        return "", [*context, text.strip()]
     own, reminders = split_context(attached + text)
-    return own, around + reminders
+    return own, context + reminders

@@ -5,9 +5,9 @@ schema of the database.
 The same objects, with the same ids, have three forms: rows of `opencode.db`; files below `storage/`
 (`session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`); and the output of
 `opencode export`. Parts change in place: a tool's result is added to its call.
-An assistant message is one API answer, in old versions several: its steps mark where each begins and ends. What OpenCode
-itself writes in the user's role is marked `synthetic`. A sub-agent is a session with a parent, and the parent's `task` call
-names it.
+An assistant message is one API answer, in old versions several: its steps mark where each begins and ends. Texts that
+OpenCode itself writes in the user's role are marked `synthetic`. A sub-agent is a session with a parent. The parent's `task`
+call names the sub-agent's session.
 """
 
 import re
@@ -29,12 +29,12 @@ from recollect.sources.opencode.messages import StoredMessage, read_message
 
 UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
 IS_NAME = re.compile(r"[\w.-]{1,100}")
-LIVE_MESSAGES = 5  # of a session in files: only the last few messages may still change
+LIVE_MESSAGES = 5  # of a session in files: only its last few messages may still change
 SESSIONS = """
     SELECT id, title, time_updated,
            (SELECT count(*) FROM message WHERE session_id = session.id),
            (SELECT count(*) FROM part WHERE session_id = session.id),
-           -- What changes in place is of a session that was at work within the last day.
+           -- Messages and parts change in place only in sessions that were active within the last day.
            CASE WHEN time_updated >= (SELECT max(time_updated) FROM session) - 86400000
                 THEN (SELECT max(time_updated) FROM message WHERE session_id = session.id) END,
            CASE WHEN time_updated >= (SELECT max(time_updated) FROM session) - 86400000
@@ -43,7 +43,7 @@ SESSIONS = """
 
 
 class Info(Struct):
-    """A session; or one of its messages or parts, recognised by their own fields."""
+    """A session; or one of its messages or parts, which have other fields too."""
 
     id: str | None = None
     parent: str | None = field(default=None, name="parentID")
@@ -92,7 +92,7 @@ def _messages(storage: Path, session: str) -> Iterator[StoredMessage]:
 
 
 def _file_name(info: Info | None, path: Path) -> str:
-    """The name of the folder with a file's messages or parts: the id in the file."""
+    """The name of the folder with a file's messages or parts: the id in the file, else the file's name."""
     return info.id if info and info.id and IS_NAME.fullmatch(info.id) else path.stem
 
 
@@ -101,11 +101,11 @@ def _each_file(folder: Path) -> Iterator[tuple[Path, str]]:
         try:
             yield path, read_content(path).decode("utf-8", "replace")
         except (OSError, Unreadable):
-            continue  # deleted in the meantime
+            continue  # deleted meanwhile, or too large
 
 
 def live_files(session: Path) -> list[Path]:
-    """The files of a session that may still change, or be new."""
+    """The files of a session that may still change or be new."""
     storage = session.parents[2]
     messages = sorted((storage / "message" / session.stem).glob("*.json"))[-LIVE_MESSAGES:]
     return [*messages, *(part for message in messages for part in (storage / "part" / message.stem).glob("*.json"))]
@@ -147,13 +147,13 @@ def _session(info: Info, session: str, messages: Iterable[StoredMessage]) -> Ite
 
 
 def storage(env: Mapping[str, str]) -> list[Path]:
-    """The folder of the session files only: messages and parts are many more files, written by old versions."""
+    """The folder with the session files only: there are many more files with messages and parts."""
     return [data_home(env) / "opencode/storage/session"]
 
 
 def databases(env: Mapping[str, str]) -> list[Path]:
-    named = Path(env.get("OPENCODE_DB") or "")
-    return [data_home(env) / "opencode", *([named.parent] if named.is_absolute() else [])]
+    database = Path(env.get("OPENCODE_DB") or "")
+    return [data_home(env) / "opencode", *([database.parent] if database.is_absolute() else [])]
 
 
 def is_export(head: Head) -> bool:
@@ -163,9 +163,9 @@ def is_export(head: Head) -> bool:
 
 def is_file(head: Head) -> bool:
     first = head.first()
-    session = "projectID" in first and "time" in first and "title" in first
-    message = "sessionID" in first and first.get("role") in {"user", "assistant"}
-    return session or message or {"sessionID", "messageID", "type"} <= first.keys()
+    is_session = "projectID" in first and "time" in first and "title" in first
+    is_message = "sessionID" in first and first.get("role") in {"user", "assistant"}
+    return is_session or is_message or {"sessionID", "messageID", "type"} <= first.keys()
 
 
 SOURCE = Source(

@@ -1,4 +1,4 @@
-"""OpenCode's messages: the person's with their attachments, the agent's with their steps and tools."""
+"""Reads OpenCode's messages: the person's with their attachments, the agent's with their steps and tools."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from recollect.sources.formats.values import as_count, parse_time
 ABORTED = "MessageAbortedError"
 REFUSED = re.compile(r"The user (rejected permission to use this specific tool call\.$|dismissed this question)")
 UNANSWERED = {"pending", "running"}
-BOOKKEEPING = {"step-start", "snapshot", "agent"}  # the prompt names a mentioned agent too
+BOOKKEEPING = {"step-start", "snapshot", "agent"}  # "agent": the prompt also names a mentioned agent
 
 
 class Message(Struct):
@@ -22,7 +22,7 @@ class Message(Struct):
     role: str = ""
     finish: str | None = None
     error: Any = None
-    summary: Any = None  # in an answer: whether it summarises the session; in a prompt: its outcome
+    summary: Any = None  # of an answer: whether it summarises the session; of a prompt: its outcome
     tokens: Any = None
     model_id: str | None = field(default=None, name="modelID")
     time: Any = None
@@ -59,7 +59,7 @@ class Part(Struct):
 
 
 class StoredMessage(Struct):
-    """A message with its parts, as JSON. Names are None if the JSON has them."""
+    """A message and its parts, as JSON. A name is the id of the row or the file's name; None if only the JSON has an id."""
 
     message: str
     parts: list[tuple[str | None, str]]
@@ -93,7 +93,7 @@ def read_message(stored: StoredMessage, session: str, line: int) -> Iterator[Ent
         case "user":
             yield from _read_user(place, parts)
         case "assistant":
-            yield from _answered(place, message, parts)
+            yield from _read_agent(place, message, parts)
         case _:
             yield place.builder().unknown(stored.message)
 
@@ -106,9 +106,9 @@ def _part(name: str, json: str) -> Part:
 
 def _read_user(place: MessagePlace, parts: list[Part]) -> Iterator[Entry]:
     """A user message: the prompt with the names of its files, then the added parts."""
-    words = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
-    files = [_attached(part) for part in parts if part.type == "file"]
-    prompt = "\n\n".join(text for text in words if text.strip())
+    texts = [text_of(part.prompt if part.type == "subtask" else part.text) for part in parts if _is_prompt(part)]
+    files = [_file_name(part) for part in parts if part.type == "file"]
+    prompt = "\n\n".join(text for text in texts if text.strip())
     if prompt or files:
         yield place.builder().prompt("\n".join([*([prompt] if prompt else []), *files]))
     for part in parts:
@@ -130,32 +130,32 @@ def _is_prompt(part: Part) -> bool:
     return part.type == "subtask" or (part.type == "text" and not part.synthetic and not part.ignored)
 
 
-def _attached(part: Part) -> str:
+def _file_name(part: Part) -> str:
     return f"[{part.filename or part.mime or 'file'}]"
 
 
-def _answered(place: MessagePlace, message: Message, parts: list[Part]) -> Iterator[Entry]:
-    """An agent message. A step's tokens go to its first record."""
-    done: list[Record] = []
-    step = 0
-    counted = False
+def _read_agent(place: MessagePlace, message: Message, parts: list[Part]) -> Iterator[Entry]:
+    """An agent message. A step's tokens are assigned to its first record."""
+    records: list[Record] = []
+    step_start = 0
+    is_counted = False
     for part in parts:
         if part.type == "step-finish":
-            _charge(done[step:], part.tokens)
-            step, counted = len(done), True
+            _set_usage(records[step_start:], part.tokens)
+            step_start, is_counted = len(records), True
             yield Ignored("step-finish")
         elif part.type in BOOKKEEPING:
             yield Ignored(part.type)
         else:
-            done += _acted(place, part, is_summary=message.summary is True)
+            records += _read_part(place, part, is_summary=message.summary is True)
             yield from _child(place, part)
-    done += _ended(place, message, parts, done)
-    if not counted:
-        _charge(done, message.tokens)
-    yield from done
+    records += _end_turn(place, message, parts, records)
+    if not is_counted:
+        _set_usage(records, message.tokens)
+    yield from records
 
 
-def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Record]:
+def _read_part(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Record]:
     builder = place.builder(part.id, _moment(part.time, "start"))
     match part.type:
         case "text" if text := text_of(part.text).strip():
@@ -163,13 +163,13 @@ def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Rec
         case "reasoning" if text := text_of(part.text).strip():
             yield builder.record(Kind.REASONING, text)
         case "text" | "reasoning":
-            return  # started, without content yet
+            return  # it has started, and has no content yet
         case "tool":
-            yield from _used(builder, part)
+            yield from _read_tool(builder, part)
         case "patch":
             yield builder.record(Kind.RUNTIME, "Changed files:\n" + text_of(part.files))
         case "file":
-            yield builder.record(Kind.ASSISTANT_RESPONSE, _attached(part))
+            yield builder.record(Kind.ASSISTANT_RESPONSE, _file_name(part))
         case "retry":
             yield builder.record(Kind.RUNTIME, _reason(part.error), failed=True)
         case "compaction":
@@ -178,7 +178,7 @@ def _acted(place: MessagePlace, part: Part, *, is_summary: bool) -> Iterator[Rec
             yield builder.unknown(part.json)
 
 
-def _used(builder: RecordBuilder, part: Part) -> Iterator[Record]:
+def _read_tool(builder: RecordBuilder, part: Part) -> Iterator[Record]:
     """A tool call, and its result as soon as there is one."""
     state = part.state or State(status="pending")
     builder.at = _moment(state.time, "start") or builder.at
@@ -205,8 +205,8 @@ def _child(place: MessagePlace, part: Part) -> Iterator[SessionMetadata]:
         yield SessionMetadata(session=child, parent=place.session, parent_call=part.call)
 
 
-def _ended(place: MessagePlace, message: Message, parts: list[Part], done: list[Record]) -> Iterator[Record]:
-    """The end of the turn, if the message ended it: by an error, or as an answer without further tool calls."""
+def _end_turn(place: MessagePlace, message: Message, parts: list[Part], records: list[Record]) -> Iterator[Record]:
+    """Ends the turn, if the message did: by an error, or as an answer without further tool calls."""
     builder = place.builder(at=_moment(message.time, "completed"))
     if message.error:
         stop = Stop.INTERRUPT if _name(message.error) == ABORTED else Stop.CRASH
@@ -215,7 +215,7 @@ def _ended(place: MessagePlace, message: Message, parts: list[Part], done: list[
     finished = message.finish or _moment(message.time, "completed")
     if not finished or message.finish == "tool-calls" or message.summary is True or _calls_tools(parts):
         return
-    answer = next((record for record in reversed(done) if record.kind is Kind.ASSISTANT_RESPONSE), None)
+    answer = next((record for record in reversed(records) if record.kind is Kind.ASSISTANT_RESPONSE), None)
     if answer is not None:
         answer.stop = Stop.ANSWER
     else:
@@ -239,14 +239,14 @@ def _name(error: Any) -> str:
     return text_of(error.get("name")) if isinstance(error, dict) else ""
 
 
-def _charge(done: list[Record], tokens: Any) -> None:
-    first = next((record for record in done if record.kind in AGENT_KINDS), done[0] if done else None)
+def _set_usage(records: list[Record], tokens: Any) -> None:
+    first = next((record for record in records if record.kind in AGENT_KINDS), records[0] if records else None)
     if first is not None and isinstance(tokens, dict):
         first.usage = _usage(tokens)
 
 
 def _usage(tokens: dict[str, Any]) -> Usage:
-    """The tokens of a step. In counts with a `total`, output does not include reasoning; in older ones it does."""
+    """The tokens of a step. In counts with a `total`, output does not include reasoning; in older counts it does."""
     cached = tokens.get("cache")
     cache: dict[str, Any] = cached if isinstance(cached, dict) else {}
     reasoning = as_count(tokens.get("reasoning"))

@@ -1,12 +1,12 @@
 """OpenHands keeps one folder per conversation, ~/.openhands/conversations/<id>/ (before 1.0: ~/.openhands/sessions/<id>/).
 
-Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; published runs of 1.16; the folders as
-published.
+Evidence: 289 real sessions of 2024 and 2025 in the form before 1.0, in 11 files; published runs of 1.16; the published
+structure of the folders.
 In such a folder every event is a small file, `events/<number>.json` or `events/event-<number>-<id>.json`. Next to them,
 `base_state.json` has the model, the workspace and the tokens of every call; before 1.0, `metadata.json` has the title. An
 exported conversation is one list of its events. An evaluation has one line of JSON per task, with the events in `history`:
 in 2024 as pairs of an action and its observation, later as a list. Times have no zone.
-The output of `openhands --headless --json` may have been saved: one event per line, between texts for the terminal.
+A file may also have the saved output of `openhands --headless --json`: one event per line, between texts for the terminal.
 """
 
 import re
@@ -39,7 +39,7 @@ MODEL = re.compile(r"^. Agent initialized with model: (\S+)$", re.MULTILINE)
 
 
 class Event(Struct):
-    """The fields that events of both forms have."""
+    """The fields that events have in both forms."""
 
     id: Any = None
     timestamp: Any = None
@@ -70,8 +70,8 @@ class Row(Struct):
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     root = Path(env["OPENHANDS_PERSISTENCE_DIR"]) if env.get("OPENHANDS_PERSISTENCE_DIR") else user_home(env) / ".openhands"
-    own = env.get("OPENHANDS_CONVERSATIONS_DIR")
-    return [Path(own) if own else root / "conversations", root / "sessions"]
+    conversations = env.get("OPENHANDS_CONVERSATIONS_DIR")
+    return [Path(conversations) if conversations else root / "conversations", root / "sessions"]
 
 
 def _is_event(value: Any) -> bool:
@@ -108,21 +108,21 @@ def is_evaluation(head: Head) -> bool:
 
 
 def is_printed(head: Head) -> bool:
-    found = (decode_or_none(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
-    return any(_is_event(value) and str(value.get("kind")).endswith("Event") for value in found if value)
+    values = (decode_or_none(line, dict[str, Any]) for line in head.text.split("\n") if line.startswith("{"))
+    return any(_is_event(value) and str(value.get("kind")).endswith("Event") for value in values if value)
 
 
 # ---- folders
 
 
 def event_files(log: Path) -> list[Path]:
-    """The event files of a conversation in order, given the file that represents it."""
+    """The event files of a conversation in order, given its log: the file that represents the conversation."""
     folder = log.parent if log.name == FIRST else log.parent / "events"
     try:
-        found = [(EVENT_FILE.fullmatch(path.name), path) for path in folder.iterdir()]
+        files = [(EVENT_FILE.fullmatch(path.name), path) for path in folder.iterdir()]
     except OSError:
         return []
-    return [path for _, path in sorted((int(name[1]), path) for name, path in found if name)]
+    return [path for _, path in sorted((int(name[1]), path) for name, path in files if name)]
 
 
 def all_files(log: Path) -> list[Path]:
@@ -130,15 +130,15 @@ def all_files(log: Path) -> list[Path]:
 
 
 def owner(name: str) -> Callable[[Path], Path | None]:
-    """Maps an event file to the file that represents its conversation."""
+    """A function that maps an event file to its conversation's log."""
 
-    def of(path: Path) -> Path | None:
+    def log_of(path: Path) -> Path | None:
         folder = path.parent.parent if path.parent.name == "events" else path.parent
         log = folder / "events" / FIRST if name == FIRST else folder / STATE
         is_part = path.name == METADATA or (path.parent.name == "events" and EVENT_FILE.fullmatch(path.name))
         return log if is_part and log.is_file() else None
 
-    return of
+    return log_of
 
 
 def read_folder(path: Path, state: State) -> Iterable[Entry]:
@@ -146,7 +146,7 @@ def read_folder(path: Path, state: State) -> Iterable[Entry]:
     yield SessionMetadata(
         session=session, cwd=_within(state.workspace, "working_dir"), model=_within(state.agent, "llm", "model")
     )
-    yield from _of_files(path, session, SessionProgress(usages=_usages(state.stats)))
+    yield from _read_event_files(path, session, SessionProgress(usages=_usages(state.stats)))
 
 
 def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
@@ -154,10 +154,10 @@ def read_older_folder(path: Path, _: Any) -> Iterable[Entry]:
     metadata = read_sidecar(path.parent.parent / METADATA, Metadata)
     if metadata and metadata.title:
         yield SessionMetadata(session=session, title=metadata.title, title_rank=TitleRank.GENERATED)
-    yield from _of_files(path, session, SessionProgress())
+    yield from _read_event_files(path, session, SessionProgress())
 
 
-def _of_files(log: Path, session: str, progress: SessionProgress) -> Iterator[Entry]:
+def _read_event_files(log: Path, session: str, progress: SessionProgress) -> Iterator[Entry]:
     for place, path in enumerate(event_files(log), 1):
         try:
             raw = read_content(path)
@@ -173,15 +173,15 @@ def _of_files(log: Path, session: str, progress: SessionProgress) -> Iterator[En
 
 
 def read_export(path: Path, raws: list[Raw]) -> Iterable[Entry]:
-    named = CONVERSATION.search(path.stem)
-    session = named[0] if named else f"{path.parent.name}/{path.stem}"
+    id_in_name = CONVERSATION.search(path.stem)
+    session = id_in_name[0] if id_in_name else f"{path.parent.name}/{path.stem}"
     progress = SessionProgress()
     for place, raw in enumerate(raws, 1):
         yield from _entries(session, place, bytes(raw).decode("utf-8", "replace"), progress)
 
 
 def read_printed(path: Path, content: str) -> Iterable[Entry]:
-    """The saved output of a run. It names its conversation only at the end, so its first event identifies it."""
+    """Reads the saved output of a run. It has the conversation's id only at the end, so its first event identifies it."""
     events = (decode_or_none(line, Event) for line in content.split("\n") if line.startswith("{"))
     session = next((text_of(event.id) for event in events if event and event.id), path.stem)
     model = MODEL.search(content)
@@ -247,14 +247,14 @@ def _entries(session: str, place: int, raw: str, progress: SessionProgress) -> I
 
 
 def _usages(stats: Any) -> dict[str, Usage | None]:
-    """The tokens of every provider answer, by its id."""
+    """The tokens of every provider's answer, by the answer's id."""
     metrics = stats.get("usage_to_metrics") if isinstance(stats, dict) else None
     usages: dict[str, Usage | None] = {}
     for metric in metrics.values() if isinstance(metrics, dict) else []:
-        counted = metric.get("token_usages") if isinstance(metric, dict) else None
-        for one in counted if isinstance(counted, list) else []:
-            if isinstance(one, dict):
-                usages[as_text(one.get("response_id"))] = litellm_usage(one)
+        counts = metric.get("token_usages") if isinstance(metric, dict) else None
+        for count in counts if isinstance(counts, list) else []:
+            if isinstance(count, dict):
+                usages[as_text(count.get("response_id"))] = litellm_usage(count)
     return usages
 
 

@@ -1,7 +1,7 @@
-"""OpenHands up to 1.0: an event is an action with its `args`, or the observation that follows it.
+"""Reads events of OpenHands before 1.0: actions with their `args`, and the observations that follow them.
 
-The provider's answer comes with every action that it called for (`tool_call_metadata`). Until early 2025 there are events
-without it, and in the outputs of 2024 some without an id, a time or a source, with their arguments in the event itself.
+Every action has the provider's answer that called for it (`tool_call_metadata`). Until early 2025 some events do not have
+it. In the outputs of 2024 some have no id, time or source, and have their arguments in the event itself.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ TOOLS = {
     "task_tracking", "push", "send_pr", "download", "success",
 }  # fmt: skip
 QUIET = {"null", "recall", "condensation_request", "initialize", "start", "pause", "resume", "stop", "loop_recovery"}
-BOOKKEEPING = {  # arguments that do not belong to the tool
+BOOKKEEPING = {  # arguments that are not the tool's
     "thought", "blocking", "is_input", "is_static", "hidden", "confirmation_state", "is_confirmed", "security_risk",
     "keep_prompt", "kernel_init_code", "impl_source", "action", "images_urls", "id", "timestamp", "source", "message",
 }  # fmt: skip
@@ -61,7 +61,7 @@ def act_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -> 
     metadata = decode_or_none(as_text(act.tool_call_metadata), Metadata) or Metadata()
     if isinstance(act.action, str):
         args = act.args if isinstance(act.args, dict) else decode_or_none(raw, dict[str, Any]) or {}
-        _account(builder, metadata.model_response, progress)
+        _set_model_and_usage(builder, metadata.model_response, progress)
         yield from _action(builder, act, args, metadata, progress)
     elif isinstance(act.observation, str):
         yield from _observation(builder, act, metadata, progress)
@@ -69,8 +69,8 @@ def act_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -> 
         yield builder.unknown(raw)
 
 
-def _account(builder: RecordBuilder, response: Any, progress: SessionProgress) -> None:
-    """Set the model and the tokens of the action's answer; one answer may call for several actions."""
+def _set_model_and_usage(builder: RecordBuilder, response: Any, progress: SessionProgress) -> None:
+    """Set the model, and the tokens on the first action of an answer: one answer may call for several actions."""
     if not isinstance(response, dict):
         return
     builder.model = text_of(response.get("model")) or builder.model
@@ -84,8 +84,8 @@ def _action(
     match act.action:
         case "message":
             is_user = act.source == "user" or (act.source is None and not progress.has_task)
-            words = text_of(args.get("content"))
-            yield progress.user_input(builder, words) if is_user else _answer(builder, words, args)
+            text = text_of(args.get("content"))
+            yield progress.user_input(builder, text) if is_user else _answer(builder, text, args)
         case "system":
             yield builder.record(Kind.SYSTEM, text_of(args.get("content")))
         case "think":
@@ -106,36 +106,36 @@ def _action(
             yield builder.unknown({"action": act.action, "args": act.args})
 
 
-def _answer(builder: RecordBuilder, words: str, args: dict[str, Any]) -> Record:
+def _answer(builder: RecordBuilder, text: str, args: dict[str, Any]) -> Record:
     waits = args.get("wait_for_response") is True
-    return builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER if waits else None)
+    return builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER if waits else None)
 
 
 def _end(builder: RecordBuilder, action: str, args: dict[str, Any]) -> Record:
     stop = Stop.ANSWER if action == "finish" else Stop.OTHER
-    if words := text_of(args.get("final_thought")) or text_of(args.get("thought")):
-        return builder.record(Kind.ASSISTANT_RESPONSE, words, stop=stop)
+    if text := text_of(args.get("final_thought")) or text_of(args.get("thought")):
+        return builder.record(Kind.ASSISTANT_RESPONSE, text, stop=stop)
     return builder.record(Kind.RUNTIME, action, stop=stop, usage=builder.usage)
 
 
 def _call(
     builder: RecordBuilder, kind: str, args: dict[str, Any], metadata: Metadata, progress: SessionProgress
 ) -> Iterator[Record]:
-    if words := text_of(args.get("thought")).strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
+    if text := text_of(args.get("thought")).strip():
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
     progress.call = metadata.tool_call_id or builder.key
-    given = _called(metadata) or {name: value for name, value in args.items() if name not in BOOKKEEPING}
-    yield builder.call(metadata.function_name or kind, progress.call, given)
+    arguments = _model_arguments(metadata) or {name: value for name, value in args.items() if name not in BOOKKEEPING}
+    yield builder.call(metadata.function_name or kind, progress.call, arguments)
 
 
-def _called(metadata: Metadata) -> Any:
-    """The arguments as the model gave them: the action may have renamed or dropped some."""
+def _model_arguments(metadata: Metadata) -> Any:
+    """The arguments as the model wrote them: the action may have renamed or dropped some."""
     match metadata.model_response:
         case {"choices": [{"message": {"tool_calls": list(calls)}}, *_]}:
             for call in calls:
                 match call:
-                    case {"id": metadata.tool_call_id, "function": {"arguments": given}}:
-                        return given
+                    case {"id": metadata.tool_call_id, "function": {"arguments": arguments}}:
+                        return arguments
     return None
 
 

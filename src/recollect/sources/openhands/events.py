@@ -1,4 +1,4 @@
-"""OpenHands from 1.0 on: an event has a `kind`: a message, an action or an observation of the agent's SDK."""
+"""Reads events of OpenHands from 1.0 on: an event's `kind` is a message, an action or an observation of its SDK."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -51,7 +51,7 @@ class Event(Struct):
     error: Any = None
     detail: Any = None
     summary: Any = None
-    title: str | None = None  # of another agent's tool, as are the following
+    title: str | None = None  # this and the following fields describe another agent's tool
     status: Any = None
     raw_input: Any = None
     raw_output: Any = None
@@ -78,7 +78,7 @@ def event_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -
         case "SystemPromptEvent":
             yield builder.record(Kind.SYSTEM, text_of([event.system_prompt, event.dynamic_context]))
         case "ACPToolCallEvent":
-            yield from _other_agents(builder, event)
+            yield from _other_agent_tool(builder, event)
         case "Condensation" | "CondensationSummaryEvent":
             yield builder.record(Kind.COMPACTION, text_of(event.summary))
         case "HookExecutionEvent":
@@ -95,17 +95,17 @@ def event_entries(builder: RecordBuilder, raw: str, progress: SessionProgress) -
 
 def _message(builder: RecordBuilder, event: Event, progress: SessionProgress) -> Iterator[Record]:
     message = decode_or_none(as_text(event.llm_message), Message) or Message()
-    words = text_of(message.content)
+    text = text_of(message.content)
     if event.source == "user":
-        yield progress.user_input(builder, words)
+        yield progress.user_input(builder, text)
         if skills := text_of(event.extended_content):
             yield builder.record(Kind.SYSTEM, skills)
     elif event.source == "agent":
         if thoughts := _thoughts(message):
             yield builder.record(Kind.REASONING, thoughts)
-        yield builder.record(Kind.ASSISTANT_RESPONSE, words, stop=Stop.ANSWER)
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
     else:
-        yield builder.record(Kind.SYSTEM, words)
+        yield builder.record(Kind.SYSTEM, text)
 
 
 def _thoughts(message: Message | Event) -> str:
@@ -116,11 +116,11 @@ def _thoughts(message: Message | Event) -> str:
 
 
 def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
-    """An action of the agent. If a tool call was invalid, there is no action, and an error follows."""
+    """Reads an action of the agent. After an invalid tool call there is no action, and an error follows."""
     if thoughts := _thoughts(event):
         yield builder.record(Kind.REASONING, thoughts)
-    if words := text_of(event.thought).strip():
-        yield builder.record(Kind.ASSISTANT_RESPONSE, words)
+    if text := text_of(event.thought).strip():
+        yield builder.record(Kind.ASSISTANT_RESPONSE, text)
     action = event.action if isinstance(event.action, dict) else {}
     if event.tool_name == "finish" and action:
         yield builder.record(Kind.ASSISTANT_RESPONSE, text_of(action.get("message")), stop=Stop.ANSWER)
@@ -131,10 +131,10 @@ def _action(builder: RecordBuilder, event: Event) -> Iterator[Record]:
 
 
 def _arguments(event: Event, action: dict[str, Any]) -> Any:
-    """The arguments as the model gave them; if not stored, as the agent parsed them."""
+    """The arguments as the model wrote them; if they are not stored, as the agent parsed them."""
     match event.tool_call:
-        case {"arguments": given} | {"function": {"arguments": given}}:
-            return given
+        case {"arguments": arguments} | {"function": {"arguments": arguments}}:
+            return arguments
     return {name: value for name, value in action.items() if name != "kind"}
 
 
@@ -147,14 +147,14 @@ def _observation(builder: RecordBuilder, event: Event) -> Record | Ignored:
         return builder.result(call, event.rejection_reason, tool=tool, failed=True, stop=stop)
     if tool in {"finish", "think"}:
         return Ignored(f"{tool} observed")
-    seen = event.observation if isinstance(event.observation, dict) else {}
-    code = code if isinstance(code := seen.get("exit_code"), int) and code >= 0 else None
-    failed = bool(seen.get("is_error") or seen.get("error")) or code not in (0, None)
+    observation = event.observation if isinstance(event.observation, dict) else {}
+    code = code if isinstance(code := observation.get("exit_code"), int) and code >= 0 else None
+    failed = bool(observation.get("is_error") or observation.get("error")) or code not in (0, None)
     return builder.result(call, event.observation, tool=tool, exit_code=code, failed=failed)
 
 
-def _other_agents(builder: RecordBuilder, event: Event) -> Iterator[Entry]:
-    """A tool that another agent used for this agent. The event is repeated until the tool has ended."""
+def _other_agent_tool(builder: RecordBuilder, event: Event) -> Iterator[Entry]:
+    """Reads a tool that another agent used for this one. The event is repeated until the tool has ended."""
     if event.status not in ENDED:
         yield Ignored("ACPToolCallEvent")
         return

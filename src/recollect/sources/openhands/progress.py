@@ -9,20 +9,21 @@ from recollect.sources.formats.message import RecordBuilder
 
 
 class SessionProgress(Struct):
-    is_evaluation: bool = False  # without a person
-    has_task: bool = False
-    call: str | None = None  # the last call, for output that does not name its call
-    responses: set[str] = set()  # provider answers whose tokens are counted
-    usages: dict[str, Usage | None] = {}  # by answer, if the events do not have them
+    is_evaluation: bool = False  # there is no person; a program sends the messages
+    has_task: bool = False  # the first prompt was read
+    call: str | None = None  # the last call, for an output that does not name its call
+    responses: set[str] = set()  # ids of the provider's answers whose tokens are counted
+    usages: dict[str, Usage | None] = {}  # by an answer's id, if the events do not have them
 
-    def user_input(self, builder: RecordBuilder, words: str) -> Record:
-        """A prompt. In an evaluation only the first user message is one; its program sends the others."""
+    def user_input(self, builder: RecordBuilder, text: str) -> Record:
+        """A record of a user message: a prompt, except in an evaluation, where only the first one is."""
         if self.is_evaluation and self.has_task:
-            return builder.record(Kind.SYSTEM, words)
+            return builder.record(Kind.SYSTEM, text)
         self.has_task = True
-        return builder.prompt(words)
+        return builder.prompt(text)
 
     def is_new(self, response: Any) -> bool:
+        """Whether an answer's id is seen for the first time."""
         if not isinstance(response, str) or response in self.responses:
             return False
         self.responses.add(response)

@@ -3,10 +3,10 @@
 Evidence: the semantic conventions for generative AI (to 1.36, and the current ones), those of OpenLLMetry and
 OpenInference, and published samples; no real recording of our own.
 Files are OTLP JSON, one request per file or, in a growing log, per line. Files of one folder are read together, since a
-conversation may continue in the next file. They have no usual place, and are read when somebody names them.
+conversation may continue in the next file. They have no usual place, and are read only when their path is given.
 A session is a conversation (`gen_ai.conversation.id`), else a session (`session.id`), else a trace. An agent that a tool
-started is a session of its own. Messages have no ids: each is identified by its content and how often that occurred before.
-Contents are recorded only if the agent was configured to; else there are calls, tools and tokens.
+started has its own session. Messages have no ids: each is identified by its content and the number of its earlier
+occurrences. Contents are recorded only if the agent is configured to; else there are calls, tools and tokens.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reads one operation by the semantic conventions for generative AI, in all variants that are in use.
+"""Reads an operation by the semantic conventions for generative AI, in all variants that are in use.
 
 The current conventions put messages with `parts` into `gen_ai.input.messages` and `gen_ai.output.messages`; up to 1.36
 every message was an event (`gen_ai.user.message`, `gen_ai.choice`), in the span or as a log record. OpenLLMetry numbers its
@@ -15,7 +15,7 @@ from msgspec import Struct
 from recollect.model import Usage
 from recollect.sources.formats.json import decode_or_none
 from recollect.sources.formats.values import as_count
-from recollect.sources.otel.otlp import Note, Operation
+from recollect.sources.otel.otlp import Operation, SpanEvent
 
 CONVERSATION = "gen_ai.conversation.id"
 MODEL_CALLS = {"chat", "text_completion", "completion", "generate_content"}
@@ -52,7 +52,7 @@ class Tool(Struct, frozen=True):
 
 
 def role_of(operation: Operation) -> Role | None:
-    """A model call, a tool run, or an agent run around both; None for any other span."""
+    """Whether a span is a model call, a tool run, or an agent run around both; None for any other span."""
     attributes = operation.attributes
     kind = next((str(attributes[name]).lower() for name in SPAN_KINDS if attributes.get(name)), None)
     if kind in MODEL_CALLS or kind == "llm":
@@ -65,12 +65,12 @@ def role_of(operation: Operation) -> Role | None:
         return None
     if "gen_ai.tool.name" in attributes:
         return Role.TOOL
-    talks = any(name.startswith(("gen_ai.prompt", "gen_ai.input.messages")) for name in attributes)
-    return Role.MODEL if talks or any(_is_message(note) for note in operation.notes) else None
+    has_messages = any(name.startswith(("gen_ai.prompt", "gen_ai.input.messages")) for name in attributes)
+    return Role.MODEL if has_messages or any(_is_message(event) for event in operation.events) else None
 
 
-def _is_message(note: Note) -> bool:
-    return note.name in {DETAILS, "gen_ai.choice"} or MESSAGE.fullmatch(note.name) is not None
+def _is_message(event: SpanEvent) -> bool:
+    return event.name in {DETAILS, "gen_ai.choice"} or MESSAGE.fullmatch(event.name) is not None
 
 
 def inputs(operation: Operation) -> list[Message]:
@@ -82,7 +82,7 @@ def inputs(operation: Operation) -> list[Message]:
         _messages(attributes.get("gen_ai.input.messages"))
         or _numbered(attributes, "gen_ai.prompt.")
         or _numbered(attributes, "llm.input_messages.")
-        or [message for note in operation.notes for message in _noted(note)]
+        or [message for event in operation.events for message in _input_messages(event)]
         or _messages(attributes.get("gen_ai.prompt"))
     )
     return [*(system if instructions else []), *messages]
@@ -95,7 +95,7 @@ def outputs(operation: Operation) -> list[Message]:
         _messages(attributes.get("gen_ai.output.messages"))
         or _numbered(attributes, "gen_ai.completion.")
         or _numbered(attributes, "llm.output_messages.")
-        or [message for note in operation.notes for message in _chosen(note)]
+        or [message for event in operation.events for message in _output_messages(event)]
         or _messages(attributes.get("gen_ai.completion"))
     )
     return [{"role": "assistant", **message} for message in messages]
@@ -103,12 +103,14 @@ def outputs(operation: Operation) -> list[Message]:
 
 def _attributes_of(operation: Operation) -> dict[str, Any]:
     """The attributes of a span and of its events."""
-    carried = [note.attributes for note in operation.notes if note.name == DETAILS or note.name.startswith("gen_ai.content")]
-    return {name: value for attributes in (*carried, operation.attributes) for name, value in attributes.items()}
+    from_events = [
+        event.attributes for event in operation.events if event.name == DETAILS or event.name.startswith("gen_ai.content")
+    ]
+    return {name: value for attributes in (*from_events, operation.attributes) for name, value in attributes.items()}
 
 
 def _structured(value: Any) -> Any:
-    """A value that may be written as JSON text."""
+    """A value, decoded if it is written as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         inner = decode_or_none(value, STRUCTURED)
         return value if inner is None else inner
@@ -145,29 +147,30 @@ def _as_list(value: Any) -> Any:
     return inner
 
 
-def _noted(note: Note) -> Iterator[Message]:
-    """The message of an event. A tool message's `id` is the call that it answers."""
-    if found := MESSAGE.fullmatch(note.name):
-        body = _body(note)
-        answers = {"tool_call_id": body.get("id")} if found[1] == "tool" else {}
-        yield {"role": found[1], **answers, **body}
+def _input_messages(event: SpanEvent) -> Iterator[Message]:
+    """The message of an event, if it is an input. A tool message's `id` is the call that it answers."""
+    if name := MESSAGE.fullmatch(event.name):
+        body = _body(event)
+        call = {"tool_call_id": body.get("id")} if name[1] == "tool" else {}
+        yield {"role": name[1], **call, **body}
 
 
-def _chosen(note: Note) -> Iterator[Message]:
-    if note.name == "gen_ai.choice":
-        body = _body(note)
+def _output_messages(event: SpanEvent) -> Iterator[Message]:
+    """The message of an event, if it is a choice of the model."""
+    if event.name == "gen_ai.choice":
+        body = _body(event)
         message = _structured(body.get("message"))
         yield {**body, **(message if isinstance(message, dict) else {"content": message or body.get("content")})}
 
 
-def _body(note: Note) -> Message:
-    for value in (note.body, note.attributes.get("gen_ai.event.content")):
+def _body(event: SpanEvent) -> Message:
+    for value in (event.body, event.attributes.get("gen_ai.event.content")):
         value = _structured(value)
         if isinstance(value, dict):
             return value
         if value:
             return {"content": value}
-    return {name: _structured(value) for name, value in note.attributes.items()}
+    return {name: _structured(value) for name, value in event.attributes.items()}
 
 
 def as_chat(message: Message) -> Message:
@@ -197,13 +200,15 @@ def _block(part: Any, role: str) -> Any:
 
 
 def tool_of(operation: Operation) -> Tool:
-    """The tool that ran; its name is the span's if no attribute has one."""
-    given = operation.attributes
+    """The tool that ran. Without a name in the attributes, it has the span's name."""
+    attributes = operation.attributes
     return Tool(
-        name=_first_text(given, "gen_ai.tool.name", "tool.name", "traceloop.entity.name") or operation.name or None,
-        call=_first_text(given, "gen_ai.tool.call.id", "tool_call.id", "tool.id"),
-        arguments=_first(given, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input"),
-        result=_structured(_first(given, "gen_ai.tool.call.result", "output.value", "traceloop.entity.output")),
+        name=_first_text(attributes, "gen_ai.tool.name", "tool.name", "traceloop.entity.name") or operation.name or None,
+        call=_first_text(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id"),
+        arguments=_first(
+            attributes, "gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input"
+        ),
+        result=_structured(_first(attributes, "gen_ai.tool.call.result", "output.value", "traceloop.entity.output")),
     )
 
 
@@ -212,40 +217,43 @@ def model_of(operation: Operation) -> str | None:
 
 
 def is_finished(operation: Operation, messages: list[Message]) -> bool:
-    """Whether the model said that its answer was complete."""
+    """Whether a finish reason says that the model's answer is complete."""
     reasons = _structured(_attributes_of(operation).get("gen_ai.response.finish_reasons"))
-    given = [*(reasons if isinstance(reasons, list) else [reasons]), *(message.get("finish_reason") for message in messages)]
-    return any(isinstance(reason, str) and reason.lower() in FINISHED for reason in given)
+    all_reasons = [
+        *(reasons if isinstance(reasons, list) else [reasons]),
+        *(message.get("finish_reason") for message in messages),
+    ]
+    return any(isinstance(reason, str) and reason.lower() in FINISHED for reason in all_reasons)
 
 
 def usage_of(operation: Operation) -> Usage | None:
-    """The tokens of an operation. By the conventions, input includes cached tokens; not all agents follow that."""
-    given = _attributes_of(operation)
-    total = _count(given, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
-    output = _count(given, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+    """The tokens of an operation. By the conventions, input includes cached tokens; not all agents follow them."""
+    attributes = _attributes_of(operation)
+    total = _count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+    output = _count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
     read = _count(
-        given,
+        attributes,
         "gen_ai.usage.cache_read.input_tokens",
         "gen_ai.usage.cache_read_input_tokens",
         "llm.token_count.prompt_details.cache_read",
     )
     write = _count(
-        given,
+        attributes,
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_write.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
         "llm.token_count.prompt_details.cache_write",
     )
     reasoning = _count(
-        given,
+        attributes,
         "gen_ai.usage.reasoning.output_tokens",
         "gen_ai.usage.reasoning_tokens",
         "llm.token_count.completion_details.reasoning",
     )
     if not total and not output:
         return None
-    fresh = total - read - write if total >= read + write else total
-    return Usage(input=fresh, output=output, cache_read=read, cache_write=write, reasoning=reasoning)
+    uncached = total - read - write if total >= read + write else total
+    return Usage(input=uncached, output=output, cache_read=read, cache_write=write, reasoning=reasoning)
 
 
 def _first(attributes: dict[str, Any], *names: str) -> Any:

@@ -1,4 +1,4 @@
-"""OTLP JSON, as OpenTelemetry exporters write it to files: one request per file or per line, with spans or log records.
+"""Reads OTLP JSON, as OpenTelemetry exporters write it to files: one request with spans or log records per file or line.
 
 A span is written when it has ended, so a parent comes after its children, and a conversation may continue in the next file
 of its folder. A span, its events and the log records that name it are joined into one `Operation`.
@@ -22,7 +22,7 @@ ENDINGS = (".json", ".jsonl")
 START = 4_096  # bytes at a file's start: the first resource, which names the service
 REQUEST = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource(?:Spans|Logs)"\s*:')
 REQUESTS = {"resourceSpans", "resourceLogs"}
-DEEPEST = 50  # levels of nesting of an attribute's value
+MAX_DEPTH = 50  # levels of nesting of an attribute's value
 FAILED = (2, "2", "STATUS_CODE_ERROR")
 
 
@@ -73,15 +73,15 @@ class Request(Struct, rename="camel"):
     resource_logs: list[Resources] | None = None
 
 
-class Place(Struct, frozen=True):
-    """A request and its line."""
+class RequestLine(Struct, frozen=True):
+    """A request and the number of its line."""
 
     line: int
     request: Request
 
 
-class Note(Struct):
-    """An event of a span, or a log record that names it."""
+class SpanEvent(Struct):
+    """An event of a span, or a log record that names the span."""
 
     name: str
     attributes: dict[str, Any]
@@ -89,7 +89,7 @@ class Note(Struct):
 
 
 class Operation(Struct):
-    """One span with all of its data. Times are in nanoseconds; 0 is unknown."""
+    """A span with its events. Times are in nanoseconds; 0 is unknown."""
 
     trace: str
     span: str
@@ -98,7 +98,7 @@ class Operation(Struct):
     started: int = 0
     ended: int = 0
     attributes: dict[str, Any] = {}
-    notes: list[Note] = []
+    events: list[SpanEvent] = []
     error: str | None = None
     line: int = 0
 
@@ -108,13 +108,13 @@ SpanKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Folder:
-    """The files of one folder that are read together. The first one represents all."""
+    """The files of one folder, which are read together. The first file represents all of them."""
 
     is_ours: Callable[[Path, bytes], bool]
-    """Whether a file of requests is of this kind, by its path and beginning."""
+    """Whether a file of requests is of this kind, judged by its path and its start."""
 
     def recognises(self, head: Head) -> bool:
-        """Whether a file is of this kind. It is opened again only if its start may be a request."""
+        """Whether a file is of this kind. It is opened again only if its head may be a request."""
         return (not head.values or not REQUESTS.isdisjoint(head.first())) and self.has(head.path)
 
     def has(self, path: Path) -> bool:
@@ -134,7 +134,7 @@ class Folder:
     def others(self, log: Path) -> list[Path]:
         return [path for path in self._files(log) if path != log]
 
-    def requests(self, log: Path) -> Iterator[Place | Problem]:
+    def requests(self, log: Path) -> Iterator[RequestLine | Problem]:
         for path in sorted([log, *self.others(log)]):
             try:
                 yield from _requests(path)
@@ -151,11 +151,11 @@ class Folder:
         return (file for file in siblings if self.has(file))
 
 
-def _requests(path: Path) -> Iterator[Place | Problem]:
+def _requests(path: Path) -> Iterator[RequestLine | Problem]:
     with path.open("rb") as stream:
         first = stream.readline()
     if decode_or_none(first, dict) is None:
-        yield Place(1, json_document(Request)(path))
+        yield RequestLine(1, json_document(Request)(path))
         return
     for line in json_lines(Request)(path):
         if isinstance(line, Problem):
@@ -164,74 +164,75 @@ def _requests(path: Path) -> Iterator[Place | Problem]:
             excerpt = line.raw[:EXCERPT].decode("utf-8", "replace")
             yield Problem(path, line.number, "has an unknown shape", excerpt)
         else:
-            yield Place(line.number, line.value)
+            yield RequestLine(line.number, line.value)
 
 
-def operations(places: Iterable[Place | Problem]) -> tuple[dict[SpanKey, Operation], list[Problem]]:
-    """The operations in the order in which they were written. A repeated span counts as it was written last."""
-    found: dict[SpanKey, Operation] = {}
+def read_operations(requests: Iterable[RequestLine | Problem]) -> tuple[dict[SpanKey, Operation], list[Problem]]:
+    """The operations in the order in which they were written. Of a repeated span, the last version counts."""
+    operations: dict[SpanKey, Operation] = {}
     problems: list[Problem] = []
-    for place in places:
-        if isinstance(place, Problem):
-            problems.append(place)
+    for request_line in requests:
+        if isinstance(request_line, Problem):
+            problems.append(request_line)
             continue
-        for resources in place.request.resource_spans or []:
+        for resources in request_line.request.resource_spans or []:
             shared = _shared(resources)
             for span in (span for scope in resources.scope_spans or [] for span in scope.spans or []):
-                _take_span(found, span, shared, place.line)
-        for resources in place.request.resource_logs or []:
+                _add_span(operations, span, shared, request_line.line)
+        for resources in request_line.request.resource_logs or []:
             shared = _shared(resources)
             for log in (log for scope in resources.scope_logs or [] for log in scope.log_records or []):
-                _take_log(found, log, shared, place.line)
-    return found, problems
+                _add_log(operations, log, shared, request_line.line)
+    return operations, problems
 
 
 def _shared(resources: Resources) -> dict[str, Any]:
     """The attributes of a resource that apply to all of its spans."""
-    named = attributes_of(resources.resource.attributes if resources.resource else None)
-    return {"session.id": named["session.id"]} if named.get("session.id") else {}
+    attributes = attributes_of(resources.resource.attributes if resources.resource else None)
+    return {"session.id": attributes["session.id"]} if attributes.get("session.id") else {}
 
 
-def _take_span(found: dict[SpanKey, Operation], span: Span, shared: dict[str, Any], line: int) -> None:
-    operation = _operation(found, span.trace_id, span.span_id, line)
+def _add_span(operations: dict[SpanKey, Operation], span: Span, shared: dict[str, Any], line: int) -> None:
+    operation = _operation(operations, span.trace_id, span.span_id, line)
     operation.parent = _text(span.parent_span_id) or operation.parent
     operation.name = _text(span.name) or operation.name
     operation.started = _integer(span.start_time_unix_nano) or operation.started
     operation.ended = max(_integer(span.end_time_unix_nano), operation.ended)
     operation.attributes = {**operation.attributes, **shared, **attributes_of(span.attributes)}
-    notes = [Note(_text(event.name), attributes_of(event.attributes)) for event in span.events or []]
-    operation.notes = operation.notes if notes == operation.notes else [*operation.notes, *notes]
+    events = [SpanEvent(_text(event.name), attributes_of(event.attributes)) for event in span.events or []]
+    operation.events = operation.events if events == operation.events else [*operation.events, *events]
     operation.error = _error(span, operation) or operation.error
 
 
-def _take_log(found: dict[SpanKey, Operation], log: LogRecord, shared: dict[str, Any], line: int) -> None:
+def _add_log(operations: dict[SpanKey, Operation], log: LogRecord, shared: dict[str, Any], line: int) -> None:
     attributes = attributes_of(log.attributes)
     session = str(attributes.get("gen_ai.conversation.id") or attributes.get("session.id") or shared.get("session.id", ""))
     at = _integer(log.time_unix_nano) or _integer(log.observed_time_unix_nano)
     trace, span = _text(log.trace_id) or session, _text(log.span_id) or f"@{at}.{line}"
-    operation = _operation(found, trace, span, line)
+    operation = _operation(operations, trace, span, line)
     operation.started = operation.started or at
     operation.ended = max(operation.ended, at)
     operation.attributes = {**shared, **operation.attributes}
     name = _text(log.event_name) or _text(attributes.get("event.name"))
-    note = Note(name, attributes, plain(log.body))
-    operation.notes = operation.notes if note in operation.notes else [*operation.notes, note]
+    event = SpanEvent(name, attributes, plain(log.body))
+    operation.events = operation.events if event in operation.events else [*operation.events, event]
 
 
-def _operation(found: dict[SpanKey, Operation], trace: Any, span: Any, line: int) -> Operation:
-    key = (_text(trace), _text(span) or f"@{line}.{len(found)}")
-    return found.setdefault(key, Operation(*key, line=line))
+def _operation(operations: dict[SpanKey, Operation], trace: Any, span: Any, line: int) -> Operation:
+    """The operation of a span, created if it is new."""
+    key = (_text(trace), _text(span) or f"@{line}.{len(operations)}")
+    return operations.setdefault(key, Operation(*key, line=line))
 
 
 def _error(span: Span, operation: Operation) -> str | None:
-    """Why an operation failed; None if it did not."""
+    """The error of an operation; None if it did not fail."""
     status = span.status if isinstance(span.status, dict) else {}
     kind = operation.attributes.get("error.type")
     if status.get("code") not in FAILED and not kind:
         return None
-    messages = [note.attributes.get("exception.message") for note in operation.notes if note.name == "exception"]
-    words = [_text(word) for word in (kind, status.get("message") or next(iter(messages), None))]
-    return ": ".join(word for word in words if word) or "error"
+    messages = [event.attributes.get("exception.message") for event in operation.events if event.name == "exception"]
+    parts = [_text(part) for part in (kind, status.get("message") or next(iter(messages), None))]
+    return ": ".join(part for part in parts if part) or "error"
 
 
 def attributes_of(pairs: Any) -> dict[str, Any]:
@@ -247,7 +248,7 @@ def attributes_of(pairs: Any) -> dict[str, Any]:
 def plain(value: Any, depth: int = 0) -> Any:
     """The plain value of an OTLP value. An integer may be written as text."""
     match value:
-        case _ if depth > DEEPEST:
+        case _ if depth > MAX_DEPTH:
             return None
         case {"arrayValue": {"values": list(items)}}:
             return [plain(item, depth + 1) for item in items]
@@ -257,8 +258,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         case {"intValue": number}:
             return _integer(number)
         case dict() if len(value) == 1:
-            (packed,) = value.values()
-            return packed if isinstance(packed, str | bool | int | float) else None
+            (inner,) = value.values()
+            return inner if isinstance(inner, str | bool | int | float) else None
         case _:
             return None
 

@@ -1,7 +1,7 @@
-"""Builds sessions from agents' operations: which session each belongs to, their order, and what is new in each.
+"""Builds sessions from agents' operations: finds the session of each, their order, and the new messages of each.
 
 Every model call repeats the conversation so far, and the spans around it repeat it once more. A `Transcript` holds a
-session's records and takes from each operation only what is new.
+session's records and adds only the new messages of each operation.
 """
 
 from collections import Counter
@@ -28,12 +28,12 @@ from recollect.sources.otel.genai import (
     tool_of,
     usage_of,
 )
-from recollect.sources.otel.otlp import Operation, Place, SpanKey, operations
+from recollect.sources.otel.otlp import Operation, RequestLine, SpanKey, read_operations
 
-CANCELLED = ("cancel", "abort", "interrupt")  # in an error's name: stopped by the person, not a failure
-DEEPEST = 128  # enclosing operations that are checked: real traces nest a dozen deep
+CANCELLED = ("cancel", "abort", "interrupt")  # in an error's name: the person stopped the agent, which is not a failure
+MAX_DEPTH = 128  # enclosing operations that are checked: real traces nest a dozen deep
 
-Statement = tuple[str, ...]  # equal for two records with the same content
+Statement = tuple[str, ...]  # the content of a record, by which repeated records are found
 
 
 class Step(Struct, frozen=True):
@@ -45,19 +45,19 @@ class Step(Struct, frozen=True):
     is_root: bool  # no agent encloses it
 
 
-def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
+def read(path: Path, requests: Iterable[RequestLine | Problem]) -> Iterable[Entry]:
     """The entries of every session in these operations."""
-    found, problems = operations(places)
+    operations, problems = read_operations(requests)
     yield from problems
-    tree = Tree(found)
+    tree = Tree(operations)
     sessions: dict[str, list[Step]] = {}
     for key, role in tree.roles.items():
         sessions.setdefault(tree.session(key), []).append(tree.step(key, role))
     for session, steps in sessions.items():
         parent, call = tree.parents.get(session, (None, None))
         yield SessionMetadata(session=session, parent=parent, parent_call=call)
-        yield from _in_order(session, steps)
-    yield from (Ignored("other span") for _ in range(len(found) - len(tree.roles)))
+        yield from _records_in_order(session, steps)
+    yield from (Ignored("other span") for _ in range(len(operations) - len(tree.roles)))
 
 
 # ---- sessions of operations
@@ -66,15 +66,15 @@ def read(path: Path, places: Iterable[Place | Problem]) -> Iterable[Entry]:
 class Tree:
     """The operations as a tree of parents and children."""
 
-    def __init__(self, found: dict[SpanKey, Operation]) -> None:
-        self.operations = found
-        roles = {key: role_of(operation) for key, operation in found.items()}
+    def __init__(self, operations: dict[SpanKey, Operation]) -> None:
+        self.operations = operations
+        roles = {key: role_of(operation) for key, operation in operations.items()}
         self.roles = {key: role for key, role in roles.items() if role is not None}
         self.parents: dict[str, tuple[str, str | None]] = {}
         self._sessions: dict[SpanKey, str] = {}
         self._outer = {above for key, role in self.roles.items() if role is Role.MODEL for above in self._around(key)}
         self._named: dict[str, set[str]] = {}  # the conversations of each trace
-        for (trace, _), operation in found.items():
+        for (trace, _), operation in operations.items():
             if name := _text(operation.attributes.get(CONVERSATION)):
                 self._named.setdefault(trace, set()).add(name)
 
@@ -83,7 +83,9 @@ class Tree:
         return Step(self.operations[key], role, key in self._outer, is_root)
 
     def session(self, key: SpanKey) -> str:
-        """The conversation that an operation or an enclosing one names; what a tool starts has its own."""
+        """The session of an operation: the conversation that it or an enclosing one names. An agent that a tool started
+        has its own session.
+        """
         if key not in self._sessions:
             self._sessions[key] = self._conversation(key)  # set first: a damaged log may have spans in a circle
             if (started := self._started_by_tool(key)) is not None:
@@ -97,27 +99,27 @@ class Tree:
 
     def _conversation(self, key: SpanKey) -> str:
         around = [self.operations[key], *(self.operations[above] for above in self._above(key) if above in self.operations)]
-        named = [name for one in around if (name := _text(one.attributes.get(CONVERSATION)))]
+        conversations = [name for operation in around if (name := _text(operation.attributes.get(CONVERSATION)))]
         of_trace = self._named.get(key[0], set())
-        sessions = [name for one in around if (name := _text(one.attributes.get("session.id")))]
-        candidates: list[str] = [*named, *(of_trace if len(of_trace) == 1 else ()), *sessions, key[0] or key[1]]
+        sessions = [name for operation in around if (name := _text(operation.attributes.get("session.id")))]
+        candidates: list[str] = [*conversations, *(of_trace if len(of_trace) == 1 else ()), *sessions, key[0] or key[1]]
         return candidates[0]
 
     def _started_by_tool(self, key: SpanKey) -> tuple[SpanKey, SpanKey] | None:
         """The outermost agent or model between an operation and the nearest enclosing tool, and that tool."""
         inner: SpanKey | None = None
-        for one in (key, *self._above(key)):
-            role = self.roles.get(one)
+        for span in (key, *self._above(key)):
+            role = self.roles.get(span)
             if role is Role.TOOL and inner is not None:
-                return inner, one
+                return inner, span
             if role is not None and role is not Role.TOOL:
-                inner = one
+                inner = span
         return None
 
     def _around(self, key: SpanKey) -> list[SpanKey]:
-        """The enclosing operations, up to the tool that it runs in."""
+        """The enclosing operations, up to the tool that runs the operation."""
         above = self._above(key)
-        tools = [place for place, one in enumerate(above) if self.roles.get(one) is Role.TOOL]
+        tools = [place for place, span in enumerate(above) if self.roles.get(span) is Role.TOOL]
         return above[: tools[0]] if tools else above
 
     def _above(self, key: SpanKey) -> list[SpanKey]:
@@ -125,7 +127,7 @@ class Tree:
         above: list[SpanKey] = []
         while (operation := self.operations.get(key)) is not None and operation.parent:
             key = (operation.trace, operation.parent)
-            if key in above or len(above) == DEEPEST:
+            if key in above or len(above) == MAX_DEPTH:
                 break
             above.append(key)
         return above
@@ -140,41 +142,43 @@ class Transcript:
     def __init__(self, session: str) -> None:
         self.session = session
         self.records: list[Record] = []
-        self._said: list[Statement] = []
+        self._statements: list[Statement] = []
         self._known: Counter[Statement] = Counter()
-        self._waiting: dict[str, str] = {}  # calls without a tool run yet -> the tool's name
-        self._asked = ""  # the agent's prompt, until the model answers
+        self._waiting: dict[str, str] = {}  # a call whose tool has not run yet -> the tool's name
+        self._open_prompt = ""  # the agent's prompt, until the model answers
 
     def add(self, record: Record) -> None:
         statement = _statement_of(record)
         record.key = f"{self.session}/{_digest(statement)}.{self._known[statement]}"
-        self._note(statement)
+        self._add_statement(statement)
         self.records.append(record)
         if record.kind is Kind.TOOL_CALL and record.call:
             self._waiting[record.call] = record.tool or ""
         if record.kind in AGENT_KINDS:
-            self._asked = ""
+            self._open_prompt = ""
 
     def add_new(self, records: list[Record], *, is_outer: bool) -> None:
-        """Add an operation's input, except what is known: the conversation so far, or its end."""
+        """Add an operation's messages, except those that repeat the conversation so far or its end."""
         place = self._place(records)
         for record in records:
             statement = _statement_of(record)
             if self._is_once(record) and self._known[statement]:
                 continue
-            if (found := self._find(statement, place)) is not None:
-                place = found + 1
+            if (known_at := self._find(statement, place)) is not None:
+                place = known_at + 1
                 continue
             if self._is_answered(record):
                 continue
             if record.kind is Kind.USER_INPUT:
-                place = len(self._said) + 1  # after a new prompt all is new; an answer may have been omitted before
-                if self._asked and self._asked in record.text:
-                    self._note(statement)  # the same prompt in the form that the model got
+                place = (
+                    len(self._statements) + 1
+                )  # after a new prompt all messages are new; an earlier answer may have been omitted
+                if self._open_prompt and self._open_prompt in record.text:
+                    self._add_statement(statement)  # the same prompt, in the form that the model received
                     continue
             self.add(record)
             if is_outer and record.kind is Kind.USER_INPUT:
-                self._asked = record.text
+                self._open_prompt = record.text
 
     def call_of(self, tool: str | None) -> str | None:
         """The call of a tool run that does not name one."""
@@ -183,29 +187,29 @@ class Transcript:
     def awaits(self, call: str) -> bool:
         return call in self._waiting
 
-    def ran(self, call: str) -> None:
+    def end_call(self, call: str) -> None:
         self._waiting.pop(call, None)
 
     def _place(self, records: list[Record]) -> int:
         """The place from which these records may repeat earlier ones.
 
-        A complete conversation repeats an answer, or begins like the session. New messages only may repeat no more than
-        its end: the same short prompt, sent twice, is two prompts.
+        A complete conversation repeats an answer, or begins like the session. Other messages can repeat only the end of the
+        session: the same short prompt, sent twice, is two prompts.
         """
-        lines = [_statement_of(record) for record in records if not self._is_once(record)]
-        opening = next((statement for statement in self._said if statement[0] != Kind.SYSTEM), None)
-        if lines[:1] == [opening] or any(
+        statements = [_statement_of(record) for record in records if not self._is_once(record)]
+        opening = next((statement for statement in self._statements if statement[0] != Kind.SYSTEM), None)
+        if statements[:1] == [opening] or any(
             statement[0] in AGENT_KINDS and self._known[statement] for statement in map(_statement_of, records)
         ):
             return 0
-        for size in range(min(len(lines), len(self._said)), 0, -1):
-            if self._said[-size:] == lines[:size]:
-                return len(self._said) - size
-        return len(self._said)
+        for size in range(min(len(statements), len(self._statements)), 0, -1):
+            if self._statements[-size:] == statements[:size]:
+                return len(self._statements) - size
+        return len(self._statements)
 
     def _find(self, statement: Statement, place: int) -> int | None:
         try:
-            return self._said.index(statement, place)
+            return self._statements.index(statement, place)
         except ValueError:
             return None
 
@@ -214,14 +218,14 @@ class Transcript:
         return record.kind is Kind.SYSTEM or (record.kind is Kind.TOOL_CALL and bool(record.call))
 
     def _is_answered(self, record: Record) -> bool:
-        """Whether the call of a result has one already. Some models restart their call numbers in every turn."""
+        """Whether the call of a result already has a result. Some models restart their call numbers in every turn."""
         calls = self._known[(Kind.TOOL_CALL, record.call or "")]
         return (
             record.kind is Kind.TOOL_RESPONSE and bool(record.call) and self._known[_statement_of(record)] >= max(calls, 1)
         )
 
-    def _note(self, statement: Statement) -> None:
-        self._said.append(statement)
+    def _add_statement(self, statement: Statement) -> None:
+        self._statements.append(statement)
         self._known[statement] += 1
 
 
@@ -240,7 +244,7 @@ def _digest(statement: Statement) -> str:
 # ---- order
 
 
-def _in_order(session: str, steps: list[Step]) -> list[Record]:
+def _records_in_order(session: str, steps: list[Step]) -> list[Record]:
     """A session's records in order: an operation's input at its start, its output at its end."""
     moments: list[tuple[int, int, int, bool, Step]] = []
     for number, step in enumerate(steps):
@@ -248,24 +252,21 @@ def _in_order(session: str, steps: list[Step]) -> list[Record]:
         moments.append((started, 1, number, True, step))
         moments.append((ended, 0 if ended > started else 1, number, False, step))
     transcript = Transcript(session)
-    is_heard = any(inputs(step.operation) for step in steps if step.role is not Role.TOOL)
+    has_inputs = any(inputs(step.operation) for step in steps if step.role is not Role.TOOL)
     for _, _, _, starts, step in sorted(moments, key=lambda moment: moment[:3]):
         if step.role is Role.TOOL:
             _run_tool(transcript, step, starts=starts)
         elif not starts:
             _answer(transcript, step)
-        elif is_heard:
-            transcript.add_new(_drafts(transcript, step), is_outer=step.is_outer)
+        elif has_inputs:
+            transcript.add_new(_input_records(transcript, step), is_outer=step.is_outer)
         elif step.is_root and step.role is Role.AGENT:
-            builder = _builder(transcript, step.operation, step.operation.started)
-            transcript.add(
-                builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT)
-            )  # its text is not recorded
+            _open_turn(transcript, step)
     return transcript.records
 
 
-def _open(transcript: Transcript, step: Step) -> None:
-    """A prompt whose text was not recorded."""
+def _open_turn(transcript: Transcript, step: Step) -> None:
+    """Open a turn for a prompt whose text was not recorded."""
     builder = _builder(transcript, step.operation, step.operation.started)
     transcript.add(builder.record(Kind.RUNTIME, step.operation.name, opens=TurnStart.PROMPT))
 
@@ -275,7 +276,7 @@ def _builder(transcript: Transcript, operation: Operation, nanoseconds: int) -> 
     return RecordBuilder(session=transcript.session, key="", at=at, line=operation.line)
 
 
-def _drafts(transcript: Transcript, step: Step) -> list[Record]:
+def _input_records(transcript: Transcript, step: Step) -> list[Record]:
     builder = _builder(transcript, step.operation, step.operation.started)
     return [record for message in inputs(step.operation) for record in read_chat_message(builder, as_chat(message))]
 
@@ -289,7 +290,7 @@ def _run_tool(transcript: Transcript, step: Step, *, starts: bool) -> None:
             builder = _builder(transcript, operation, operation.started)
             transcript.add(builder.call(tool.name, call, tool.arguments))
         return
-    transcript.ran(call)
+    transcript.end_call(call)
     if tool.result is not None or operation.error:
         builder = _builder(transcript, operation, operation.ended)
         result = builder.result(call, tool.result or operation.error, tool=tool.name, failed=operation.error is not None)
@@ -314,7 +315,7 @@ def _answer(transcript: Transcript, step: Step) -> None:
 
 
 def _end(transcript: Transcript, step: Step, builder: RecordBuilder, *, is_finished: bool) -> None:
-    """Record the turn's end: a complete answer, or the end of the agent's run."""
+    """Mark the turn's end: a complete answer, or the end of the agent's run."""
     operation, last = step.operation, transcript.records[-1] if transcript.records else None
     if operation.error is not None:
         transcript.add(builder.record(Kind.RUNTIME, operation.error, failed=True, stop=_failure(step)))
