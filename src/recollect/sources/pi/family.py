@@ -1,4 +1,4 @@
-"""Which agent of Pi's family wrote a log, by what only one of them writes."""
+"""Tells which agent of Pi's family wrote a log, by the fields that only one of them writes."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""How a sub-agent of Oh My Pi returns its result: by a call of `yield`, which its parent gets as the answer.
+"""Reads the result of a sub-agent of Oh My Pi: the arguments of a `yield` call, which its parent receives.
 
-The call is `{"result": {"data": …}}` or `{"result": {"error": "…"}}`; some models omit `result`, or write it as text. A
-`type` that is a list means that this is only a part of the result. Without data, the last message is the result.
+The call is `{"result": {"data": …}}` or `{"result": {"error": "…"}}`; some models omit `result`, or write it as text. If
+`type` is a list, the call has only a part of the result. Without data, the last message is the result.
 """
 
 from typing import Any
@@ -19,8 +19,8 @@ def is_final(arguments: dict[str, Any]) -> bool:
 
 def result_in(arguments: dict[str, Any]) -> str:
     """The result of a call as text; empty if the last message is the result."""
-    given = arguments_of(arguments.get("result")) or arguments
-    result = next((given[key] for key in ("data", "error") if given.get(key) not in (None, "", {}, [])), None)
+    fields = arguments_of(arguments.get("result")) or arguments
+    result = next((fields[key] for key in ("data", "error") if fields.get(key) not in (None, "", {}, [])), None)
     if isinstance(result, dict) and len(result) == 1 and isinstance(only := next(iter(result.values())), str):
         return only
     return as_text(result) if isinstance(result, dict) else text_of(result)

@@ -1,9 +1,9 @@
-"""The session log of Pi, which its descendants write too: one JSON entry per line, a tree by `id` and `parentId`.
+"""Reads the session log of Pi and of the agents derived from it: one JSON entry per line, a tree by `id` and `parentId`.
 
-A header comes first; the entries after it are final. A fork begins with a copy of its original's entries with the same ids
-and times, which together are unique. Before version 2 there were no ids, and an entry is identified by its time and
-content. Moving in the tree writes only the next entry, with another parent; earlier entries stay stored. A prompt typed
-while the agent worked has a time earlier than that of the entry before it.
+A header comes first; the entries after it are final. A fork begins with a copy of the original session's entries. The
+copies have the same ids and times, which together are unique. Before version 2 there were no ids, and an entry is
+identified by its time and content. Moving in the tree writes only the next entry, with another parent; earlier entries
+remain. A prompt typed while the agent works has an earlier time than the entry before it.
 """
 
 import re
@@ -29,9 +29,9 @@ SKILL = re.compile(r'<skill name="([^"]+)".*?</skill>\s*', re.DOTALL)
 EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 FINAL = {"stop", "length", "endTurn", "end_turn"}
 BROKEN = {"aborted": Stop.INTERRUPT, "error": Stop.CRASH}
-ERRORS = {"openclaw:prompt-error"}  # written by an extension if the agent could not answer
-PROGRAM = "openclaw"  # messages that the program sent in the agent's role
-FAILED = {"error", "failed"}  # states of OpenClaw's tools, which it does not count as errors
+ERRORS = {"openclaw:prompt-error"}  # an extension writes it if the agent could not answer
+PROGRAM = "openclaw"  # the provider of messages that the program sent in the agent's role
+FAILED = {"error", "failed"}  # states of OpenClaw's tools that `isError` does not report
 FROM_PARENT = "[task from parent]"
 EXCERPT = 2_000  # characters of an extension's own data
 QUIET = {
@@ -40,25 +40,25 @@ QUIET = {
 }  # fmt: skip
 
 Split = Callable[[str], tuple[str, list[str]]]
-"""Splits a text into the person's own and what was put around it."""
+"""Splits a text into the person's part and the context around it."""
 
 
 class PiState(ReaderState):
     named: bool = False  # the session's id is final
     parent: str | None = None  # of a sub-agent, a fork or a continuation
-    sub_agent: bool = False  # also if its parent is unknown
+    sub_agent: bool = False  # True even if its parent is unknown
     nests: bool = False  # ids of sub-agents begin with the session's id
-    working: bool = False  # the agent has not ended its turn
+    working: bool = False  # the agent has not ended its turn yet
     at: int | None = None  # the last entry's time
     title: tuple[str, int] | None = None  # from the line before the header
-    yielded: dict[str, tuple[str, str | None]] = {}  # (result, model) of `yield` calls without a response yet
+    yielded: dict[str, tuple[str, str | None]] = {}  # call -> (result, model) of `yield` calls without a response yet
 
 
 # ---- the session
 
 
 def begin(path: Path, first: list[Any]) -> PiState:
-    """The state to start with. The header has the session's id; until it is written, the file's name has it."""
+    """The state to start with. The session's id is in the header; before it is written, in the file's name."""
     header = header_of(first)
     original = _original(header)
     return PiState(
@@ -71,26 +71,26 @@ def begin(path: Path, first: list[Any]) -> PiState:
 
 def _original(header: Row) -> str | None:
     """The session that this one was forked from or continues."""
-    named = header.parent_session or header.branched_from
-    return session_named(named) if named else None
+    original = header.parent_session or header.branched_from
+    return session_named(original) if original else None
 
 
 def header_of(first: list[Any]) -> Row:
     return next((row for row in first if isinstance(row, Row) and row.type == "session"), Row())
 
 
-def session_named(place: str) -> str:
+def session_named(name: str) -> str:
     """The session's id, from a log's name or path on any system, or from the id itself."""
-    stem = re.split(r"[/\\]", place)[-1].partition(".jsonl")[0]
-    named = NAMED.fullmatch(stem)
-    return named[1] if named else stem
+    stem = re.split(r"[/\\]", name)[-1].partition(".jsonl")[0]
+    match = NAMED.fullmatch(stem)
+    return match[1] if match else stem
 
 
 # ---- reading
 
 
 def without_skill(text: str) -> tuple[str, list[str]]:
-    """A prompt without the skill's text that replaced its call, and that text."""
+    """A prompt in which the call of a skill replaces the skill's text, and that text."""
     skill = SKILL.match(text)
     if skill is None:
         return split_context(text)
@@ -176,7 +176,7 @@ def _message(message: Message, builder: RecordBuilder, state: PiState, split: Sp
 
 
 def _instructions(message: Message) -> str:
-    """The system prompt; the newest Pi writes it in sections, and tool changes without text."""
+    """The text of a system prompt. The newest Pi writes it in sections, and changes of tools without text."""
     sections = list(message.sections.values()) if isinstance(message.sections, dict) else None
     return text_of(message.content or message.files or sections)
 
@@ -188,25 +188,25 @@ def _read_user_text(builder: RecordBuilder, text: str, message: Message, state: 
     own, injected = split(text)
     if own.strip():
         yield _prompt(builder, own, message, state)
-    for around in injected:
-        yield builder.record(Kind.SYSTEM, around)
+    for block in injected:
+        yield builder.record(Kind.SYSTEM, block)
 
 
 def _is_injected(message: Message, state: PiState) -> bool:
     """Whether the program wrote a user message. In a sub-agent's session, its parent counts as the person."""
-    told_by = message.provenance if isinstance(message.provenance, dict) else {}
+    provenance = message.provenance if isinstance(message.provenance, dict) else {}
     return (
         message.synthetic is True
         or (message.attribution == "agent" and not state.sub_agent)
-        or told_by.get("kind") == "internal_system"
-        or told_by.get("sourceTool") == "subagent_announce"
+        or provenance.get("kind") == "internal_system"
+        or provenance.get("sourceTool") == "subagent_announce"
     )
 
 
 def _prompt(builder: RecordBuilder, text: str, message: Message, state: PiState) -> Record:
-    typed = parse_time(message.timestamp)
-    early = typed is not None and state.at is not None and typed < state.at
-    steers = message.steering is True or (state.working and early)
+    typed_at = parse_time(message.timestamp)
+    is_early = typed_at is not None and state.at is not None and typed_at < state.at
+    steers = message.steering is True or (state.working and is_early)
     state.working = True
     return builder.record(Kind.USER_INPUT, text, opens=TurnStart.NO if steers else TurnStart.PROMPT)
 
@@ -216,8 +216,8 @@ def _answer(message: Message, builder: RecordBuilder, state: PiState) -> Iterato
     builder.usage = _usage(message.usage)
     records = list(read_agent_message(builder, message.content or []))
     reason = as_text(message.stop_reason)
-    answered = reason in FINAL and not any(record.kind is Kind.TOOL_CALL for record in records)
-    if answered:
+    is_final_answer = reason in FINAL and not any(record.kind is Kind.TOOL_CALL for record in records)
+    if is_final_answer:
         if not any(record.kind is Kind.ASSISTANT_RESPONSE for record in records):
             records.append(builder.record(Kind.ASSISTANT_RESPONSE))
         [*_, last] = (record for record in records if record.kind is Kind.ASSISTANT_RESPONSE)
@@ -233,10 +233,10 @@ def _answer(message: Message, builder: RecordBuilder, state: PiState) -> Iterato
     if stop is not None:
         text = text_of(message.error_message) or reason
         yield builder.record(Kind.RUNTIME, text, stop=stop, failed=stop is Stop.CRASH, usage=builder.usage)
-    state.working = not answered and stop is None
+    state.working = not is_final_answer and stop is None
 
 
-# `reasoningTokens` is the name of Oh My Pi
+# `reasoningTokens` is Oh My Pi's name
 _usage = tokens(
     input="input",
     output="output",
@@ -255,14 +255,14 @@ def _result(message: Message, builder: RecordBuilder, state: PiState) -> Iterato
     result = state.yielded.pop(message.tool_call_id or "", None)
     yield builder.result(message.tool_call_id, text, tool=message.tool_name, failed=failed, exit_code=code)
     if result is not None and message.is_error is not True:
-        yield from _yielded(*result, builder, state)
+        yield from _end_sub_agent(*result, builder, state)
     if state.nests and message.tool_name == "task":
         for agent in _agents(details):
             child = f"{state.session}/{agent}"
             yield SessionMetadata(session=child, parent=state.session, parent_call=message.tool_call_id)
 
 
-def _yielded(result: str, model: str | None, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
+def _end_sub_agent(result: str, model: str | None, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
     """The end of a sub-agent after its result was accepted."""
     state.working = False
     if result:
@@ -272,26 +272,26 @@ def _yielded(result: str, model: str | None, builder: RecordBuilder, state: PiSt
         yield builder.record(Kind.RUNTIME, "yield", stop=Stop.ANSWER)
 
 
-def _exit_code(given: Any, text: str) -> int | None:
-    if isinstance(given, int):
-        return as_count(given)
-    found = EXIT_CODE.search(text[-100:])
-    return int(found[1]) if found else None
+def _exit_code(value: Any, text: str) -> int | None:
+    if isinstance(value, int):
+        return as_count(value)
+    code = EXIT_CODE.search(text[-100:])
+    return int(code[1]) if code else None
 
 
 def _agents(details: dict[str, Any]) -> set[str]:
     """The sub-agents that a task started, by the names of their logs."""
-    runs = [one for key in ("progress", "results") if isinstance(details.get(key), list) for one in details[key]]
-    return {one["id"] for one in runs if isinstance(one, dict) and isinstance(one.get("id"), str)}
+    runs = [run for key in ("progress", "results") if isinstance(details.get(key), list) for run in details[key]]
+    return {run["id"] for run in runs if isinstance(run, dict) and isinstance(run.get("id"), str)}
 
 
 def _executed(message: Message, builder: RecordBuilder, state: PiState) -> Iterator[Record]:
-    """A command that the person ran without the agent."""
-    shell = message.role == "bashExecution"
-    typed = f"!{text_of(message.command)}" if shell else f"${text_of(message.code)}"
+    """Reads a command that the person ran without the agent."""
+    is_shell = message.role == "bashExecution"
+    typed = f"!{text_of(message.command)}" if is_shell else f"${text_of(message.code)}"
     yield builder.record(Kind.USER_INPUT, typed, opens=TurnStart.NO if state.working else TurnStart.COMMAND)
     code = _exit_code(message.exit_code, "")
-    tool = "bash" if shell else "python"
+    tool = "bash" if is_shell else "python"
     yield builder.record(Kind.TOOL_RESPONSE, text_of(message.output), tool=tool, exit_code=code, failed=bool(code))
 
 
@@ -305,24 +305,24 @@ def _title_slot(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[En
 
 
 def _title(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    named = row.type == "session_info"
-    rank = TitleRank.CUSTOM if named else _rank(row.source)
-    yield SessionMetadata(session=state.session, title=text_of(row.name if named else row.title), title_rank=rank)
+    is_info = row.type == "session_info"
+    rank = TitleRank.CUSTOM if is_info else _rank(row.source)
+    yield SessionMetadata(session=state.session, title=text_of(row.name if is_info else row.title), title_rank=rank)
 
 
 def _summary(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
     yield builder.record(Kind.COMPACTION, text_of(row.summary), usage=_usage(row.usage))
 
 
-def _noted(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """A change of settings by the person or the program."""
+def _setting(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
+    """Reads a change of settings by the person or the program."""
     values = (row.model, row.model_id, row.thinking_level, row.service_tier, row.mode, row.label, row.reason)
     value = next((value for value in (*values, row.injected_rules) if value), None)
     yield builder.record(Kind.RUNTIME, f"{row.type}: {as_text(value)}" if value else row.type)
 
 
 def _custom(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """An extension's own data, and the end of the session's program."""
+    """Reads an extension's own data, and the end of the agent's program."""
     if row.custom_type == "tool_execution_start":
         yield Ignored("tool_execution_start")  # the call itself is in the agent's message
         return
@@ -337,7 +337,7 @@ def _custom(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]
 
 
 def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """A message of an extension to the agent; for a sub-agent of Prime, also of its parent."""
+    """Reads a message of an extension to the agent; for a sub-agent of Prime, also a message of its parent."""
     text = text_of(row.content)
     if not text.strip():
         return
@@ -349,7 +349,7 @@ def _custom_message(row: Row, builder: RecordBuilder, state: PiState) -> Iterato
 
 
 def _session_init(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """The start of a sub-agent's session. Its task follows again as a prompt."""
+    """Reads the start of a sub-agent's session. Its task follows as a prompt."""
     state.sub_agent = True
     state.parent = state.parent or state.copies_from
     if state.parent is not None:
@@ -362,7 +362,7 @@ def _git_state(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Ent
 
 
 def _model_usage(row: Row, builder: RecordBuilder, state: PiState) -> Iterator[Entry]:
-    """The tokens of a model call outside the conversation, such as for a title."""
+    """Reads the tokens of a model call outside the conversation, such as for a title."""
     yield builder.record(Kind.RUNTIME, f"model_usage: {as_text(row.purpose)}", usage=_usage(row.usage))
 
 
@@ -378,7 +378,7 @@ READERS: dict[str, Callable[[Row, RecordBuilder, PiState], Iterator[Entry]]] = {
     "git_state": _git_state,
     "model_usage": _model_usage,
     **dict.fromkeys(
-        ("model_change", "thinking_level_change", "service_tier_change", "mode_change", "label", "ttsr_injection"), _noted
+        ("model_change", "thinking_level_change", "service_tier_change", "mode_change", "label", "ttsr_injection"), _setting
     ),
-    **dict.fromkeys(("reset", "reset_boundary"), _noted),
+    **dict.fromkeys(("reset", "reset_boundary"), _setting),
 }

@@ -1,4 +1,4 @@
-"""The sections of an agent's message in SpecStory's files of 2025, separated by rules (`---`).
+"""Reads the sections of an agent's message in SpecStory's files of 2025, which rules (`---`) separate.
 
 A tool may fill a section without a mark: a file that was read, an edit as a diff, a command and its output as code. In
 autumn 2025 a line `Tool use: **name**` comes first. A tool's outcome may be a section of its own. Everything else is the
@@ -18,7 +18,7 @@ READ = re.compile(r"Read file: [^\n]{1,4096}")  # characters: no path is longer
 READS = "read_file"
 PLAIN_TOOLS = {"diff": "edit_file", **dict.fromkeys(("bash", "sh", "shell", "zsh", "powershell"), "run_terminal_cmd")}
 CHANGED = "Lines added:"  # counts below a diff
-CANCELLED = "Cancelled"  # replaces a tool that the person refused
+CANCELLED = "Cancelled"  # is in place of a tool that the person refused
 BROKEN = re.compile(r"Error calling tool\.?|Tool call timed out after \d{1,9} ?m?s")
 
 
@@ -38,10 +38,10 @@ class Outcome(Struct):
     cancelled: bool
 
 
-def parts_of(words: str) -> Iterator[str | ToolUse | Outcome]:
+def parts_of(message: str) -> Iterator[str | ToolUse | Outcome]:
     """The agent's texts and tools in order."""
     text: list[str] = []
-    for section in _sections(words):
+    for section in _sections(message):
         part = _tool(section)
         if part is None:
             text.append(section)
@@ -53,25 +53,25 @@ def parts_of(words: str) -> Iterator[str | ToolUse | Outcome]:
 
 
 def _joined(sections: list[str]) -> Iterator[str]:
-    """The sections, with adjacent texts joined: rules between them may be the agent's own."""
-    written = [section for section in sections if section]
-    if written:
-        yield f"\n\n{RULE}\n\n".join(written)
+    """Adjacent texts joined to one: the agent itself may have written the rules between them."""
+    texts = [section for section in sections if section]
+    if texts:
+        yield f"\n\n{RULE}\n\n".join(texts)
 
 
-def _sections(words: str) -> Iterator[str]:
+def _sections(message: str) -> Iterator[str]:
     """The texts between rules. A rule inside code does not count."""
-    held: list[str] = []
+    section: list[str] = []
     is_code = False
-    for line in words.split("\n"):
+    for line in message.split("\n"):
         if line.startswith(FENCE):
             is_code = not is_code
         if line.strip() == RULE and not is_code:
-            yield "\n".join(held).strip()
-            held = []
+            yield "\n".join(section).strip()
+            section = []
         else:
-            held.append(line)
-    yield "\n".join(held).strip()
+            section.append(line)
+    yield "\n".join(section).strip()
 
 
 def _tool(section: str) -> ToolUse | Outcome | None:
@@ -97,8 +97,8 @@ def _named_tool(tool: str, body: str) -> ToolUse:
             if codes
             else ToolUse(tool, body)
         )
-    summary, _, found = body.removeprefix("<details>").strip().removeprefix("<summary>").partition("</summary>")
-    return ToolUse(tool, summary, *shown_and_found(found.strip().removesuffix("</details>").strip()))
+    summary, _, details = body.removeprefix("<details>").strip().removeprefix("<summary>").partition("</summary>")
+    return ToolUse(tool, summary, *shown_and_result(details.strip().removesuffix("</details>").strip()))
 
 
 def _codes(section: str) -> list[tuple[str, str]]:
@@ -117,13 +117,13 @@ def _codes(section: str) -> list[tuple[str, str]]:
     return [(language, "\n".join(code).strip("\n")) for language, code in codes]
 
 
-def shown_and_found(body: str) -> tuple[str, str | None]:
-    """(input, output) of a tool of 2025: changes and commands are code, findings are a table."""
+def shown_and_result(body: str) -> tuple[str, str | None]:
+    """(input, output) of a tool of 2025: changes and commands are shown as code, results as a table."""
     return shown_and_output(body) if body.startswith((FENCE, "**Chunk")) else ("", body or None)
 
 
 def shown_and_output(body: str) -> tuple[str, str | None]:
-    """(input, output) of a tool: the output is the code block marked as text or not marked."""
+    """(input, output) of a tool: the output is the code block whose language is `text` or missing."""
     lines = body.split("\n")
     is_code = False
     for place, line in enumerate(lines):
@@ -134,8 +134,8 @@ def shown_and_output(body: str) -> tuple[str, str | None]:
     return body.strip(), None
 
 
-def without_rules(words: str) -> str:
+def without_rules(text: str) -> str:
     """A text without the rules and blank lines around it."""
-    lines = words.split("\n")
+    lines = text.split("\n")
     written = [place for place, line in enumerate(lines) if line.strip() not in ("", RULE)]
     return "\n".join(lines[written[0] : written[-1] + 1]).strip() if written else ""
