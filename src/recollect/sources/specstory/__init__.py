@@ -1,4 +1,4 @@
-r"""SpecStory renders the sessions of other agents as Markdown, to <project>/.specstory/history/<time>-<text>.md.
+r"""SpecStory renders the sessions of other agents as Markdown, to <project>/.specstory/history/<time>-<words>.md.
 
 Evidence: 12 real files of the command-line tool (Markdown v2.1.0, January to August 2026), all of Claude Code sessions, and
 published ones of the editor extension (March 2025 to January 2026).

@@ -1,1 +1,1 @@
-"""Tasks of Cline, Roo Code and Kilo Code, which share one log format."""
+"""Reads tasks of Cline, Roo Code and Kilo Code, which share one log format."""

@@ -1,4 +1,4 @@
-"""The entries of a task of Cline, Roo Code or Kilo Code, and the state of reading them."""
+"""The shapes of a task's entries in Cline, Roo Code and Kilo Code, and the state of reading them."""
 
 from bisect import bisect_right
 from typing import Any
@@ -11,11 +11,11 @@ from recollect.sources.formats.message import text_of
 from recollect.sources.formats.values import as_text
 from recollect.sources.tasks.history import Exchange
 
-MARKS = ("HAS_CHANGES", "REQ_APP")  # appended to a result and to a command, for the interface
+MARKS = ("HAS_CHANGES", "REQ_APP")  # appended for the interface to a result and to a command
 
 
 class Message(Struct, rename="camel"):
-    """One entry of `ui_messages.json`: a `say` or an `ask`. The text of many is JSON."""
+    """One entry of `ui_messages.json`: a `say` or an `ask`. The text of many entries is JSON."""
 
     ts: Any = None
     type: Any = None
@@ -45,8 +45,8 @@ class Message(Struct, rename="camel"):
         return dict(value) if isinstance(value, dict) else {}
 
 
-class Placed(Struct):
-    """An entry and its place in the file, from 1. `message` is None if it is not an entry."""
+class NumberedMessage(Struct):
+    """An entry and its number in the file, from 1. `message` is None if the entry has another shape."""
 
     place: int
     message: Message | None
@@ -57,15 +57,15 @@ class Task(Struct):
     """The state of reading a task."""
 
     session: str
-    exact: dict[int, Exchange] = {}  # by the place of the call
-    answers: dict[int, list[Message]] = {}  # by the place of the call
-    models: list[tuple[int, str]] = []
-    called: set[str] = set()  # names of the entries that were calls
+    exact: dict[int, Exchange] = {}  # exact calls and results, by the number of the call's entry
+    answers: dict[int, list[Message]] = {}  # results, by the number of the call's entry
+    models: list[tuple[int, str]] = []  # (start time, model)
+    called: set[str] = set()  # names of the call entries so far
     now: int | None = None  # the time of the last entry
     usage: Usage | None = None  # of requests without an answer yet
-    cancelled: Record | None = None  # the running request's end, reported after its answer
+    cancelled: Record | None = None  # the end of the running request, yielded after its answer
     waiting: bool = True  # the agent waits for the person
-    completed: bool = False  # the result was given, without a request to the model since
+    completed: bool = False  # the result is given, and no request to the model followed
     deleted: Any = None
 
     def model_at(self, at: int) -> str | None:
@@ -75,12 +75,12 @@ class Task(Struct):
 
 
 def reason(text: str) -> str:
-    """The text of an error, which may be JSON inside JSON."""
+    """The text of an error, even if it is JSON inside JSON."""
     fields = decode_or_none(text, dict[str, Any]) or {}
     text_of_error = text_of(fields.get("message") or fields.get("errorMessage"))
     return reason(text_of_error) if text_of_error and len(text_of_error) < len(text) else text
 
 
 def plain(name: str) -> str:
-    """A readable text from the name of an entry without text."""
+    """A readable text for an entry without text, from its name."""
     return name.replace("_", " ")

@@ -1,14 +1,14 @@
-"""A task of Cline, or of its forks Roo Code and Kilo Code: one folder, whose log is `ui_messages.json`.
+"""Reads a task of Cline, or of its forks Roo Code and Kilo Code: one folder, whose log is `ui_messages.json`.
 
 A task without it is read from the history (`tasks.conversation`).
 
-`<User>/globalStorage/<extension>/tasks/<task>/` holds what the interface showed, entry by entry (`ui_messages.json`,
-rewritten each time), the messages between agent and model (`api_conversation_history.json`), the models in use
+`<User>/globalStorage/<extension>/tasks/<task>/` holds the entries that the interface showed (`ui_messages.json`, rewritten
+each time), the messages between agent and model (`api_conversation_history.json`), the models in use
 (`task_metadata.json`) and, in Roo Code and Kilo Code, the task's entry in the list of tasks (`history_item.json`).
 
-Evidence: the types that the three publish, and parts of eight published tasks that were looked at, not stored.
-An entry is rewritten under the same `ts` while it streams, and the last version counts. An entry left `partial` and
-followed by the complete one is the same entry. Tokens are in `api_req_started`, before the model's answer; a cancellation's
+Evidence: the types that the three publish, and parts of eight published tasks, inspected by eye and not stored.
+An entry is rewritten under the same `ts` while it streams, and the last version counts. A `partial` entry may also be
+followed by its complete version. Tokens are in `api_req_started`, before the model's answer; a cancellation's
 reason is added there afterwards. `tasks.tools` reads calls, `tasks.messages` reads messages.
 """
 
@@ -27,8 +27,8 @@ from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.source import Document
 from recollect.sources.formats.values import as_count, as_text, parse_time
 from recollect.sources.tasks.conversation import is_conversation, read_conversation
-from recollect.sources.tasks.entries import Message, Placed, Task, plain, reason
-from recollect.sources.tasks.history import ModelMessage, first_text, folder_in, matched, model_in
+from recollect.sources.tasks.entries import Message, NumberedMessage, Task, plain, reason
+from recollect.sources.tasks.history import ModelMessage, first_text, folder_in, match_calls, model_in
 from recollect.sources.tasks.messages import SPEECH, prompt
 from recollect.sources.tasks.tools import ANSWERS, CALLS, answer, answers_of, call, calls_of, topic_of
 
@@ -39,7 +39,7 @@ FOLDERS = {
 }
 LOG, HISTORY = "ui_messages.json", "api_conversation_history.json"
 METADATA, ITEM = "task_metadata.json", "history_item.json"
-COUNTED = {"api_req_started", "api_req_finished", "deleted_api_reqs", "subagent_usage"}
+REQUESTS = {"api_req_started", "api_req_finished", "deleted_api_reqs", "subagent_usage"}
 CANCELLED = {"user_cancelled": Stop.INTERRUPT, "streaming_failed": Stop.CRASH, "retries_exhausted": Stop.CRASH}
 RESUMED = {"resume_task", "resume_completed_task"}
 AFTER_A_REQUEST = {"api_req_started", "api_req_failed", "user_feedback", *RESUMED}
@@ -52,8 +52,8 @@ NOTICES = {
     *("load_mcp_documentation", "generate_explanation", "mcp_notification", "report_bug", "user_edit_todos"),
     *("shell_integration_warning", "shell_integration_warning_with_suggestion", *RESUMED),
 }
-ROOS = "# Current Workspace Directory"  # Roo Code's heading of the list of files; Cline writes "Working"
-CLINES = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # fields that only Cline writes
+ROO_HEADING = "# Current Workspace Directory"  # above the list of files; Cline writes "Working"
+CLINE_FIELDS = {"modelInfo", "conversationHistoryIndex", "lastCheckpointHash"}  # fields that only Cline writes
 BOOKKEEPING = {
     *("api_req_rate_limited", "api_req_retry_delayed", "browser_session_status", "checkpoint_created"),
     *("checkpoint_saved", "conditional_rules_applied", "hook_output_stream", "mcp_server_request_started"),
@@ -76,7 +76,7 @@ class Item(Struct, rename="camel"):
 
 
 def task_format(agent: str, homes: Homes, extension: str) -> Document:
-    """The format of one of the three agents."""
+    """The format of a task's folder, for one of the three agents."""
     return Document(
         homes=homes,
         usual_place=f".config/Code/User/globalStorage/{extension}/tasks",
@@ -91,7 +91,7 @@ def task_format(agent: str, homes: Homes, extension: str) -> Document:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is a task's log: the history is, if there is no other."""
+    """Whether a file is a task's log. The history is the log if there is no other."""
     return path.name == LOG or not path.with_name(LOG).exists()
 
 
@@ -102,26 +102,26 @@ def _log_of(path: Path) -> Path:
 
 def agent_of(head: Head) -> str | None:
     """The agent of a task, or None: by its folder, elsewhere by the fields that only Cline writes."""
-    listed = head.values[0] if head.values and isinstance(head.values[0], list) else []
-    entries = [entry for entry in listed[:40] if isinstance(entry, dict)]
-    named = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
+    items = head.values[0] if head.values and isinstance(head.values[0], list) else []
+    entries = [entry for entry in items[:40] if isinstance(entry, dict)]
+    by_folder = (agent for agent, folders in FOLDERS.items() if folders & set(head.path.parts))
     if is_conversation(entries):
-        return next(named, "roo-code" if ROOS in as_text(entries[:2]) else "cline")
+        return next(by_folder, "roo-code" if ROO_HEADING in as_text(entries[:2]) else "cline")
     if not any("ts" in entry and entry.get("type") in ("ask", "say") and entry["type"] in entry for entry in entries):
         return None
-    is_clines = entries[0].get("say") == "task" or any(CLINES & entry.keys() for entry in entries)
-    return next(named, "cline" if is_clines else "roo-code")
+    is_cline = entries[0].get("say") == "task" or any(CLINE_FIELDS & entry.keys() for entry in entries)
+    return next(by_folder, "cline" if is_cline else "roo-code")
 
 
 def read(path: Path, raws: list[Raw]) -> Iterable[Entry]:
     if any(message is not None and isinstance(message.role, str) for _, message, _ in decode_each(raws[:1], ModelMessage)):
         yield from _read_history(path, raws)
         return
-    entries = _last_of_each(raws)
+    entries = _last_versions(raws)
     task = Task(_session(path, entries))
     history = read_sidecar(path.with_name(HISTORY), list[ModelMessage]) or []
-    yield _about(path, task.session, _folder(entries, history))
-    task.exact = matched(calls_of(entries), history)
+    yield _session_metadata(path, task.session, _folder(entries, history))
+    task.exact = match_calls(calls_of(entries), history)
     task.answers = answers_of(entries)
     task.models = _models(path, model_in(history))
     for entry in entries:
@@ -133,12 +133,12 @@ def _read_history(path: Path, raws: list[Raw]) -> Iterator[Entry]:
     """The entries of a task that has only the messages to and from the model."""
     task = Task(path.parent.name if path.name == HISTORY else path.stem)
     history = [message or ModelMessage(role="unknown", content=raw) for _, message, raw in decode_each(raws, ModelMessage)]
-    yield _about(path, task.session, folder_in(first_text(history)))
+    yield _session_metadata(path, task.session, folder_in(first_text(history)))
     task.models = _models(path, model_in(history))
     yield from read_conversation(task, history, parse_time(task.session))  # Cline names a task by its start time
 
 
-def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
+def _session_metadata(path: Path, session: str, folder: str | None) -> SessionMetadata:
     item = read_sidecar(path.with_name(ITEM), Item) or Item()
     return SessionMetadata(
         session=session,
@@ -149,24 +149,24 @@ def _about(path: Path, session: str, folder: str | None) -> SessionMetadata:
     )
 
 
-def _session(path: Path, entries: list[Placed]) -> str:
+def _session(path: Path, entries: list[NumberedMessage]) -> str:
     """The task's id: its folder's name; elsewhere the file's first time, which is how Cline names tasks."""
     if path.parent.parent.name == "tasks":
         return path.parent.name
     return next((as_text(entry.message.ts) for entry in entries if entry.message and entry.message.ts), path.parent.name)
 
 
-def _last_of_each(raws: list[Raw]) -> list[Placed]:
+def _last_versions(raws: list[Raw]) -> list[NumberedMessage]:
     """The last version of each entry."""
-    last: dict[Any, Placed] = {}
+    last: dict[Any, NumberedMessage] = {}
     for place, message, raw in decode_each(raws, Message):
         key = (as_text(message.ts), message.name()) if message and message.ts else place
-        last[key] = Placed(last[key].place if key in last else place, message, raw)
+        last[key] = NumberedMessage(last[key].place if key in last else place, message, raw)
     entries = list(last.values())
     return [entry for entry, after in zip_longest(entries, entries[1:]) if not _is_restarted(entry, after)]
 
 
-def _is_restarted(entry: Placed, after: Placed | None) -> bool:
+def _is_restarted(entry: NumberedMessage, after: NumberedMessage | None) -> bool:
     """Whether the next entry is the complete version of an unfinished one."""
     before, complete = entry.message, after.message if after else None
     if before is None or complete is None or not before.partial or before.name() != complete.name():
@@ -178,23 +178,23 @@ def _is_restarted(entry: Placed, after: Placed | None) -> bool:
     )
 
 
-def _folder(entries: list[Placed], history: list[ModelMessage]) -> str | None:
+def _folder(entries: list[NumberedMessage], history: list[ModelMessage]) -> str | None:
     messages = (entry.message for entry in entries if entry.message)
     requests = (as_text(message.json().get("request")) for message in messages if message.name() == "api_req_started")
     return folder_in(next(requests, "")) or folder_in(first_text(history))
 
 
-def _models(path: Path, named: str | None) -> list[tuple[int, str]]:
+def _models(path: Path, default: str | None) -> list[tuple[int, str]]:
     """(start time, model), for entries that do not name their model."""
-    used = (read_sidecar(path.with_name(METADATA), Metadata) or Metadata()).model_usage
-    models = [(parse_time(use.ts) or 0, use.model_id) for use in used if isinstance(use.model_id, str)]
-    return sorted(models) or ([(0, named)] if named else [])
+    uses = (read_sidecar(path.with_name(METADATA), Metadata) or Metadata()).model_usage
+    models = [(parse_time(use.ts) or 0, use.model_id) for use in uses if isinstance(use.model_id, str)]
+    return sorted(models) or ([(0, default)] if default else [])
 
 
 # ---- entries
 
 
-def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
+def _entry(task: Task, entry: NumberedMessage) -> Iterator[Entry]:
     message, place = entry.message, entry.place
     if message is None or not message.name():
         yield RecordBuilder(session=task.session, key=f"{task.session}@{place}", line=place).unknown(entry.raw)
@@ -207,10 +207,10 @@ def _entry(task: Task, entry: Placed) -> Iterator[Entry]:
     builder.model = _model(task, message)
     records = list(_read(task, builder, message, entry))
     cut = list(_cut(task, builder, message))
-    yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # what follows a prompt belongs to its turn
+    yield from [*records, *cut] if name == "user_feedback" else [*cut, *records]  # entries after a prompt belong to its turn
     if not records:
         yield Ignored(name)
-    if name not in COUNTED:
+    if name not in REQUESTS:
         task.usage = builder.usage
     task.now = builder.at or task.now
 
@@ -222,7 +222,7 @@ def _model(task: Task, message: Message) -> str | None:
     return task.model_at(parse_time(message.ts) or 0)
 
 
-def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -> Iterator[Record]:
+def _read(task: Task, builder: RecordBuilder, message: Message, entry: NumberedMessage) -> Iterator[Record]:
     name = message.name()
     if name == "text" and entry.place == 1:
         yield from prompt(task, builder, message)
@@ -232,7 +232,7 @@ def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -
         yield from call(task, entry.place, builder, message)
     elif name in ANSWERS:
         yield from answer(task, builder, message)
-    elif name in COUNTED:
+    elif name in REQUESTS:
         _request(task, builder, message)
     elif name in ERRORS | NOTICES:
         task.waiting = task.waiting or name in RESUMED
@@ -242,13 +242,14 @@ def _read(task: Task, builder: RecordBuilder, message: Message, entry: Placed) -
 
 
 def _cut(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """A compaction: every entry repeats the range of messages that were cut; a new range is a new cut."""
+    """Reads a compaction: every entry repeats the range of messages that are cut off; a new range is a new compaction."""
     cut = message.deleted
     if isinstance(cut, list) and len(cut) == 2 and cut != task.deleted:
         task.deleted = cut
-        cutter = RecordBuilder(session=task.session, key=f"{builder.key}/cut", at=parse_time(message.ts), line=builder.line)
-        words = f"Messages {as_text(cut[0])} to {as_text(cut[1])} are no longer sent to the model."
-        yield cutter.record(Kind.COMPACTION, words)
+        key, at = f"{builder.key}/cut", parse_time(message.ts)
+        cut_builder = RecordBuilder(session=task.session, key=key, at=at, line=builder.line)
+        text = f"Messages {as_text(cut[0])} to {as_text(cut[1])} are no longer sent to the model."
+        yield cut_builder.record(Kind.COMPACTION, text)
 
 
 # ---- requests to the model
@@ -270,12 +271,12 @@ def _request(task: Task, builder: RecordBuilder, message: Message) -> None:
 def _usage(counts: dict[str, Any]) -> Usage | None:
     """The tokens of a request. With OpenAI's protocol, input includes cached tokens."""
     read, written = as_count(counts.get("cacheReads")), as_count(counts.get("cacheWrites"))
-    given, produced = as_count(counts.get("tokensIn")), as_count(counts.get("tokensOut"))
-    if not (read or written or given or produced):
+    tokens_in, tokens_out = as_count(counts.get("tokensIn")), as_count(counts.get("tokensOut"))
+    if not (read or written or tokens_in or tokens_out):
         return None
     if counts.get("apiProtocol") == "openai":
-        given = max(given - read - written, 0)
-    return Usage(input=given, output=produced, cache_read=read, cache_write=written)
+        tokens_in = max(tokens_in - read - written, 0)
+    return Usage(input=tokens_in, output=tokens_out, cache_read=read, cache_write=written)
 
 
 def _end_of_request(task: Task) -> Iterator[Record]:

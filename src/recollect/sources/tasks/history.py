@@ -1,11 +1,11 @@
-"""The messages between a task of Cline, Roo Code or Kilo Code and the model: `api_conversation_history.json`.
+"""Reads a task's messages to and from the model in Cline, Roo Code or Kilo Code: `api_conversation_history.json`.
 
-The history is cut when it gets too long, and long had no times, so it is not a log. But it holds the exact input and output
-of tools, of which the interface shows a part. A call is a `tool_use` block or, in older versions, XML in the text; its
-result is a `tool_result` block or text, in Cline under a heading such as `[read_file for 'a.txt'] Result:`.
-Nothing names the interface's entry of a call. They are matched if both sides have the same number of calls of a tool about
-the same subject: then the first is the first, and the last the last. The interface shows paths relative to the agent's
-folder, however the model wrote them.
+The history is cut when it gets too long, and old versions had no times, so it is not a log. But it holds the exact input
+and output of tools; the interface shows only a part of them. A call is a `tool_use` block or, in older versions, XML in the
+text; its result is a `tool_result` block or text, in Cline under a heading such as `[read_file for 'a.txt'] Result:`.
+A call does not name its entry in the interface. Calls and entries are matched if both sides have the same number of calls
+with the same kind of tool and the same subject: then they are paired in order. The interface shows paths relative to the
+agent's folder, in whatever form the model wrote them.
 """
 
 import re
@@ -18,7 +18,7 @@ from recollect.sources.formats.message import text_of
 from recollect.sources.formats.tags import find_blocks, without_blocks
 from recollect.sources.formats.values import arguments_of, as_text
 
-CALLED = {  # the model's tools -> sort of call, and the argument with its subject
+MODEL_TOOLS = {  # the model's tools -> sort of call, and the argument with its subject
     "read_file": ("read", "path"),
     "write_to_file": ("edit", "path"),
     "replace_in_file": ("edit", "path"),
@@ -43,7 +43,7 @@ CALLED = {  # the model's tools -> sort of call, and the argument with its subje
     "update_todo_list": ("todos", ""),
     "use_skill": ("skill", "skill_name"),
 }
-SHOWN = {  # the interface's tools, in the same way
+INTERFACE_TOOLS = {  # the interface's tools, in the same way
     "readFile": ("read", "path"),
     "newFileCreated": ("edit", "path"),
     "editedExistingFile": ("edit", "path"),
@@ -67,15 +67,15 @@ SHOWN = {  # the interface's tools, in the same way
     "updateTodoList": ("todos", ""),
     "useSkill": ("skill", "path"),
 }
-OF_FILES = {"read", "edit", "list", "definitions"}
-HEADED = {"subagents": "use_subagents"}  # tools with another name in a heading
-SPOKEN = {
+FILE_SORTS = {"read", "edit", "list", "definitions"}
+HEADING_NAMES = {"subagents": "use_subagents"}  # a tool's name in a heading, if it differs -> its name
+MESSAGE_TOOLS = {
     "attempt_completion",
     "ask_followup_question",
     "plan_mode_respond",
     "act_mode_respond",
-}  # not calls
-WRITTEN = re.compile(rf"<({'|'.join([*CALLED, *SPOKEN])})>")
+}  # they send a message to the person, and do not count as calls
+CALL_TAG = re.compile(rf"<({'|'.join([*MODEL_TOOLS, *MESSAGE_TOOLS])})>")
 PARAMETER = re.compile(r"<(\w+)>")
 NATIVE_MCP = re.compile(r"^(?:mcp--\w.*?--|\w+0mcp0)(.+)$")
 HEADING = re.compile(r"\[(\w+)(?: for .*?)?\] Result:\s*", re.DOTALL)
@@ -93,7 +93,7 @@ Topic = tuple[str, str]  # the sort of call and its subject
 
 
 class ModelMessage(Struct, rename="camel"):
-    """One message to or from the model. Its time, its model and its tokens are written since the end of 2025."""
+    """One message to or from the model. Since the end of 2025 it has a time, a model and tokens."""
 
     role: Any = None
     content: Any = None
@@ -104,7 +104,7 @@ class ModelMessage(Struct, rename="camel"):
 
 
 class Exchange(Struct):
-    """One tool call and its exact result. Without a result, `output` is None."""
+    """One tool call and its exact result. `output` is None without a result."""
 
     tool: str
     arguments: dict[str, Any]
@@ -115,20 +115,20 @@ class Exchange(Struct):
 
 def shown_topic(tool: str, arguments: dict[str, Any]) -> Topic:
     """A call's sort and subject, as the interface shows them."""
-    return _topic(SHOWN.get(tool, (tool, "")), arguments)
+    return _topic(INTERFACE_TOOLS.get(tool, (tool, "")), arguments)
 
 
 def folder_in(text: str) -> str | None:
     """The working folder, from the environment details of a request."""
-    found = FOLDER.search(text)
-    return found[1] if found else None
+    folder = FOLDER.search(text)
+    return folder[1] if folder else None
 
 
 def model_in(history: list[ModelMessage]) -> str | None:
     """The model, if the environment details name it."""
     texts = (text for message in history if message.role == "user" for text in texts_in(message))
-    found = next((found for text in texts if (found := MODEL.search(text))), None)
-    return found[1].strip() if found else None
+    model = next((model for text in texts if (model := MODEL.search(text))), None)
+    return model[1].strip() if model else None
 
 
 def first_text(history: list[ModelMessage]) -> str:
@@ -141,34 +141,34 @@ def answered_in(request: str) -> str | None:
     return APPENDED.split(request[heading.end() :], maxsplit=1)[0].strip() if heading else None
 
 
-def matched(shown: dict[int, Topic], history: list[ModelMessage]) -> dict[int, Exchange]:
-    """{place of an interface entry: its exchange}, for the entries that match without doubt."""
+def match_calls(shown: dict[int, Topic], history: list[ModelMessage]) -> dict[int, Exchange]:
+    """The exchange of each interface entry, by the entry's number, for entries that match without doubt."""
     folders = _folders(history)
-    called: dict[Topic, list[Exchange]] = {}
+    exchanges: dict[Topic, list[Exchange]] = {}
     for exchange in _exchanges(history):
-        called.setdefault(_in_folder(_called_topic(exchange), folders), []).append(exchange)
+        exchanges.setdefault(_in_folder(_exchange_topic(exchange), folders), []).append(exchange)
     places: dict[Topic, list[int]] = {}
     for place, topic in shown.items():
         places.setdefault(_in_folder(topic, folders), []).append(place)
     return {
         place: exchange
         for topic, entries in places.items()
-        if len(entries) == len(called.get(topic, []))
-        for place, exchange in zip(entries, called[topic], strict=True)
+        if len(entries) == len(exchanges.get(topic, []))
+        for place, exchange in zip(entries, exchanges[topic], strict=True)
     }
 
 
 def _folders(history: list[ModelMessage]) -> list[str]:
     """The working folders: a task may be resumed in another one."""
     texts = (text for message in history if message.role == "user" for text in texts_in(message) if ENVIRONMENT in text)
-    found = (found[1].replace("\\", "/").rstrip("/") for text in texts for found in FOLDER.finditer(text))
-    return list(dict.fromkeys(found))
+    folders = (folder[1].replace("\\", "/").rstrip("/") for text in texts for folder in FOLDER.finditer(text))
+    return list(dict.fromkeys(folders))
 
 
 def _in_folder(topic: Topic, folders: list[str]) -> Topic:
-    """A topic as the interface shows it: a path relative to the working folder; that folder by its name."""
+    """A topic as the interface shows it: a path is relative to the working folder, and that folder has its name only."""
     sort, path = topic
-    if sort not in OF_FILES:
+    if sort not in FILE_SORTS:
         return topic
     for folder in folders:
         if path in {"", "."} or path.rstrip("/").lower() == folder.lower():
@@ -178,10 +178,10 @@ def _in_folder(topic: Topic, folders: list[str]) -> Topic:
     return sort, path.rstrip("/")
 
 
-def _called_topic(exchange: Exchange) -> Topic:
+def _exchange_topic(exchange: Exchange) -> Topic:
     if native := NATIVE_MCP.match(exchange.tool):
         return "mcp", native[1]
-    return _topic(CALLED.get(exchange.tool, (exchange.tool, "")), exchange.arguments)
+    return _topic(MODEL_TOOLS.get(exchange.tool, (exchange.tool, "")), exchange.arguments)
 
 
 def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
@@ -194,7 +194,7 @@ def _topic(known: tuple[str, str], arguments: dict[str, Any]) -> Topic:
 
 
 def _only_file(arguments: dict[str, Any]) -> Any:
-    """The file of a call that may have several files, if it has exactly one."""
+    """The file of a call that can have several files, if it has exactly one."""
     files = arguments.get("files")
     patch = arguments.get("input") or arguments.get("patch")
     if isinstance(files, list):
@@ -211,20 +211,20 @@ def _exchanges(history: list[ModelMessage]) -> Iterator[Exchange]:
         if message.role != "assistant":
             continue
         calls = calls_in(message, history[place + 1] if place + 1 < len(history) else None)
-        yield from (call for call in calls if call.tool not in SPOKEN)
+        yield from (call for call in calls if call.tool not in MESSAGE_TOOLS)
 
 
 def calls_in(message: ModelMessage, answer: ModelMessage | None) -> list[Exchange]:
     """The calls of one message, with the results from the next message."""
     calls = list(_calls(message))
     if answer is not None:
-        _answer(calls, answer)
+        _set_results(calls, answer)
     return calls
 
 
 def without_calls(text: str) -> str:
     """The agent's text without the calls that it contains."""
-    return without_blocks(text, WRITTEN).strip()
+    return without_blocks(text, CALL_TAG).strip()
 
 
 def _calls(message: ModelMessage) -> Iterator[Exchange]:
@@ -233,12 +233,12 @@ def _calls(message: ModelMessage) -> Iterator[Exchange]:
         arguments = arguments_of(block.get("input"))
         yield Exchange(as_text(block.get("name")), arguments, call=as_text(block.get("id")) or None)
     for text in [] if native else texts_in(message):
-        for written in find_blocks(text, WRITTEN):
-            arguments = {block.name: block.text.strip("\n") for block in find_blocks(written.text, PARAMETER)}
-            yield Exchange(written.name, arguments)
+        for call in find_blocks(text, CALL_TAG):
+            arguments = {block.name: block.text.strip("\n") for block in find_blocks(call.text, PARAMETER)}
+            yield Exchange(call.name, arguments)
 
 
-def _answer(calls: list[Exchange], answer: ModelMessage) -> None:
+def _set_results(calls: list[Exchange], answer: ModelMessage) -> None:
     """Set the results of one message's calls, from the next message."""
     results = {
         block["tool_use_id"]: block
@@ -249,28 +249,28 @@ def _answer(calls: list[Exchange], answer: ModelMessage) -> None:
         if call.call in results:
             output = text_of(results[call.call].get("content"))
             heading = HEADING.match(output)
-            call.output = output[heading.end() :] if heading and _named(heading) == call.tool else output
+            call.output = output[heading.end() :] if heading and _tool_in(heading) == call.tool else output
             call.failed = bool(results[call.call].get("is_error"))
-    headings = list(headed(texts_in(answer)))
+    headings = list(results_with_heading(texts_in(answer)))
     if not results and [tool for tool, _ in headings] == [call.tool for call in calls]:
         for call, (_, output) in zip(calls, headings, strict=True):
             call.output = output
 
 
-def headed(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(tool, output) of results that are text; the output may be the text after its heading."""
+def results_with_heading(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(tool, output) of results that are text with a heading; the output may be in the next text."""
     tool: str | None = None
     for text in texts:
         heading = HEADING.match(text)
         if heading and (output := text[heading.end() :]):
-            yield _named(heading), output
+            yield _tool_in(heading), output
         elif tool is not None and not heading:
             yield tool, "" if text.startswith(ENVIRONMENT) else text
-        tool = _named(heading) if heading and heading.end() == len(text) else None
+        tool = _tool_in(heading) if heading and heading.end() == len(text) else None
 
 
-def _named(heading: re.Match[str]) -> str:
-    return HEADED.get(heading[1], heading[1])
+def _tool_in(heading: re.Match[str]) -> str:
+    return HEADING_NAMES.get(heading[1], heading[1])
 
 
 def blocks_in(message: ModelMessage) -> list[Any]:

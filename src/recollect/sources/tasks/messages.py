@@ -1,8 +1,8 @@
-"""The messages of the person and the agent in a task of Cline, Roo Code or Kilo Code.
+"""Reads the messages of the person and the agent in a task of Cline, Roo Code or Kilo Code.
 
-The agent waits for the person after `completion_result`, `plan_mode_respond`, an error, and when a task is resumed:
-feedback then is a new prompt; at any other time it steers the running turn. An answer chosen from a list is stored in the
-question (`selected`).
+The agent waits for the person after `completion_result`, `plan_mode_respond`, an error, and when a task is resumed. Then
+feedback is a new prompt; at any other time it steers the running turn. An answer chosen from a list is in the question
+(`selected`).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ def prompt(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Rec
 
 
 def _feedback(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    words, waiting, task.waiting, task.completed = _with_attachments(message), task.waiting, False, False
-    if words:
-        yield builder.prompt(words) if waiting else builder.record(Kind.USER_INPUT, words)
+    text, was_waiting, task.waiting, task.completed = _with_attachments(message), task.waiting, False, False
+    if text:
+        yield builder.prompt(text) if was_waiting else builder.record(Kind.USER_INPUT, text)
 
 
 def _with_attachments(message: Message) -> str:
@@ -55,11 +55,11 @@ def _reasoning(task: Task, builder: RecordBuilder, message: Message) -> Iterator
 
 
 def _completion(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """The agent gives the result, then asks an empty question about it. A command that shows it may come in between."""
-    waiting, task.waiting, task.completed = task.waiting, True, True
+    """Reads a result. The agent then asks an empty question about it; a command that shows it may come in between."""
+    was_waiting, task.waiting, task.completed = task.waiting, True, True
     if text := message.text_without_marks():
         yield builder.record(Kind.ASSISTANT_RESPONSE, text, stop=Stop.ANSWER)
-    elif not waiting:
+    elif not was_waiting:
         yield builder.record(Kind.RUNTIME, plain(message.name()), stop=Stop.ANSWER)
 
 

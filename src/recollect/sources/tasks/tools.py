@@ -1,7 +1,7 @@
-"""Tool calls and their results in a task of Cline, Roo Code or Kilo Code.
+"""Reads tool calls and their results in a task of Cline, Roo Code or Kilo Code.
 
-Asking for a tool and reporting that it runs are the same call. The interface's version of a call is replaced by the exact
-one, if the task's history has it; else Cline's next request begins with the last call's result. A command's output comes in
+A question about a tool and the report that it runs are one call. The exact call in the task's history, if there is one,
+replaces the interface's version; else Cline's next request begins with the last call's result. A command's output comes in
 pieces, each an entry.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from recollect.model import Kind, Record, Stop
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import arguments_of, as_text, parse_time
-from recollect.sources.tasks.entries import Message, Placed, Task
+from recollect.sources.tasks.entries import Message, NumberedMessage, Task
 from recollect.sources.tasks.history import Topic, answered_in, shown_topic
 
 CALLS = {"tool", "command", "use_mcp_server", "browser_action", "browser_action_launch", "use_subagents", "new_task"}
@@ -37,14 +37,14 @@ def topic_of(message: Message) -> Topic:
     return shown_topic(*_shown_call(message))
 
 
-def calls_of(entries: Iterable[Placed]) -> dict[int, Topic]:
-    """The topic of each call, by its place."""
-    found = ((entry.place, entry.message) for entry in entries)
-    return {place: topic_of(call) for place, call in found if call and call.name() in CALLS and not is_summary(call)}
+def calls_of(entries: Iterable[NumberedMessage]) -> dict[int, Topic]:
+    """The topic of each call, by its entry's number."""
+    messages = ((entry.place, entry.message) for entry in entries)
+    return {place: topic_of(call) for place, call in messages if call and call.name() in CALLS and not is_summary(call)}
 
 
-def answers_of(entries: Iterable[Placed]) -> dict[int, list[Message]]:
-    """The results of each call, by its place: all entries of the right name up to the next such call."""
+def answers_of(entries: Iterable[NumberedMessage]) -> dict[int, list[Message]]:
+    """The result entries of each call, by the number of its entry: all with the right name up to the next such call."""
     answers: dict[int, list[Message]] = {}
     last: dict[str, int] = {}
     unsent: list[int] = []  # calls whose results are in the next request
@@ -63,7 +63,7 @@ def answers_of(entries: Iterable[Placed]) -> dict[int, list[Message]]:
 
 
 def _answer_from_request(answers: dict[int, list[Message]], unsent: list[int], request: Message) -> None:
-    """Take a result from a request, if there was only one call that it can belong to."""
+    """Use a request's result, if it can belong to one call only."""
     if len(unsent) != 1 or unsent[0] in answers:
         return
     output = answered_in(as_text(request.json().get("request")))
@@ -76,7 +76,7 @@ def is_summary(message: Message) -> bool:
 
 
 def call(task: Task, place: int, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """A call and its result, if it has one. The turn stays complete after a command that shows the result."""
+    """Reads a call and its result, if it has one. A command that shows the task's result does not open the turn again."""
     if is_summary(message):
         yield builder.record(Kind.COMPACTION, text_of(message.json().get("content")))
         return
@@ -88,16 +88,16 @@ def call(task: Task, place: int, builder: RecordBuilder, message: Message) -> It
     shown = "\n".join(filter(None, map(output_of, answers))) if answers else _shown_output(message)
     if exact is not None:
         tool, arguments = exact.tool, exact.arguments
-    native = (exact.call if exact else None) or builder.key
-    yield builder.call(*of_its_server(tool, arguments, native), stop=Stop.ANSWER if shows_result else None)
+    call_id = (exact.call if exact else None) or builder.key
+    yield builder.call(*with_server_name(tool, arguments, call_id), stop=Stop.ANSWER if shows_result else None)
     output = exact.output if exact is not None and exact.output is not None else shown
     if output is not None:
         builder.at = max((at for answer in answers if (at := parse_time(answer.ts))), default=builder.at)
         failed = exact is not None and exact.failed
-        yield answered(builder, native, output, is_command=message.name() == "command", failed=failed)
+        yield build_result(builder, call_id, output, is_command=message.name() == "command", failed=failed)
 
 
-def answered(builder: RecordBuilder, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
+def build_result(builder: RecordBuilder, call: str, output: str, *, is_command: bool, failed: bool) -> Record:
     """A tool's result. A command's exit code is in its output."""
     code = EXIT_CODE.search(output) if is_command else None
     exit_code = int(code[1]) if code else None
@@ -106,7 +106,7 @@ def answered(builder: RecordBuilder, call: str, output: str, *, is_command: bool
 
 
 def answer(task: Task, builder: RecordBuilder, message: Message) -> Iterator[Record]:
-    """A result without a call; all others were read with their calls."""
+    """Reads a result without a call; all others are read with their calls."""
     if not ANSWERS[message.name()] & task.called:
         yield builder.result(None, output_of(message))
 
@@ -130,13 +130,13 @@ def _shown_call(message: Message) -> tuple[str, dict[str, Any]]:
             return name, fields or ({"text": message.text_without_marks()} if message.text_without_marks() else {})
 
 
-def of_its_server(tool: str, arguments: dict[str, Any], native: str) -> tuple[str, str, dict[str, Any]]:
-    """A tool of an MCP server, with its server's name and its own arguments."""
+def with_server_name(tool: str, arguments: dict[str, Any], call: str) -> tuple[str, str, dict[str, Any]]:
+    """(tool, call, arguments). A tool of an MCP server gets a name with its server, and its own arguments."""
     server = arguments.get("serverName") or arguments.get("server_name")
     name = arguments.get("toolName") or arguments.get("tool_name")
     if tool != "use_mcp_tool" or not (server and name):
-        return tool, native, arguments
-    return f"mcp__{as_text(server)}__{as_text(name)}", native, arguments_of(arguments.get("arguments"))
+        return tool, call, arguments
+    return f"mcp__{as_text(server)}__{as_text(name)}", call, arguments_of(arguments.get("arguments"))
 
 
 def _shown_output(message: Message) -> str | None:

@@ -5,10 +5,10 @@ inspected by eye (Copilot Chat 0.31 to 0.44, and one of September 2026); no real
 At first a chat was one JSON document; since early 2026 it is a `.jsonl` of operations on it: 0 sets the document, 1 sets
 the value at a path, 2 truncates a list and appends to it, 3 deletes a value. The resulting document counts.
 A request is one turn: the prompt, then the parts of the response. Tools appear twice, as parts (what the person saw) and in
-the rounds of the result's metadata (what the model wrote and got); the rounds complete the parts. A sub-agent's tools are
-among its parent's parts, marked with its id. A chat saved while the agent works is marked as cancelled. Two kinds of
-requests are not prompts: one with a `confirmation` is a click on a button such as "Continue", and one that the system
-initiated is about a background terminal. Only a response's end has a time.
+the rounds of the result's metadata (what the model wrote and received); the rounds complete the parts. A sub-agent's tools
+are among its parent's parts, marked with its id. A chat saved while the agent works is marked as cancelled. Two kinds of
+requests are not prompts: a request with a `confirmation` is a click on a button such as "Continue", and a request that the
+system initiated is about a background terminal. Of a response, only its end has a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ class Workspace(Struct):
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
-    """The folders with chats only: a workspace's storage also holds the data of its extensions."""
+    """The folders that hold only chats: a workspace's storage also holds the data of its extensions."""
     portable = [Path(env["VSCODE_PORTABLE"]) / "user-data/User"] if env.get("VSCODE_PORTABLE") else []
     users = [*user_folders(env, EDITORS), *portable]
     chats = [chats for user in users for chats in sorted(user.glob("workspaceStorage/*/chatSessions"))]
@@ -109,9 +109,9 @@ def read_operations(path: Path, lines: list[Line | Problem]) -> Iterator[Entry]:
             chat = line.value.v
         else:
             _apply(chat, line.value)
-    known = _shaped(chat, Chat)
-    if known is not None:
-        yield from read_chat(path, known)
+    document = _convert(chat, Chat)
+    if document is not None:
+        yield from read_chat(path, document)
 
 
 def _apply(chat: Any, operation: Operation) -> None:
@@ -146,7 +146,8 @@ def _put(holder: Any, step: Any, value: Any) -> None:
         holder[step : step + 1] = [value]
 
 
-def _shaped(value: Any, shape: Any) -> Any:
+def _convert(value: Any, shape: Any) -> Any:
+    """The value in this shape; None if it has another shape."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError:
@@ -163,34 +164,34 @@ def read_chat(path: Path, chat: Chat) -> Iterator[Entry]:
     title = chat.custom_title if isinstance(chat.custom_title, str) else None
     yield SessionMetadata(session=session, title=title, title_rank=TitleRank.GENERATED, cwd=_folder(path))
     for place, value in enumerate(chat.requests, 1):
-        request = _shaped(value, Request)
+        request = _convert(value, Request)
         builder = RecordBuilder(session=session, key=f"{session}@{place}", line=place)
         if request is None:
             yield builder.unknown(value)
             continue
         if request.request_id:
-            unique = UUID.search(request.request_id)
-            builder.key = request.request_id if unique else f"{session}/{request.request_id}"
+            is_unique = UUID.search(request.request_id) is not None
+            builder.key = request.request_id if is_unique else f"{session}/{request.request_id}"
         yield from _request(builder, request)
 
 
 def _session_of(path: Path, chat: Chat) -> str | None:
-    """The session's id. An exported chat has none: its first request identifies it."""
+    """The session's id. An exported chat has no id: its first request identifies it."""
     if isinstance(chat.session_id, str) and chat.session_id:
         return chat.session_id
     if UUID.fullmatch(path.stem):
         return path.stem
-    first = _shaped(chat.requests[0], Request) if chat.requests else None
+    first = _convert(chat.requests[0], Request) if chat.requests else None
     return first.request_id or None if first is not None else None
 
 
 def _folder(path: Path) -> str | None:
     workspaces = [read_sidecar(place, Workspace) for place in workspace_of(path) if path.parent.name == "chatSessions"]
-    known = next((workspace for workspace in workspaces if workspace is not None), Workspace())
-    if folder := path_of(known.folder):
+    workspace = next((workspace for workspace in workspaces if workspace is not None), Workspace())
+    if folder := path_of(workspace.folder):
         return folder
-    several = path_of(known.workspace)  # the file that lists the folders
-    return several.rpartition("/")[0] or None if several else None
+    workspace_file = path_of(workspace.workspace)  # lists several folders
+    return workspace_file.rpartition("/")[0] or None if workspace_file else None
 
 
 def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
@@ -198,18 +199,18 @@ def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
     metadata = mapping(result.get("metadata"))
     builder.at = parse_time(request.timestamp)
     builder.model = text_or_none(metadata.get("resolvedModel")) or text_or_none(request.model_id)
-    yield _opening(builder, request)
+    yield _prompt(builder, request)
     builder.usage = _usage(request, result, metadata)
     parts = request.response if isinstance(request.response, list) else []
     records = list(Response(builder, metadata).read(parts))
     state = mapping(request.model_state).get("value")
     error = mapping(result.get("errorDetails"))
-    ended = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
+    is_complete = (state == COMPLETE or (state is None and bool(result))) and not error and not request.is_canceled
     answers = [record for record in records if isinstance(record, Record) and record.session == builder.session]
     texts = [record for record in answers if record.kind is Kind.ASSISTANT_RESPONSE]
     builder.at = parse_time(mapping(request.model_state).get("completedAt")) or builder.at
     for record in (texts or answers)[-1:]:
-        record.stop = Stop.ANSWER if ended else None
+        record.stop = Stop.ANSWER if is_complete else None
         record.at = builder.at if record is answers[-1] else record.at
     yield from records
     if summary := text_of(mapping(metadata.get("summary")).get("text")):
@@ -220,7 +221,7 @@ def _request(builder: RecordBuilder, request: Request) -> Iterator[Entry]:
         yield builder.record(Kind.RUNTIME, text_of(error.get("message")) or "Failed", stop=Stop.CRASH, failed=True)
 
 
-def _opening(builder: RecordBuilder, request: Request) -> Record:
+def _prompt(builder: RecordBuilder, request: Request) -> Record:
     prompt = _prompt_text(request.message)
     if request.is_system_initiated:
         return builder.record(Kind.SYSTEM, prompt)
@@ -235,18 +236,20 @@ def _prompt_text(message: Any) -> str:
 
 def _usage(request: Request, result: dict[str, Any], metadata: dict[str, Any]) -> Usage | None:
     counts = mapping(result.get("usage"))
-    taken = as_count(metadata.get("promptTokens")) or as_count(counts.get("promptTokens")) or as_count(request.prompt_tokens)
-    given = (
+    tokens_in = (
+        as_count(metadata.get("promptTokens")) or as_count(counts.get("promptTokens")) or as_count(request.prompt_tokens)
+    )
+    tokens_out = (
         as_count(metadata.get("outputTokens"))
         or as_count(counts.get("completionTokens"))
         or as_count(request.completion_tokens)
     )
-    return Usage(input=taken, output=given) if taken or given else None
+    return Usage(input=tokens_in, output=tokens_out) if tokens_in or tokens_out else None
 
 
-def _document(ending: str, **more: Any) -> Document:
-    usual = ".config/Code/User/workspaceStorage/*/chatSessions"
-    return Document(homes=homes, usual_place=usual, endings=(ending,), sidecars=workspace_of, **more)
+def _document(ending: str, **fields: Any) -> Document:
+    usual_place = ".config/Code/User/workspaceStorage/*/chatSessions"
+    return Document(homes=homes, usual_place=usual_place, endings=(ending,), sidecars=workspace_of, **fields)
 
 
 SOURCE = Source(

@@ -1,7 +1,7 @@
-"""One response in VS Code's chat: its parts, and the rounds of tool calls that complete them.
+"""Reads a response in VS Code's chat: its parts, and the rounds of tool calls that complete them.
 
-A part has its call's id without the `__vscode-…` suffix; before 2026 it had an id of its own. Then the nth part of a tool
-is the nth call of that tool, if both have the same number.
+A part has its call's id without the `__vscode-…` suffix. Before 2026 it had a different id. Then the nth part of a tool is
+the nth call of that tool, if the numbers of parts and calls are equal.
 """
 
 import re
@@ -13,9 +13,9 @@ from recollect.model import Entry, Ignored, Kind, Record, SessionMetadata, Stop
 from recollect.sources.formats.message import RecordBuilder, text_of
 from recollect.sources.formats.values import text_or_none
 
-DENIED = 0  # the confirmation of a refused tool
-DEEPEST = 40  # levels of a tool's output
-EDIT_FENCE = re.compile(r"\s*`{3,}\s*")  # around the parts of an edit; meaningless without them
+DENIED = 0  # the type of confirmation of a refused tool
+MAX_DEPTH = 40  # levels of a tool's output
+EDIT_FENCE = re.compile(r"\s*`{3,}\s*")  # around the parts of an edit, which are not read
 CAPITAL = re.compile(r"(?=[A-Z])")
 MODEL_NAMES = {  # the model's name of a tool, if it is not the id in lower case
     "copilot_editNotebook": "edit_notebook_file",
@@ -71,7 +71,7 @@ class Response:
             if isinstance(call, dict) and isinstance(call.get("id"), str)
         }
         self.agents: dict[str, RecordBuilder] = {}
-        self.answers: dict[str, str] = {}  # of sub-agents: reported last, though their part comes first
+        self.answers: dict[str, str] = {}  # of sub-agents: yielded last, though their part comes first
 
     def read(self, parts: list[Any]) -> Iterator[Entry]:
         self._pair([part for part in parts if isinstance(part, dict) and part.get("kind") in TOOLS])
@@ -83,10 +83,10 @@ class Response:
             if kind in TEXT_PARTS and isinstance(part, dict | str):
                 texts.append(_part_text(part))
                 continue
-            yield from self._say(texts)
+            yield from self._answer(texts)
             texts = []
             yield from self._part(kind, part)
-        yield from self._say(texts)
+        yield from self._answer(texts)
         for agent, answer in self.answers.items():
             yield self.agents[agent].record(Kind.ASSISTANT_RESPONSE, answer, stop=Stop.ANSWER)
 
@@ -100,14 +100,14 @@ class Response:
         for call, call_parts in self.calls.items():
             if call not in own:
                 requested[str(call_parts.get("name"))].append(call)
-        for name, unnamed in shown.items():
-            if len(unnamed) == len(requested[name]):
-                for call, known in zip(unnamed, requested[name], strict=True):
+        for name, calls in shown.items():
+            if len(calls) == len(requested[name]):
+                for call, known in zip(calls, requested[name], strict=True):
                     self.calls[call], self.outputs[call] = self.calls[known], self.outputs.get(known)
 
-    def _say(self, texts: list[str]) -> Iterator[Record]:
-        if words := "".join(texts).strip():
-            yield self.builder.record(Kind.ASSISTANT_RESPONSE, words)
+    def _answer(self, texts: list[str]) -> Iterator[Record]:
+        if text := "".join(texts).strip():
+            yield self.builder.record(Kind.ASSISTANT_RESPONSE, text)
 
     def _part(self, kind: str | None, part: Any) -> Iterator[Entry]:
         if not isinstance(part, dict):
@@ -119,7 +119,7 @@ class Response:
             yield from self._tool(part)
         elif kind in MESSAGES:
             texts = [text_of(part.get(name)) for name in ("title", "message", "content", "questions", "systemMessage")]
-            yield self.builder.record(Kind.RUNTIME, "\n".join(words for words in texts if words))
+            yield self.builder.record(Kind.RUNTIME, "\n".join(text for text in texts if text))
         elif kind in CONTROLS:
             yield Ignored(kind or "")
         else:
@@ -135,12 +135,12 @@ class Response:
             builder = self.agents[agent]
         known = self.calls.get(_plain(call), {})
         shown = details.get("input") or _shown_arguments(data) or {"message": text_of(part.get("invocationMessage"))}
-        given = known.get("arguments") or shown
-        yield builder.call(text_or_none(known.get("name")) or name, call, given)
+        arguments = known.get("arguments") or shown
+        yield builder.call(text_or_none(known.get("name")) or name, call, arguments)
         if data.get("kind") == "subagent" and call:
             yield from self._delegated(call, data)
         code = mapping(data.get("terminalCommandState")).get("exitCode")
-        output = _output(self.outputs.get(_plain(call))) or _shown(part, data, details)
+        output = _output(self.outputs.get(_plain(call))) or _shown_output(part, data, details)
         yield builder.result(
             call,
             output,
@@ -164,13 +164,15 @@ class Response:
 
 
 def _plain(call: Any) -> str:
+    """A call's id without VS Code's suffix."""
     return call.partition("__vscode")[0] if isinstance(call, str) else ""
 
 
 def _name_for_models(tool: Any) -> str:
+    """The model's name of a tool, from its id in VS Code."""
     name = str(tool)
-    small = CAPITAL.sub("_", name.removeprefix("copilot_")).lower() if name.startswith("copilot_") else name
-    return MODEL_NAMES.get(name, small)
+    snake_case = CAPITAL.sub("_", name.removeprefix("copilot_")).lower() if name.startswith("copilot_") else name
+    return MODEL_NAMES.get(name, snake_case)
 
 
 def _part_text(part: Any) -> str:
@@ -202,10 +204,10 @@ def _shown_arguments(data: dict[str, Any]) -> Any:
             return None
 
 
-def _shown(part: dict[str, Any], data: dict[str, Any], details: dict[str, Any]) -> str:
+def _shown_output(part: dict[str, Any], data: dict[str, Any], details: dict[str, Any]) -> str:
     printed = mapping(data.get("terminalCommandOutput")).get("text") or data.get("result")
-    given = [_embedded(item) for item in listing(details.get("output"))] or details.get("output")
-    return text_of(given) or text_of(printed) or text_of(part.get("pastTenseMessage"))
+    output = [_embedded(item) for item in listing(details.get("output"))] or details.get("output")
+    return text_of(output) or text_of(printed) or text_of(part.get("pastTenseMessage"))
 
 
 def _embedded(item: Any) -> Any:
@@ -214,12 +216,12 @@ def _embedded(item: Any) -> Any:
 
 
 def _output(result: Any) -> str:
-    """The text of a tool's result: plain parts, or trees of elements."""
+    """The text of a tool's result, which has plain parts or trees of elements."""
     match result:
         case {"content": list(parts)}:
             return "\n".join(text for part in parts if (text := _output(part)))
-        case {"value": str(words)}:
-            return words
+        case {"value": str(text)}:
+            return text
         case {"value": {"node": node}}:
             return _leaves(node).removeprefix("\n")
         case _:
@@ -228,11 +230,11 @@ def _output(result: Any) -> str:
 
 def _leaves(node: Any, depth: int = 0) -> str:
     """The text in a tree's leaves. Each leaf says whether it begins a line."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return "[nested too deep]"
     match node:
-        case {"text": str(words)}:
-            return f"\n{words}" if node.get("lineBreakBefore") else words
+        case {"text": str(text)}:
+            return f"\n{text}" if node.get("lineBreakBefore") else text
         case {"children": list(children)}:
             return "".join(_leaves(child, depth + 1) for child in children)
         case _:
@@ -244,8 +246,10 @@ def _is_denied(confirmed: Any) -> bool:
 
 
 def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object; else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def listing(value: Any) -> list[Any]:
+    """The value if it is a list; else an empty list."""
     return value if isinstance(value, list) else []
