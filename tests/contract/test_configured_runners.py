@@ -49,18 +49,18 @@ REFUSED = {
     ),
     "a key that there is not": (
         {"runners": {"x": {**CAT, "foldr": "/"}}},
-        "the config's runner 'x' is of the kind command, which has runner, command, folder, and no 'foldr'",
+        "the config's runner 'x' has an unknown option 'foldr': command has runner, command, folder",
     ),
     "a key of another kind": (
         {"runners": {"x": {**CAT, "runner": "recall"}}},
-        "the config's runner 'x' is of the kind recall, which has runner, folder, and no 'command'",
+        "the config's runner 'x' has an unknown option 'command': recall has runner, folder",
     ),
     "a folder that is none": (
         {"runners": {"x": {**CAT, "folder": 1}}},
         "the config's runner 'x' must have a folder that is a path",
     ),
-    "a built-in name": ({"runners": {"acp": CAT}}, "runners must have names of their own, which 'acp' is not"),
-    "no name": ({"runners": {"": CAT}}, "runners must have names of their own, which '' is not"),
+    "a built-in name": ({"runners": {"acp": CAT}}, "runners must have names that are not empty and not built in: not 'acp'"),
+    "no name": ({"runners": {"": CAT}}, "runners must have names that are not empty and not built in: not ''"),
 }
 
 

@@ -11,17 +11,17 @@ from recollect.store import archive_path
 from recollect.store.lock import NEXT, WATCHING, is_held
 
 SHORT_S = 1.5  # seconds of distilling that a caller may wait for: enough for a small sync
-SHARE = 0.04  # of the time that a large sync took, which a caller may wait longer
+SHARE = 0.04  # of the duration of a large sync: how much longer its caller may wait
 
 
-def distil_soon(realm: Realm, after_s: float = 0.0) -> None:
-    """Distil what was read, for a short time here and then in the background. `after_s`: how long reading took.
+def distil_soon(realm: Realm, sync_s: float = 0.0) -> None:
+    """Distil new events: for a short time in this process, then in the background. `sync_s`: how long reading took.
 
-    Raises `StoreFault` where nothing can be distilled. What was read can still be found by words.
+    Raises `StoreFault` if they cannot be distilled. They can still be found by words.
     """
     if not archive_path(realm.folder).exists():
         return  # nothing was ever read into this realm
-    end = time.monotonic() + max(SHORT_S, after_s * SHARE)
+    end = time.monotonic() + max(SHORT_S, sync_s * SHARE)
     if not distil(realm.folder, realm.settings, os.environ, lambda: time.monotonic() > end):
         _start("distil", "--quiet", "--realm", realm.name)
 
@@ -33,5 +33,5 @@ def sync_later(realm: Realm) -> None:
 
 
 def _start(*command: str) -> None:
-    nowhere = subprocess.DEVNULL
-    subprocess.Popen([*SELF_COMMAND, *command], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    null = subprocess.DEVNULL
+    subprocess.Popen([*SELF_COMMAND, *command], stdin=null, stdout=null, stderr=null, start_new_session=True)

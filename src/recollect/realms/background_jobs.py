@@ -9,7 +9,7 @@ from recollect.store.lock import is_held
 
 
 class BackgroundJobs:
-    """At most one process per lock. Not started again while the lock is held, by whichever process."""
+    """Starts at most one process per lock, and none while any process holds the lock."""
 
     def __init__(self, folder: Path, realm: str, state_folder: Path) -> None:
         self._folder = folder
@@ -19,8 +19,8 @@ class BackgroundJobs:
 
     def start(self, lock: str, *command: str) -> None:
         """Start a command, unless it is running already or the folder cannot be written."""
-        started = self._processes.get(lock)
-        is_running = is_held(self._folder, lock) or (started is not None and started.poll() is None)
+        job = self._processes.get(lock)
+        is_running = is_held(self._folder, lock) or (job is not None and job.poll() is None)
         if is_running or not os.access(self._folder, os.W_OK):
             return
         null = subprocess.DEVNULL

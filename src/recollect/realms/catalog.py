@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class StoredRealm(Struct, frozen=True):
-    """A realm on disk. One of an early version has no manifest."""
+    """A realm on disk. A realm of an early version has no manifest."""
 
     name: str
     folder: Path
@@ -56,7 +56,7 @@ class StoredRealm(Struct, frozen=True):
 
 
 def list_realms(settings: Settings) -> list[StoredRealm]:
-    """All realms, by name, also those whose manifest cannot be read, with the reason."""
+    """All realms, sorted by name. A realm whose manifest cannot be read has the reason in `fault`."""
     return [_stored_realm(folder) for folder in sorted((settings.home / "realms").glob("*")) if _is_realm(folder)]
 
 
@@ -67,7 +67,7 @@ def exists(settings: Settings, name: str) -> bool:
 def find_realm(settings: Settings, name: str) -> StoredRealm:
     folder = settings.home / "realms" / name
     if not _is_realm(folder):
-        raise RealmNotFound(f"There is no realm {name!r}; `recollect realm list` names them all.", realm_id=name)
+        raise RealmNotFound(f"There is no realm {name!r}; `recollect realm list` shows all realms.", realm_id=name)
     return StoredRealm(name, folder, read(folder))
 
 
@@ -86,7 +86,7 @@ def _is_realm(folder: Path) -> bool:
     try:
         files = (folder / FILE, archive_path(folder), memory_path(folder), live_path(folder))
         return folder.is_dir() and any(path.exists() for path in files)
-    except PermissionError:  # reading its manifest reports that
+    except PermissionError:  # reading its manifest reports this error
         return True
 
 
@@ -98,7 +98,7 @@ def delete(realm: StoredRealm) -> None:
         with exclusive(realm.folder):  # no process can begin to write between the check and the renaming
             if realm.has_running_process():
                 raise in_use
-            realm.folder.rename(renamed)  # atomic, whatever happens while the files are removed
+            realm.folder.rename(renamed)  # atomic: the realm is gone even if removing its files fails
     except StoreBusy:
         raise in_use from None
     except OSError as reason:
@@ -107,7 +107,7 @@ def delete(realm: StoredRealm) -> None:
 
 
 def remove_deleted(realms: Path) -> None:
-    """Remove the files of deleted realms, also of those whose deletion was interrupted."""
+    """Remove the files of deleted realms, also after an interrupted deletion."""
     for folder in realms.glob(DELETED.format("*")):
         shutil.rmtree(folder, ignore_errors=True)  # another process may be removing it too
         if folder.exists():

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from recollect.disk import folder_fault
 from recollect.errors import BadRequest, GenerationConflict, StoreFault
-from recollect.realms import runner_config as configured
+from recollect.realms import runner_config
 from recollect.settings import MAX_DEADLINE_MS
 from recollect.store.lock import CONFIGURING, wait_for_lock
 
@@ -26,16 +26,16 @@ class Config(Struct, frozen=True):
 
 def read(folder: Path) -> Config:
     """The config. A mistake in hand-written runners is reported only when one of them runs."""
-    found = _read_file(folder)
+    stored = _read_file(folder)
     try:
-        check(found.config)
+        check(stored.config)
     except BadRequest as reason:
         raise StoreFault(f"The config {folder / FILE} is invalid: {reason}.") from reason
-    return found
+    return stored
 
 
 def read_generation(folder: Path) -> int:
-    """How often the config was written; 0 if its file is invalid, so that the realm can still be shown and deleted."""
+    """The number of writes to the config; 0 if its file is invalid, so that the realm can still be shown and deleted."""
     try:
         return _read_file(folder).generation
     except StoreFault:
@@ -43,7 +43,7 @@ def read_generation(folder: Path) -> int:
 
 
 def _read_file(folder: Path) -> Config:
-    """The content of the file. One without a generation, as a person may write it, has generation 0."""
+    """The content of the file. A person may write it without a generation, which then is 0."""
     path = folder / FILE
     try:
         document = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
@@ -53,28 +53,29 @@ def _read_file(folder: Path) -> Config:
         raise StoreFault(f"The config {path} cannot be read: {reason.strerror}.") from reason
     except (ValueError, RecursionError) as reason:
         raise StoreFault(f"The config {path} is not a JSON object: {reason}.") from reason
-    config, writes = document.get("config"), document.get("generation", 0)
-    if not document.keys() <= {"config", "generation"} or not isinstance(config, dict) or type(writes) is not int:
+    config, generation = document.get("config"), document.get("generation", 0)
+    if not document.keys() <= {"config", "generation"} or not isinstance(config, dict) or type(generation) is not int:
         return Config(document)
-    if not 0 <= writes < MAX_GENERATION:
+    if not 0 <= generation < MAX_GENERATION:
         raise StoreFault(f"The config {path} is invalid: generation must be at least 0 and below {MAX_GENERATION}.")
-    return Config(config, writes)
+    return Config(config, generation)
 
 
-def write(folder: Path, config: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
+def write(folder: Path, config: dict[str, Any], expected: int | None, check_change: CheckChange) -> Config:
     """Replace the config, if its generation is the expected one."""
     with wait_for_lock(folder, CONFIGURING):
-        return _replace(folder, config, _current(folder, expected), allowed)
+        return _replace(folder, config, _current(folder, expected), check_change)
 
 
-def patch(folder: Path, changes: dict[str, Any], expected: int | None, allowed: CheckChange) -> Config:
+def patch(folder: Path, changes: dict[str, Any], expected: int | None, check_change: CheckChange) -> Config:
     """Merge changes into the config by RFC 7396: null removes a key, objects are merged, other values replaced."""
     with wait_for_lock(folder, CONFIGURING):
         current = _current(folder, expected)
-        return _replace(folder, merge_patch(current.config, changes), current, allowed)
+        return _replace(folder, merge_patch(current.config, changes), current, check_change)
 
 
 def merge_patch(value: Any, changes: Any) -> Any:
+    """The value with the changes merged in, by RFC 7396."""
     if not isinstance(changes, dict):
         return changes
     result = dict(value) if isinstance(value, dict) else {}
@@ -88,15 +89,15 @@ def merge_patch(value: Any, changes: Any) -> Any:
 
 def check(config: dict[str, Any]) -> None:
     """Raise on invalid values of known keys. Unknown keys belong to other programs."""
-    for name, least in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
+    for name, minimum in (("deadline_ms", 0), ("turn_timeout_ms", 1)):
         value = config.get(name)
-        if value is not None and (type(value) is not int or not least <= value <= MAX_DEADLINE_MS):
-            raise BadRequest(f"{name} must be milliseconds, at least {least} and at most {MAX_DEADLINE_MS}", field=name)
+        if value is not None and (type(value) is not int or not minimum <= value <= MAX_DEADLINE_MS):
+            raise BadRequest(f"{name} must be milliseconds, at least {minimum} and at most {MAX_DEADLINE_MS}", field=name)
     if not isinstance(config.get("runner", ""), str):
-        raise BadRequest("runner must be the name of one", field="runner")
+        raise BadRequest("runner must be the name of a runner", field="runner")
     runners = config.get("runners", {})
-    if not isinstance(runners, dict) or not all(isinstance(one, dict) for one in runners.values()):
-        raise BadRequest("runners must be an object of objects, by their names", field="runners")
+    if not isinstance(runners, dict) or not all(isinstance(options, dict) for options in runners.values()):
+        raise BadRequest("runners must be an object: the options of each runner, by its name", field="runners")
 
 
 def _current(folder: Path, expected: int | None) -> Config:
@@ -110,10 +111,10 @@ def _current(folder: Path, expected: int | None) -> Config:
     return current
 
 
-def _replace(folder: Path, config: dict[str, Any], before: Config, allowed: CheckChange) -> Config:
+def _replace(folder: Path, config: dict[str, Any], before: Config, check_change: CheckChange) -> Config:
     check(config)
-    configured.check(config.get("runner"), config.get("runners", {}))
-    allowed(before.config, config)
+    runner_config.check(config.get("runner"), config.get("runners", {}))
+    check_change(before.config, config)
     after = Config(config, before.generation + 1)
     new = folder / f"{FILE}.new"
     try:

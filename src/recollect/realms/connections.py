@@ -21,7 +21,7 @@ class Connections:
     """Opened on first use in each thread, and again when a file was replaced or a connection failed."""
 
     def __init__(self, folder: Path, backend: Backend, on_new_archive: Callable[[], None]) -> None:
-        """`on_new_archive` is called when another archive may have taken the place of the one read before."""
+        """`on_new_archive` is called when another archive may have replaced the previous one."""
         self._folder = folder
         self._backend = backend
         self._on_new_archive = on_new_archive
@@ -97,7 +97,7 @@ class Connections:
             memory.interrupt_when(None)
 
     def _check_memory(self) -> None:
-        """Refuse a memory that was deleted or overwritten: SQLite might go on writing into a deleted file.
+        """Refuse a memory that was deleted or overwritten: SQLite might continue to write into a deleted file.
 
         In a JSONL realm the database may be deleted; it is rebuilt from the files.
         """
@@ -109,7 +109,7 @@ class Connections:
                 return
             raise StoreFault(f"The memory {path} was deleted while in use. Start Recollect again to begin a new one.")
         if not is_database(path):
-            raise StoreFault(f"The memory {path} is damaged: it does not begin as a database does.")
+            raise StoreFault(f"The memory {path} is damaged: it does not begin with the header of a database.")
 
     def _open_memory(self, *, writable: bool) -> Memory:
         try:
@@ -138,7 +138,7 @@ class Connections:
             local.live = None
             try:
                 live = local.live = Live(self._folder, writable=False)
-            except OutOfDate:  # deleted since we looked: a reader does not create it
+            except OutOfDate:  # deleted since the check: a reader does not create it
                 return 0
         try:
             changes = live.change_count()

@@ -8,7 +8,7 @@ from recollect.errors import StoreFault
 from recollect.store.live import LeaseRow, Live, live_path
 from recollect.store.lock import is_held
 
-STALE_S = 30.0  # without a heartbeat, a process counts as dead
+STALE_S = 30.0  # seconds without a heartbeat after which a process counts as dead
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -19,7 +19,7 @@ def is_alive(live: Live, holder: str) -> bool:
 
 
 def process_exists(live: Live, lease: LeaseRow) -> bool:
-    """Whether the holder of this lease exists: it has its lock, and the machine was not restarted."""
+    """Whether the holder of this lease exists: it holds its lock, and the machine was not restarted since."""
     return is_held(live.path.parent, lock_name(lease.holder)) and lease.boot == boot_id()
 
 
@@ -43,6 +43,6 @@ def lock_name(holder: str) -> str:
 
 
 def has_live_process(realm: Path) -> bool:
-    """Whether some process has a lease in this realm."""
+    """Whether any process has a lease in this realm."""
     locks = live_path(realm).parent.glob(lock_name("*"))
     return any(is_held(path.parent, path.name) for path in locks)

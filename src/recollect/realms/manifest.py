@@ -46,10 +46,10 @@ def read(folder: Path) -> Manifest | None:
     except OSError as reason:
         raise StoreFault(f"The manifest {path} cannot be read: {reason.strerror}.") from reason
     try:
-        newest = msgspec.json.decode(content, type=dict).get("manifest_format", 0)
-        if isinstance(newest, int) and newest > FORMAT:
+        version = msgspec.json.decode(content, type=dict).get("manifest_format", 0)
+        if isinstance(version, int) and version > FORMAT:
             raise BadSettings(
-                f"The realm in {folder} was made by a newer Recollect (manifest {newest}, this one knows {FORMAT})."
+                f"The realm in {folder} was made by a newer Recollect (manifest {version}, this one knows {FORMAT})."
             )
         return msgspec.json.decode(content, type=Manifest)
     except (ValueError, RecursionError) as reason:
@@ -57,17 +57,17 @@ def read(folder: Path) -> Manifest | None:
 
 
 def read_or_create(folder: Path, name: str, backend: Backend | None, origin: Origin) -> Manifest:
-    """The manifest of a realm, created if there is none. Raises if it has another backend than the requested one."""
-    known = read(folder) or _create(folder, Manifest(
+    """The manifest of a realm, created if there is none. Raises if its backend is not the requested one."""
+    manifest = read(folder) or _create(folder, Manifest(
         realm_id=name, backend=backend or Backend.SQLITE, origin=origin, created_at=timestamp(now_ms())
     ))  # fmt: skip
-    if backend is not None and backend is not known.backend:
-        raise BadSettings(f"realm backend mismatch for '{name}': requested '{backend}', existing '{known.backend}'")
-    return known
+    if backend is not None and backend is not manifest.backend:
+        raise BadSettings(f"realm backend mismatch for '{name}': requested '{backend}', existing '{manifest.backend}'")
+    return manifest
 
 
 def _create(folder: Path, manifest: Manifest) -> Manifest:
-    """Write a manifest atomically. If another process was first, its manifest counts."""
+    """Write a manifest atomically. If another process was first, return its manifest."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".manifest-") as draft:

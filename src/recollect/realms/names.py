@@ -17,7 +17,7 @@ def check_name(name: str) -> None:
     """Raise if this is not a valid name of a realm. A UUID could be mistaken for a session in `realm:session`."""
     _check("A realm", name)
     if UUID_SHAPED.fullmatch(name):
-        raise BadSettings(f"A realm cannot be named like a UUID, as {name!r} is.")
+        raise BadSettings(f"A realm's name cannot be a UUID: {name!r}.")
 
 
 def check_instance(name: str) -> None:
@@ -25,10 +25,10 @@ def check_instance(name: str) -> None:
     _check("An instance", name)
 
 
-def _check(what: str, name: str) -> None:
+def _check(subject: str, name: str) -> None:
     if NAME.fullmatch(name) is None:
         raise BadSettings(
-            f"{what} is named with 1 to 64 letters, digits, dashes and underscores, and begins with a letter or digit: "
+            f"{subject} is named with 1 to 64 letters, digits, dashes and underscores, and begins with a letter or digit: "
             f"not {name!r}."
         )
 

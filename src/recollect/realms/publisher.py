@@ -1,6 +1,6 @@
 """Publishes live sessions: copies what was committed into the archive and indexes it, as ingest does with logs.
 
-A turn does not wait for this. A reader of the archive waits a moment for what was committed before it asked.
+A turn does not wait for this. A reader of the archive waits briefly for everything committed before its request.
 Any process may write the archive: if another one holds the lock, that one publishes.
 """
 
@@ -16,10 +16,10 @@ from recollect.settings import Settings
 from recollect.store import archive_path, file_identity, is_database
 from recollect.store.lock import is_held
 
-WAIT_S = 1.0  # seconds that a reader waits for another process to publish; that one may be busy for long
+WAIT_S = 1.0  # seconds that a reader waits for another process to publish, which may be busy for a long time
 LOCK_WAIT_S = 10.0  # seconds that it waits for a thread of this process; only an overloaded machine needs them
 POLL_S = 0.01
-NO_WAIT_S = 5.0  # seconds in which no reader waits again after one has waited in vain
+NO_WAIT_S = 5.0  # seconds without any waiting after a wait has timed out
 REST_FACTOR = 2  # sleep twice as long as the last run took: publishing uses at most a third of a core
 CLOSE_S = 10.0  # seconds that closing waits for the last commits to be published
 
@@ -56,9 +56,9 @@ class Publisher:
         try:
             target = self._changes()
             return target == 0 or self._wait_for(target, wait_s)
-        except ReadOnlyFolder:  # the archive can still be read as it is
+        except ReadOnlyFolder:  # the archive can be read nevertheless
             return False
-        except Exception as fault:  # noqa: BLE001 - the archive can still be read as it is
+        except Exception as fault:  # noqa: BLE001 - the archive can be read nevertheless
             log.warning("Live sessions could not be published: %s", fault or type(fault).__name__)
             return False
 
@@ -90,7 +90,7 @@ class Publisher:
         return published >= target and file == file_identity(archive_path(self._folder))
 
     def _publish_unless_locked(self, target: int) -> None:
-        """Publish, unless another process holds the lock; and note how far the archive is."""
+        """Publish, unless another process holds the lock. Remembers the last change that the archive has."""
         from recollect.ingest import publish  # 150 ms of CPU to import; not needed without live sessions
         from recollect.ingest.live import published_change
 
@@ -106,7 +106,7 @@ class Publisher:
         self._published = file_identity(archive), published if is_ours else -1
 
     def close(self) -> None:
-        """Publish what is left, and stop."""
+        """Publish the last commits, and stop the thread."""
         with self._start_lock:
             thread, self._is_closing = self._thread, True
         self._has_work.set()

@@ -28,7 +28,7 @@ from recollect.settings import Settings
 from recollect.store import ArchiveState, Reader
 from recollect.store.lock import DISTILLING, WRITING, is_held
 from recollect.store.memory import DISTILLED, FAULT, Memory, memory_path
-from recollect.store.memory_journal import create_journal as begin_lines
+from recollect.store.memory_journal import create_journal
 from recollect.store.watcher_lock import why_stopped
 
 Part = TypeVar("Part")
@@ -61,12 +61,12 @@ class Realm:
         self.instance = instance or new_instance_name()
         self.settings = settings
         self.home = settings.home / "realms" / name  # has the manifest and the config, whatever the backend
-        self.sync_fault = ""  # why this process cannot have new log lines read, though it should
+        self.sync_fault = ""  # why this process, which should start the reading of new log lines, cannot do so
         self._build_lock = threading.RLock()  # reentrant: one part is built from others
         self._index_lock = threading.Lock()
         self._text_index: TextIndex | None = None
         self._ngram_index: NgramIndex | None = None
-        self._distils_itself = False  # the publisher's thread distils what is committed here
+        self._distils_itself = False  # the publisher's thread distils the turns of this process
 
     # ---- parts
 
@@ -82,7 +82,7 @@ class Realm:
         if self._is_temporary or self.backend is Backend.MEMORY:
             return create_temporary_folder()
         if self.backend is Backend.JSONL:
-            begin_lines(self.home)
+            create_journal(self.home)
         return self.home
 
     @built_once
@@ -108,19 +108,19 @@ class Realm:
     # ---- settings
 
     def redact(self, value: Any) -> Any:
-        """A JSON value without secrets, or as it is if redaction is off."""
+        """A JSON value without secrets; unchanged if redaction is off."""
         return redact_all(value) if self.settings.redact else value
 
     def is_writable(self) -> bool:
         return os.access(self.folder, os.W_OK)
 
-    def deadline_ms(self, usual: int) -> int:
-        """The time an operation has: by the realm's config, else by the settings, else `usual`."""
+    def deadline_ms(self, default: int) -> int:
+        """The time an operation has: by the realm's config, else by the settings, else `default`."""
         try:
             configured = read_config(self.home).config.get("deadline_ms", self.settings.deadline_ms)
         except StoreFault:  # `config get` reports an unreadable config; it must not stop every answer
             configured = self.settings.deadline_ms
-        return configured if type(configured) is int else usual
+        return configured if type(configured) is int else default
 
     # ---- databases
 
@@ -165,23 +165,23 @@ class Realm:
             return self._text_index
 
     def ngrams(self, reader: Reader) -> NgramCoverage:
-        """The n-gram index and the last event it has. That mark is read first, so it is never ahead of the index."""
+        """The n-gram index and its last event. The last event is read first, so it is never ahead of the index."""
         archive = reader.meta("identity") or ""
-        mark = read_indexed_up_to(self.folder, archive)
+        last_key = read_indexed_up_to(self.folder, archive)
         with self._index_lock:
-            if self._ngram_index is None and mark:
+            if self._ngram_index is None and last_key:
                 try:
                     self._ngram_index = NgramIndex(self.folder, archive)
                 except IndexUnusable:
-                    mark = 0
-            return NgramCoverage(self._ngram_index, mark) if mark else NgramCoverage(None, 0)
+                    last_key = 0
+            return NgramCoverage(self._ngram_index, last_key) if last_key else NgramCoverage(None, 0)
 
     def close_text_index(self) -> None:
-        """Open the text index again on its next use: a search could not read it."""
+        """Close the text index, which a search could not read. It is opened again on its next use."""
         self._text_index = None
 
     def discard_ngram_index(self) -> None:
-        """Delete the n-gram index, which could not be read: distilling rebuilds it, unless it is doing so now."""
+        """Delete the n-gram index, which could not be read, unless it is being rebuilt now. Distilling rebuilds it."""
         self._ngram_index = None
         if not is_held(self.folder, DISTILLING):
             NGRAMS.remove(self.folder)
@@ -212,17 +212,17 @@ class Realm:
         return self._memory_warnings(reader, reader.archive_state())
 
     def all_warnings(self, reader: Reader) -> list[str]:
-        """`warnings` and `memory_warnings`, by one look at the archive's state."""
+        """`warnings` and `memory_warnings`, from a single read of the archive's state."""
         condition, state = self._index_state(reader)
         return [*self._text_warnings(condition, state), *self._memory_warnings(reader, state)]
 
     def sync_warnings(self) -> list[str]:
-        """Why new log lines are not being read, if some process should read them."""
+        """A warning if new log lines are not being read although some process should read them."""
         reason = self.sync_fault or why_stopped(self.folder)
         return [f"New log lines are not being read: {reason}"] if reason else []
 
     def semantic_warnings(self) -> list[str]:
-        """Why questions are answered by words only, if they should not be."""
+        """A warning if questions are answered by words only although the settings want vectors."""
         reason: object = self.semantic.fault
         if reason is None and self.settings.search.mode != "text" and memory_path(self.folder).exists():
             with self.open_memory() as memory:
@@ -249,19 +249,19 @@ class Realm:
     # ---- repairs
 
     def repair_now(self) -> None:
-        """Repair the index and wait for it, for a caller that asks a single question."""
+        """Repair the index and wait for it, in a process that answers a single query."""
         with self.open_archive() as reader:
             self.warnings(reader)
         self.background_jobs.wait(WRITING)
 
     def _repair_index(self, condition: IndexCondition) -> None:
-        """Start a repair, unless another process is writing: that one repairs."""
+        """Start a repair, unless another process is writing: that process repairs the index."""
         if self.backend is not Backend.MEMORY:
             options = () if condition is IndexCondition.DAMAGED else ("--behind",)
             self.background_jobs.start(WRITING, "rebuild", *options)
 
     def _distil(self) -> None:
-        """Start distilling, unless another process is writing: that one distils afterwards."""
+        """Start distilling, unless another process is writing: that process distils afterwards."""
         if self._distils_itself or self.backend is Backend.MEMORY:
             self.publish_soon()
         elif not is_held(self.folder, WRITING):

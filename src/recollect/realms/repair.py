@@ -18,21 +18,21 @@ PATIENCE_S = 30  # seconds to wait for another writer
 
 
 def repair(realm: Realm) -> list[str]:
-    """Repair the archive, then the index that is built from it. Returns what was done, in sentences."""
-    done = []
+    """Repair the archive, then the index that is built from it. Returns a sentence for each thing that was done."""
+    report = []
     if _is_damaged(realm):
-        aside = write_when_free(realm.folder, PATIENCE_S, lambda: _set_aside(realm))
+        damaged = write_when_free(realm.folder, PATIENCE_S, lambda: _set_aside(realm))
         with _ingester(realm) as ingester:
             ingester.sync()
-            rescued = salvage(aside, ingester.archive)
-        done.append(f"The damaged archive was set aside as {aside} and all logs were read again.")
-        done.append(f"{rescued} sessions whose logs are gone were rescued from it.")
+            rescued = salvage(damaged, ingester.archive)
+        report.append(f"The damaged archive was set aside as {damaged} and all logs were read again.")
+        report.append(f"{rescued} sessions whose logs are gone were rescued from it.")
     with _ingester(realm) as ingester:
         ingester.indexer.rebuild()
         ingester.indexer.commit(force=True)
-    done.append("The index was rebuilt from the archive.")
+    report.append("The index was rebuilt from the archive.")
     realm.reopen()
-    return done
+    return report
 
 
 def _is_damaged(realm: Realm) -> bool:
@@ -41,7 +41,7 @@ def _is_damaged(realm: Realm) -> bool:
             return reader.integrity_fault() is not None
     except NewerSchema:
         raise
-    except OutOfDate:  # there is none yet, or opening it for writing brings it up to date
+    except OutOfDate:  # there is no archive yet, or opening it for writing migrates it
         return False
     except StoreFault:
         return True
@@ -50,17 +50,17 @@ def _is_damaged(realm: Realm) -> bool:
 def _set_aside(realm: Realm) -> Path:
     """Rename the archive, so that the next writer creates a new one."""
     path = archive_path(realm.folder)
-    aside = path.with_name(f"archive.damaged-{int(time.time())}.db")
+    damaged = path.with_name(f"archive.damaged-{int(time.time())}.db")
     with exclusive(realm.folder):
-        path.rename(aside)
+        path.rename(damaged)
         with suppress(FileNotFoundError):  # the last commits may only be in the write-ahead log
-            path.with_name(f"{path.name}-wal").rename(f"{aside}-wal")
+            path.with_name(f"{path.name}-wal").rename(f"{damaged}-wal")
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
-    return aside
+    return damaged
 
 
 def _ingester(realm: Realm) -> Ingester:
-    """The realm opened for writing, once no other process writes."""
+    """An ingester for the realm, opened once no other process writes."""
 
     def open_ingester() -> Ingester:
         return Ingester(realm.folder, realm.settings, all_sources(), os.environ)

@@ -19,7 +19,7 @@ OPTIONS = {
 def check(runner: str | None, runners: dict[str, dict[str, Any]]) -> None:
     """Raise if a config's runners are invalid."""
     for name, options in runners.items():
-        _check_one(name, options)
+        _check_options(name, options)
     if runner is not None and runner not in BUILT_IN and runner not in runners:
         raise BadRequest(unknown_runner(runner), field="runner")
 
@@ -37,6 +37,7 @@ def kind_of(name: str, options: dict[str, Any]) -> str:
 
 
 def command_of(name: str, options: dict[str, Any]) -> list[str] | None:
+    """The command of a configured runner; None if it has none."""
     command = options.get("command")
     if command is None:
         return None
@@ -45,13 +46,13 @@ def command_of(name: str, options: dict[str, Any]) -> list[str] | None:
     return command
 
 
-def _check_one(name: str, options: dict[str, Any]) -> None:
+def _check_options(name: str, options: dict[str, Any]) -> None:
     if not name or name in BUILT_IN:
-        raise BadRequest(f"runners must have names of their own, which {name!r} is not", field="runners")
+        raise BadRequest(f"runners must have names that are not empty and not built in: not {name!r}", field="runners")
     kind = kind_of(name, options)
     for key in options:
         if key not in OPTIONS[kind]:
-            raise _bad(name, f"is of the kind {kind}, which has {', '.join(OPTIONS[kind])}, and no {key!r}")
+            raise _bad(name, f"has an unknown option {key!r}: {kind} has {', '.join(OPTIONS[kind])}")
     if kind in WITH_COMMAND and command_of(name, options) is None:
         raise _bad(name, "needs a command: an array of a program and its arguments")
     folder = options.get("folder", "/")

@@ -14,7 +14,7 @@ from recollect.settings import Settings
 if TYPE_CHECKING:
     from recollect.index.vectors import VectorIndex
 
-RETRY_S = 30.0  # seconds before a model that failed is tried again
+RETRY_S = 30.0  # seconds until a model that failed is opened again
 
 Answer = TypeVar("Answer")
 
@@ -29,25 +29,25 @@ class SemanticSearch:
         self._embedder: Embedder | None = None
         self._fault: EmbedderUnavailable | None = None
         self._retry_at = 0.0
-        self._vectors: dict[str, VectorIndex] = {}
+        self._vectors: dict[str, VectorIndex] = {}  # of "events" and of "observations"
 
     @property
     def fault(self) -> EmbedderUnavailable | None:
-        """Why the embedding model cannot be used; None while it works or was not needed yet."""
+        """Why the embedding model cannot be used; None if it works or was not needed yet."""
         return self._fault
 
-    def hybrid_search(self, of: str, mode: Mode, search: Callable[[SemanticIndex | None], Answer]) -> Answer:
-        """Run `search` with vectors if the mode wants them; without, if the embedding model fails."""
-        semantic = self.vector_search(of) if mode != "text" else None
+    def hybrid_search(self, items: str, mode: Mode, search: Callable[[SemanticIndex | None], Answer]) -> Answer:
+        """Run `search` with vectors if the mode wants them; without vectors if the embedding model fails."""
+        semantic = self.vector_search(items) if mode != "text" else None
         try:
             return search(semantic)
         except EmbedderUnavailable as reason:
             self._embedder, self._fault, self._retry_at = None, reason, time.monotonic() + RETRY_S
             return search(None)
 
-    def vector_search(self, of: str) -> SemanticIndex | None:
-        """The vectors of "events" or "observations" with their embedding model; None while there are none to use."""
-        if not any(self._folder.glob(f"vectors-{of}-*")):  # checked first: the model takes long to load
+    def vector_search(self, items: str) -> SemanticIndex | None:
+        """The vectors of "events" or "observations" with their embedding model; None if they cannot be used."""
+        if not any(self._folder.glob(f"vectors-{items}-*")):  # checked first: the model takes long to load
             return None
         if (embedder := self.embedder()) is None:
             return None
@@ -55,11 +55,11 @@ class SemanticSearch:
 
         try:
             with self._lock:
-                known = self._vectors.get(of)
-                index = known.reopened() if known is not None else vectors.VectorIndex(self._folder, of)
-                self._vectors[of] = index
+                opened = self._vectors.get(items)
+                index = opened.reopened() if opened is not None else vectors.VectorIndex(self._folder, items)
+                self._vectors[items] = index
         except vectors.VectorsUnusable:
-            self._vectors.pop(of, None)
+            self._vectors.pop(items, None)
             return None
         return SemanticIndex(index, embedder) if index.head.model == embedder.name else None
 
