@@ -293,13 +293,13 @@ def test_what_an_agent_needs_and_has_not_is_no_fault_of_its_own(turn: Turn, comm
         ("greet(); os.close(1); signal.pause()", "closed its output."),
         ("n = hear()['id']; os.close(0); say(id=n, result={'protocolVersion': 1})", "closed its input."),
         ("print('no key'); sys.exit(1)", "exited with code 1 before it was ready for a prompt: no key"),
-        ('greet(); write(b\'Loading {"jsonrpc": "2.0"}\')', "wrote a line that is no message of the protocol."),
-        ("greet()\nwhile True: write(b'y' * 9_999)", "writes and writes but no message of the protocol."),
-        ("say(id={}, result={})", "wrote a line that is no message of the protocol."),
-        ("say(id=hear()['id'], error='no')", "wrote a line that is no message of the protocol."),
-        ("greet(); say(method=1)", "wrote a line that is no message of the protocol."),
+        ('greet(); write(b\'Loading {"jsonrpc": "2.0"}\')', "wrote an invalid message."),
+        ("greet()\nwhile True: write(b'y' * 9_999)", "writes a lot but no valid message."),
+        ("say(id={}, result={})", "wrote an invalid message."),
+        ("say(id=hear()['id'], error='no')", "wrote an invalid message."),
+        ("greet(); say(method=1)", "wrote an invalid message."),
         ("greet(); write(b'{' + b' ' * 50_000_001 + b'}')", "wrote a line of more than 50 MB."),
-        ("while True: say(id=1, method='fs/read_text_file', params={})", "asks and asks but reads no answer."),
+        ("while True: say(id=1, method='fs/read_text_file', params={})", "sends requests but does not read the answers."),
         ("greet(); update(sessionUpdate='agent_message_chunk')", "sent an update that the protocol does not allow."),
         ("greet(); say(method='session/update')", "sent an update that the protocol does not allow."),
         ("say(id=hear()['id'], result={})", "answered initialize with something that the protocol does not allow."),
@@ -467,4 +467,4 @@ except ProviderFault as fault:
     print(fault)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == 'This runner needs more: pip install "recollect-agents[acp]"\n'
+    assert done.stdout == 'This runner needs another package: pip install "recollect-agents[acp]"\n'

@@ -160,8 +160,8 @@ def test_an_interrupt_ends_detached_processes(rpc: RawRpc, session: str, tmp_pat
 
 def test_a_missing_interpreter_is_named_instead_of_the_program(rpc: RawRpc, session: str, tmp_path: Path) -> None:
     for name, first, words in (
-        ("script", "#!/no/such/python -u\n", "its interpreter '/no/such/python -u' is not there."),
-        ("edited", "#!/bin/sh\r\n", "its interpreter '/bin/sh\\r' is not there."),
+        ("script", "#!/no/such/python -u\n", "its interpreter '/no/such/python -u' does not exist."),
+        ("edited", "#!/bin/sh\r\n", "its interpreter '/bin/sh\\r' does not exist."),
     ):
         (tmp_path / name).write_text(first)
         (tmp_path / name).chmod(0o755)

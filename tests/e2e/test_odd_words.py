@@ -69,7 +69,7 @@ def test_an_agent_works_in_a_folder_whose_name_is_no_text(person: Person, odd_fo
     assert {path.name for path in odd_folder.iterdir()} == {"first", "second"}
     refused = said(person, "run", "go", "--resume", ran["session_id"], cwd=odd_folder.parent)
     assert refused["code"] == "PROVIDER_ERROR"
-    assert refused["message"] == f"The folder {odd_folder.parent}/caf\ufffd is not there."
+    assert refused["message"] == f"The folder {odd_folder.parent}/caf\ufffd does not exist."
 
 
 @pytest.mark.usefixtures("gone_folder")

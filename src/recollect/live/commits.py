@@ -67,9 +67,9 @@ class CommittedSessions:
 
     @contextmanager
     def session_transaction(self, live: Live, session: bytes, *, durable: bool = False) -> Iterator[LiveRow]:
-        """A transaction over an open session, after closing a crashed turn. Raises `SessionNotFound` if there is none.
+        """A transaction over an open session, after closing a crashed turn. The closing is committed in any case.
 
-        Recovery is committed in both cases.
+        Raises `SessionNotFound` if there is no open session of this id.
         """
         not_found: SessionNotFound | None = None
         with live.transaction(durable=durable):
@@ -112,7 +112,7 @@ class CommittedSessions:
         running, row = live.running(session), live.session(session)
         if running is None or row is None:
             return
-        if row.archived_at is not None:  # by its file: the process that archived it may have died before it wrote here
+        if row.archived_at is not None:  # as its file says: the archiving process may have died before it wrote here
             live.cancel(session)
         if is_alive(live, running.holder):
             return
@@ -134,7 +134,7 @@ class CommittedSessions:
     # ---- turns of other processes
 
     def close_interrupted(self, live: Live, running: RunningRow) -> None:
-        """Close a turn that was cancelled and does not end."""
+        """Close a cancelled turn that does not end by itself."""
         with live.transaction():
             self.reload_from_file(live, running.session)
             row = live.session(running.session)
@@ -152,8 +152,8 @@ class CommittedSessions:
 
 
 def stop_orphans(running: RunningRow) -> None:
-    """End the programs of a turn whose process crashed or hangs."""
-    pid, _, started = running.child.partition(":")
-    if pid and started and start_time(int(pid)) == started:
+    """Stop the programs of a turn whose process crashed or hangs."""
+    pid, _, began = running.child.partition(":")
+    if pid and began and start_time(int(pid)) == began:
         stop_group(int(pid))
     stop_detached(running.token.hex())

@@ -1,7 +1,7 @@
 """The last event number of a running turn, saved so that it outlives a crash.
 
-Events of a crashed turn are not committed, but their numbers must not be used again: a client that reconnects says by
-such a number which events it has. So each number is saved before its event is sent, in a file of eight bytes.
+Events of a crashed turn are not committed, but their numbers must not be used again: a client that reconnects sends the
+number of the last event it has. So each number is saved before its event is sent, in a file of eight bytes.
 """
 
 import os
@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 SIZE = 8  # bytes
-FOLDER = "telling"  # not beside live.db: whoever watches that folder would be woken by every event
+FOLDER = "telling"  # the name in existing realms; not beside live.db: every event would wake a watcher of that folder
 
 
 def _file(realm: Path, token: bytes) -> Path:
@@ -17,7 +17,7 @@ def _file(realm: Path, token: bytes) -> Path:
 
 
 class EventSequence:
-    """The number of one running turn. If it cannot be written the turn goes on: only a crash would need it."""
+    """The last event number of one running turn. If it cannot be written, the turn continues: only a crash needs it."""
 
     def __init__(self, realm: Path, token: bytes) -> None:
         self._path = _file(realm, token)

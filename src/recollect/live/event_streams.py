@@ -1,4 +1,4 @@
-"""Sends the events of running turns to subscribers. A turn never waits for one; a slow one learns how much it missed."""
+"""Sends the events of running turns to subscribers. A turn never waits: a slow subscriber learns how many it missed."""
 
 import threading
 from collections import deque
@@ -12,7 +12,7 @@ from recollect.errors import StaleCursor
 
 Event = dict[str, Any]
 QUEUE_SIZE = 1_000  # events that a subscriber may be behind; text comes in chunks of up to 64 KB
-EXTRA_FOR_ENDS = 100  # ends of turns queued beyond that: a subscriber learns how a turn ended, whatever else it misses
+EXTRA_FOR_ENDS = 100  # ends of turns queued beyond that: a subscriber always learns how a turn ended
 MAX_REPLAY = 4 << 20  # characters of a turn that are stored for subscribers that join late
 MAX_FINISHED = 8  # finished turns that are stored for subscribers that lost their connection near the end
 PREVIOUS_TURN_S = 2.0  # seconds that a turn waits for the previous one to send its end; that one may hang
@@ -21,7 +21,7 @@ TURN_END_TYPES = frozenset({"turn_completed", "turn_failed", "turn_interrupted"}
 
 
 def truncation_event(session: str, dropped: int) -> Event:
-    """The event that stands for missing ones."""
+    """The event that replaces dropped ones."""
     return {"session_id": session, "type": TRUNCATED, "dropped": dropped}
 
 
@@ -66,7 +66,7 @@ class Subscriber:
         self._on_change()
 
     def next(self, seconds: float | None = None) -> Event | None:
-        """The next event; None if none comes in that time, or ever."""
+        """The next event; None if none comes in that time or the queue is closed."""
         with self._condition:
             self._condition.wait_for(lambda: self._events or self._dropped or self._is_closed, seconds)
             if self._events:
@@ -92,7 +92,7 @@ class Subscriber:
         self.finish()
 
     def finish(self) -> None:
-        """Accept that no more events come. Queued ones can still be read."""
+        """Close the queue: no more events come. Queued ones can still be read."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()
@@ -106,7 +106,7 @@ class Subscriber:
 
 
 class StreamedTurn(Struct):
-    """The events of one turn, for subscribers that join late; of a long turn, its first events and its end."""
+    """The events of one turn, for subscribers that join late; only the first events and the end of a long turn."""
 
     events: list[Event] = []
     dropped: int = 0
@@ -138,14 +138,14 @@ class StreamedTurn(Struct):
 
 
 class EventStreams:
-    """All subscribers of a realm in this process. One that joins during a turn gets it from its beginning."""
+    """All subscribers of a realm in this process. A subscriber that joins during a turn gets its events from the start."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._subscribers: dict[str, list[Subscriber]] = {}
         self._running: dict[str, StreamedTurn] = {}
         self._finished: dict[str, StreamedTurn] = {}
-        self._last_sequences: dict[str, int] = {}  # by session, of those that ran here
+        self._last_sequences: dict[str, int] = {}  # by session, for sessions that ran in this process
 
     def subscribe(
         self,
@@ -158,9 +158,9 @@ class EventStreams:
     ) -> Subscriber:
         """Subscribe to a session's events. `committed` is the number of the last committed event.
 
-        A client that reconnects gives the `last_sequence` it has. It gets what came since, or learns how much it missed.
+        A client that reconnects passes the `last_sequence` it has. It gets the events since, or the number it missed.
         """
-        subscriber = Subscriber(session, queue_size, on_change, lambda one: self._unsubscribe(session, one))
+        subscriber = Subscriber(session, queue_size, on_change, lambda closed: self._unsubscribe(session, closed))
         with self._condition:
             newest = max(committed, self._last_sequences.get(session, 0))
             if last_sequence is not None and last_sequence > newest:
@@ -187,7 +187,7 @@ class EventStreams:
                 del self._subscribers[session]
 
     def begin_turn(self, session: str) -> StreamedTurn:
-        """Begin a turn, once the previous one has sent its end: it commits first, which lets this one begin."""
+        """Begin a turn once the previous one has sent its end, which it does after the commit that lets this one begin."""
         with self._condition:
             self._condition.wait_for(lambda: session not in self._running, PREVIOUS_TURN_S)
             self._finished.pop(session, None)
@@ -195,7 +195,7 @@ class EventStreams:
             return turn
 
     def publish(self, session: str, event: Event, turn: StreamedTurn) -> None:
-        """Send an event to all subscribers, unless another turn has begun since: then this one was closed as crashed."""
+        """Send an event to all subscribers, unless another turn has begun: then this turn was closed as crashed."""
         with self._condition:
             if self._running.get(session) is not turn:
                 return
@@ -205,7 +205,7 @@ class EventStreams:
                 subscriber.push(event)
 
     def last_sequence(self, session: str) -> int:
-        """The number of the last event sent here, also of a turn that could not be committed."""
+        """The number of the last event that this process sent, even if its turn could not be committed."""
         with self._condition:
             return self._last_sequences.get(session, 0)
 

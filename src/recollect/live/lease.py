@@ -1,7 +1,7 @@
 """The lease of a process that runs turns in a realm: a lock, a heartbeat, and the turns it runs.
 
-The kernel releases the lock when the process dies; a process that hangs stops its heartbeat. Either tells others that its
-turns have crashed. Heartbeats count by the monotonic clock, so that a change of date cannot end a lease.
+The kernel releases the lock when the process dies; a process that hangs stops its heartbeat. Other processes take either
+as a crash of its turns. Heartbeats use the monotonic clock, so that a change of date cannot end a lease.
 A process that runs no turn sends no heartbeats: servers that only answer queries cost nothing.
 """
 
@@ -23,7 +23,7 @@ from recollect.store.lock import exclusive, is_held
 from recollect.store.sqlite.database import file_identity
 
 HEARTBEAT_S = 5.0
-POLL_S = 0.2  # seconds between two checks whether another process wants one of our turns to end
+POLL_S = 0.2  # seconds between two checks whether another process has cancelled one of our turns
 RETRY_S = 1.0  # seconds between two attempts to end a turn in a database that cannot be written
 CANCEL_S = 5.0  # seconds in which a cancelled turn has ended
 
@@ -41,7 +41,7 @@ class Lease(threading.Thread):
         self._realm = realm
         self._lock = live_path(realm).parent / lock_name(self.holder)
         self._turns: dict[bytes, tuple[Cancel, Callable[[], bool]]] = {}
-        self._unended: list[RunningRow] = []  # finished turns that the database still has as running
+        self._unended: list[RunningRow] = []  # finished turns that the database still lists as running
         self._changed = threading.Condition()
         self._is_stopping = False
         self._is_closing = False
@@ -68,7 +68,7 @@ class Lease(threading.Thread):
         return LeaseRow(row.holder, row.instance, row.surface, row.pid, row.began_at, row.boot, monotonic_ms())
 
     def add_turn(self, token: bytes, cancel: Cancel, is_cancelled: Callable[[], bool]) -> None:
-        """Watch a turn of ours: other processes may cancel it, and so may its caller by `is_cancelled`."""
+        """Watch a turn of this process: another process may cancel it, and its caller may by `is_cancelled`."""
         with self._changed:
             self._turns[token] = (cancel, is_cancelled)
             self._changed.notify_all()
@@ -82,13 +82,13 @@ class Lease(threading.Thread):
             self._changed.notify_all()
 
     def end_turn_later(self, turn: RunningRow) -> None:
-        """End a turn in the database as soon as that can be written again."""
+        """End a turn in the database as soon as the database can be written again."""
         with self._changed:
             self._unended.append(turn)
             self._changed.notify_all()
 
     def cancel(self, token: bytes) -> bool:
-        """Cancel a turn if it is one of ours, without waiting for its program to end."""
+        """Cancel a turn of this process without waiting for its program to end; False if it runs elsewhere."""
         with self._changed:
             turn = self._turns.get(token)
         if turn is not None:
@@ -96,7 +96,7 @@ class Lease(threading.Thread):
         return turn is not None
 
     def close(self) -> None:
-        """Cancel what still runs, wait until it is committed, and release the lease."""
+        """Cancel running turns, wait until they are committed, and release the lease."""
         with self._changed:
             self._is_stopping = True
             for cancel, _ in self._turns.values():
@@ -131,7 +131,7 @@ class Lease(threading.Thread):
             live.close()
 
     def _connection(self, live: Live | None) -> Live | None:
-        """A connection to the realm's database; None if it was deleted and not created again yet."""
+        """A connection to the realm's database; None while the database does not exist, because it was deleted."""
         file = file_identity(live_path(self._realm))
         if live is not None and live.file == file:
             return live
@@ -142,7 +142,7 @@ class Lease(threading.Thread):
     def _renew(self, live: Live, *, is_due: bool) -> None:
         if is_due:
             live.put_lease(self.renewed())
-        self._cancel_unwanted(live)
+        self._cancel_requested(live)
         self._end_turns(live)
 
     def _wait(self, next_heartbeat: float) -> bool:
@@ -155,15 +155,15 @@ class Lease(threading.Thread):
             self._changed.wait_for(lambda: self._is_closing, pause)
             return not self._is_closing
 
-    def _cancel_unwanted(self, live: Live) -> None:
-        """Cancel the turns that another process or their caller has cancelled."""
+    def _cancel_requested(self, live: Live) -> None:
+        """Cancel the turns that another process or their caller wants cancelled."""
         with self._changed:
             turns = dict(self._turns)
         if not turns:
             return
-        wanted = live.uncancelled_turns(self.holder)
+        uncancelled = live.uncancelled_turns(self.holder)
         for token, (cancel, is_cancelled) in turns.items():
-            if not cancel.is_set() and (token not in wanted or is_cancelled()):
+            if not cancel.is_set() and (token not in uncancelled or is_cancelled()):
                 _cancel_in_thread(cancel)
 
     def _end_turns(self, live: Live) -> None:
@@ -176,7 +176,7 @@ class Lease(threading.Thread):
 
 
 def _cancel_in_thread(cancel: Cancel) -> None:
-    """Cancel in a thread, if one can be started: ending a program may take longer than a heartbeat."""
+    """Cancel in a thread, if one can be started: stopping a program may take longer than a heartbeat."""
     try:
         threading.Thread(target=cancel.set, daemon=True).start()
     except RuntimeError:

@@ -20,11 +20,11 @@ class LiveRealm(Realm):
         return LiveSessions(self.folder, self.backend, self.instance, redact=redact, on_commit=self.publish_soon)
 
     def live_changes(self) -> int:
-        """The change counter of live sessions. In a JSONL realm the files are compared first: they may have more."""
+        """The change counter of live sessions. In a JSONL realm the files are read first: they may be newer."""
         return self.live.changes() if self.backend is Backend.JSONL else super().live_changes()
 
     def take_lease(self, surface: str) -> None:
-        """Take a lease, so that no process deletes the realm as unused. Without one the realm can still be read."""
+        """Take a lease, so that no process deletes the realm as unused. Without a lease the realm can still be read."""
         self.live.surface = surface
         try:
             self.live.lease()
@@ -32,7 +32,7 @@ class LiveRealm(Realm):
             log.warning("No session can run in realm %s for now: %s", self.name, fault)
 
     def close(self) -> None:
-        """End what this process runs in the realm, and publish what it committed."""
+        """End the turns that this process runs in the realm, and publish its commits."""
         if "live" in self.__dict__:
             self.live.close()
             self.publisher.close()

@@ -1,7 +1,7 @@
 """Live sessions: created, run turn by turn, interrupted, read, archived. ARCHITECTURE.md draws their states.
 
-Each step checks inside one transaction whether it is allowed, and takes the session with it. So a session runs one turn at
-a time, whichever process runs it. Messages of a turn become visible when all of them are committed.
+Each step checks in one transaction whether it is allowed, and reserves the session in the same transaction. So a session
+runs one turn at a time across all processes. Messages of a turn become visible when all of them are committed.
 """
 
 import threading
@@ -126,7 +126,7 @@ class LiveSessions:
         return True
 
     def archive(self, session: bytes) -> LiveRow:
-        """Commit that the session is archived, then end its running turn, whose messages are committed too."""
+        """Commit that the session is archived, then end its running turn and commit the turn's messages."""
         with self._committed.connection() as live:
             with self._committed.session_transaction(live, session, durable=True) as row:
                 running = live.running(session)
@@ -140,9 +140,9 @@ class LiveSessions:
         return row
 
     def _end_turn(self, live: Live, running: RunningRow) -> None:
-        """End a cancelled turn, in whichever process, and wait for it. If its process hangs, close the turn here."""
+        """End a cancelled turn of any process, and wait for it. If its process hangs, close the turn here."""
         if self._lease is not None:
-            self._lease.cancel(running.token)  # if it is ours; another process polls for cancelled turns
+            self._lease.cancel(running.token)  # if it runs in this process; other processes poll for cancelled turns
         if not self._wait_until_ended(live, running, STOP_PROGRAMS_S):
             stop_orphans(live.running(running.session) or running)
         if not self._wait_until_ended(live, running, CANCEL_S - STOP_PROGRAMS_S):
@@ -161,7 +161,7 @@ class LiveSessions:
     # ---- reading
 
     def read(self, session: bytes) -> tuple[LiveRow, bool]:
-        """A session, and whether a turn of it runs. A realm in memory also returns an archived one."""
+        """A session, and whether a turn of it runs. A realm in memory also returns an archived session."""
         with self._committed.connection() as live:
             self._committed.recover_if_crashed(live, session)
             with live.snapshot():
@@ -210,13 +210,13 @@ class LiveSessions:
             return row is not None and row.archived_at is None
 
     def find_by_prefix(self, prefix: str, limit: int) -> list[bytes]:
-        """Sessions whose ids begin with these hexadecimal digits, also archived ones."""
+        """Sessions whose ids begin with these hexadecimal digits, including archived ones."""
         with self._committed.connection() as live:
             return live.ids_with_prefix(prefix, limit)
 
 
 def _is_running(live: Live, running: RunningRow | None) -> bool:
-    """Whether a turn runs. In a read-only folder a crashed one cannot be closed."""
+    """Whether a turn runs. In a read-only folder a crashed turn cannot be closed, so its lease decides."""
     return running is not None and (not live.is_read_only or is_alive(live, running.holder))
 
 

@@ -32,17 +32,17 @@ def user_message(prompt: str, at: int) -> Message:
 
 
 def notice_message(kind: str, text: str, at: int) -> Message:
-    """A message of neither user nor agent: how a turn ended that has no answer."""
+    """A message from neither user nor agent: how a turn without an answer ended."""
     return {"role": "system_notice", "content": text, "kind": kind, "created_at": timestamp(at)}
 
 
 def encode_messages(messages: Sequence[Message], *, redact: bool) -> list[bytes]:
-    """Messages as they are stored: without secrets, and with surrogates replaced, which are not text."""
+    """Messages as they are stored: without secrets, and with surrogates replaced, which are not valid text."""
     return [encode_replaced(redact_all(message) if redact else message) for message in messages]
 
 
 class TranscriptBuilder:
-    """The messages of one running turn. Each output is also sent as an event."""
+    """Builds the messages of one running turn. Each output is also sent as an event."""
 
     def __init__(self, session: str, prompt: str, ordinal: int, sequence: int, on_event: Callable[[Event], None]) -> None:
         self.prompt = prompt
@@ -57,7 +57,7 @@ class TranscriptBuilder:
         self._length = 0
         self.began_at = now_ms()
         self._messages: list[Message] = [user_message(prompt, self.began_at)]
-        self._chunks: list[str] = []  # of the last block
+        self._chunks: list[str] = []  # text to append to the last block
         self.emit("turn_started", turn=ordinal)
 
     def emit(self, event_type: str, **fields: Any) -> None:
@@ -102,14 +102,14 @@ class TranscriptBuilder:
         return next(filter(None, texts), "")
 
     def usage(self) -> dict[str, Any]:
-        """Tokens as the agent reports them; else estimated by the length of the texts."""
+        """Tokens as the agent reports them, else an estimate from the length of the texts."""
         if self._reported_usage is not None:
             return usage_of(self._reported_usage)
         estimate = Usage(input=-(-len(self.prompt) // CHARS_PER_TOKEN), output=-(-self._length // CHARS_PER_TOKEN))
         return {**usage_of(estimate), "estimated": True}
 
     def messages(self) -> list[Message]:
-        """All messages of a finished turn. The last one is an answer, if only an empty one."""
+        """All messages of a finished turn. The last one is an answer, which may be empty."""
         self._flush()
         if self._messages[-1]["role"] != "assistant":
             self._assistant_blocks()
@@ -153,7 +153,7 @@ class TranscriptBuilder:
         return results
 
     def _flush(self) -> None:
-        """Write collected chunks into their block, and the plain text of the last message beside its parts."""
+        """Write collected chunks into their block, and update the plain text of the last message."""
         last = self._messages[-1]
         if last["role"] == "assistant":
             if self._chunks:
@@ -177,7 +177,7 @@ def usage_of(usage: Usage) -> dict[str, Any]:
     return {**usage.counts(), "total_tokens": usage.total()}
 
 
-def sum_usage(before: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def sum_usage(total: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
     """The sum of two usages; estimated if either is."""
-    counts = {name: before.get(name, 0) + more[name] for name in more if name != "estimated"}
-    return {**counts, "estimated": True} if before.get("estimated") or more.get("estimated") else counts
+    counts = {name: total.get(name, 0) + usage[name] for name in usage if name != "estimated"}
+    return {**counts, "estimated": True} if total.get("estimated") or usage.get("estimated") else counts

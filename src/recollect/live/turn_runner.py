@@ -23,7 +23,7 @@ from recollect.processes import start_time, stop_detached
 from recollect.realms.names import uuid7
 from recollect.store.live import LiveRow, Message, RunningRow
 
-HISTORY_BATCH = 10  # messages that are read at a time; most runners need only a few
+HISTORY_BATCH = 10  # messages per read; most runners need only a few
 TOO_LONG = "The turn took longer than the {seconds:g} s that the realm's config allows."
 CLOSED_AS_CRASHED = "Another process closed this turn as crashed: this one did not respond for too long. Nothing was stored."
 TOO_DEEP = "The agent's output cannot be stored: it is nested too deeply."
@@ -31,7 +31,7 @@ RUNNER_FAILED = "The turn ended by an error in the runner itself."
 
 
 class TurnRequest(Struct, frozen=True, kw_only=True):
-    """A turn to be run."""
+    """A turn to run."""
 
     prompt: str
     runner: Runner
@@ -85,15 +85,15 @@ class TurnRun:
             live.put_lease(lease.renewed())  # in the same transaction: no process may see the turn with a stale heartbeat
 
     def run(self) -> TurnResult:
-        """Run the agent and commit its messages. Raises what the turn failed by, after committing it."""
+        """Run the agent and commit its messages. Raises the error of a failed turn, after committing the turn."""
         fault: RecollectError | None = AgentFault(RUNNER_FAILED)
         with (
-            closing(EventSequence(self._committed.folder, self._running.token)) as numbers,
+            closing(EventSequence(self._committed.folder, self._running.token)) as event_sequence,
             self._holding_session() as streamed,
         ):
 
             def send(event: Event) -> None:
-                numbers.save(event["sequence"])
+                event_sequence.save(event["sequence"])
                 self._streams.publish(self._name, event, streamed)
                 self._notify_caller(event)
 
@@ -118,7 +118,7 @@ class TurnRun:
         )
 
     def _notify_caller(self, event: Event) -> None:
-        """Send an event to the caller of the turn; cancel the turn if it has disconnected."""
+        """Send an event to the caller of the turn; cancel the turn if the caller has disconnected."""
         if self._request.on_event is not None:
             try:
                 self._request.on_event(event)
@@ -130,7 +130,7 @@ class TurnRun:
 
     @contextmanager
     def _holding_session(self) -> Iterator[StreamedTurn]:
-        """Release the session afterwards, however the turn ends and whatever fails then."""
+        """Release the session at the end of the block, even if the turn or its clean-up fails."""
         streamed = self._streams.begin_turn(self._name)
         self._lease.add_turn(self._running.token, self._cancel, lambda: self._request.is_cancelled() or self._is_late())
         try:
@@ -181,7 +181,7 @@ class TurnRun:
             transcript.add(output)
 
     def _save_child(self, pid: int) -> None:
-        """Save a child process, so that others can end it if this process crashes."""
+        """Save a child process, so that other processes can end it if this one crashes."""
         with self._committed.connection() as live:
             live.put_child(self._running, f"{pid}:{start_time(pid)}")
 
@@ -195,7 +195,7 @@ class TurnRun:
     # ---- commit
 
     def _commit_despite_interrupt(self, transcript: TranscriptBuilder, fault: RecollectError | None) -> Outcome:
-        """Commit, also if Ctrl-C comes meanwhile; a second one is not caught."""
+        """Commit even if Ctrl-C is pressed meanwhile; a second Ctrl-C is not caught."""
         try:
             return self._commit(transcript, fault)
         except KeyboardInterrupt:
@@ -231,15 +231,15 @@ class TurnRun:
             bodies, fault = self._encode(transcript, fault)  # outside the transaction: long texts block no other session
             with self._committed.connection() as live, live.transaction():
                 self._committed.reload_from_file(live, session)
-                row, held = live.session(session), live.running(session)
-                if row is None or held is None or held.token != self._running.token:
+                row, running = live.session(session), live.running(session)
+                if row is None or running is None or running.token != self._running.token:
                     return self._row, Cancelled(CLOSED_AS_CRASHED)
-                if row.turns >= self._running.turn:  # our first attempt got as far as the session's file
+                if row.turns >= self._running.turn:  # the first attempt has written the session's file already
                     live.end_turn(self._running)
                     return row, fault
                 reason = INTERRUPTED if row.archived_at is None else ARCHIVED
-                is_wanted = not held.cancelled and row.archived_at is None
-                if is_wanted or (isinstance(fault, Cancelled) and str(fault) == reason):
+                can_commit = not running.cancelled and row.archived_at is None
+                if can_commit or (isinstance(fault, Cancelled) and str(fault) == reason):
                     self._update_session(row, transcript)
                     live.end_turn(self._running)
                     self._committed.commit(live, row, bodies)
@@ -259,7 +259,7 @@ class TurnRun:
             return self._committed.encode(messages), fault
 
     def _update_session(self, row: LiveRow, transcript: TranscriptBuilder) -> None:
-        """Change the session's row to what it is after this turn."""
+        """Update the session's row with the results of this turn."""
         request = self._request
         row.updated_at = max(now_ms(), row.updated_at)  # never goes back, even if the clock does
         row.instance, row.generation = self._lease.instance, request.generation

@@ -1,4 +1,4 @@
-"""Runners: agents behind one small interface. A runner gets a prompt and yields what the agent says and does."""
+"""Runners: agents behind one small interface. A runner gets a prompt and yields the agent's outputs."""
 
 from recollect.live.runners.runner import (
     ACP_SESSION,

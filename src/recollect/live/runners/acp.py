@@ -1,7 +1,7 @@
 """`acp`: any agent that speaks the Agent Client Protocol, started as a child process for one turn.
 
 Evidence: protocol version 1, agent-client-protocol 0.12.
-Nobody is asked for permission. The option `permissions` answers every such request with "allow" or "reject", the default.
+No person is asked for permission. The option `permissions` answers every such request with "allow" or "reject" (default).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from recollect.realms.runner_config import POLICIES, REJECT
 if TYPE_CHECKING:
     from recollect.live.runners.acp_turn import AcpTurn
 
-FORCE_S = 1.5  # seconds after which a cancelled agent is killed, even if nobody reads its outputs any more
+FORCE_S = 1.5  # seconds after which a cancelled agent is killed, even if its outputs are no longer read
 
 
 def run(assignment: Assignment, start_s: float = AGENT_START_S) -> Generator[Output, None, None]:
@@ -31,7 +31,9 @@ def run(assignment: Assignment, start_s: float = AGENT_START_S) -> Generator[Out
     try:
         from recollect.live.runners.acp_turn import AcpTurn  # an optional dependency; 450 ms of CPU to import
     except ModuleNotFoundError as reason:
-        raise ProviderFault('This runner needs more: pip install "recollect-agents[acp]"', missing=reason.name) from reason
+        raise ProviderFault(
+            'This runner needs another package: pip install "recollect-agents[acp]"', missing=reason.name
+        ) from reason
     if assignment.cancel.is_set():
         return
     with running_process(assignment) as process:
@@ -46,7 +48,7 @@ def _outputs(assignment: Assignment, process: "subprocess.Popen[bytes]", turn: "
         loop = runner.get_loop()
 
         def cancel() -> None:
-            """Runs in the cancelling thread; does not wait, and works even if nobody reads our outputs."""
+            """Runs in the cancelling thread; does not wait, and works even if the outputs are no longer read."""
             force.start()
             with suppress(RuntimeError):  # the loop is closed: the turn has ended
                 loop.call_soon_threadsafe(turn.cancelled.set)

@@ -1,8 +1,8 @@
 """Separates the replay of earlier turns, which an agent sends when it loads a session, from the new turn.
 
-By the protocol a replay ends before the answer to `session/load`; some agents continue it into the next turn, and nothing
-in an update says which it is. So if a replay has started but not reached the end of the recorded messages, updates are held
-back while they repeat the record. They are dropped if they reach the end of the record, and passed on otherwise.
+By the protocol a replay ends before the answer to `session/load`. Some agents continue it into the next turn, and nothing
+in an update marks it as a replay. So if a replay has started but not reached the end of the recorded messages, updates are
+held back while they repeat the record. They are dropped if they reach the end of the record, and passed on otherwise.
 
 Evidence: Gemini CLI 0.61.0.
 """
@@ -50,9 +50,9 @@ class ReplayFilter:
         self._answer = (self._answer + _answer_text(update))[-MAX_RECORD:]
 
     def begin_turn(self, messages: Iterable[dict[str, Any]], prompt: str) -> None:
-        """Expect the new turn from now on. `messages` are the recorded ones, newest first.
+        """Expect updates of the new turn from now on. `messages` are the recorded ones, newest first.
 
-        A replay that has repeated all of them has ended.
+        A replay that has repeated all of these messages has ended.
         """
         self._prompt = prompt
         self._load_record(messages)
@@ -74,7 +74,7 @@ class ReplayFilter:
         self._record = "".join(reversed(answers))[-MAX_RECORD:]
 
     def admit(self, update: Update) -> list[Update]:
-        """The updates that are known to belong to the new turn, now that this one has come."""
+        """The updates that certainly belong to the new turn, after this update has come."""
         if self._has_ended or update.get("sessionUpdate") not in REPLAYED_KINDS:
             return [update]
         is_prompt = update.get("sessionUpdate") == "user_message_chunk"
@@ -91,8 +91,8 @@ class ReplayFilter:
 
     def flush(self) -> list[Update]:
         """The held updates that belong to the new turn: the replay ends here, or differs from the record."""
-        earlier = [place for place, held in enumerate(self._held, 1) if held.is_earlier]
-        ends = [place for place, held in enumerate(self._held, 1) if self._ends_record(held)]
+        earlier = [number for number, held in enumerate(self._held, 1) if held.is_earlier]
+        ends = [number for number, held in enumerate(self._held, 1) if self._ends_record(held)]
         has_more = bool(ends) and self._held[-1].answer_length > self._held[ends[-1] - 1].answer_length
         is_replay = has_more or bool(earlier)  # otherwise the new answer equals the last one
         return self._finish(max([*earlier, *(ends if is_replay else ())], default=0))

@@ -1,8 +1,8 @@
 """The transport to an ACP agent: JSON-RPC messages over its pipes, one per line.
 
 Agents also print banners and warnings there: such lines are skipped, and shown if the turn fails. An invalid message ends
-the connection, because somebody may wait for its answer for ever. The SDK's own transport skips both, writes them to the
-log of the whole program, and accepts lines of any length.
+the connection, because it may be an answer that a request waits for. The SDK's own transport skips both, writes them to
+the log of the whole program, and accepts lines of any length.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from recollect.live.runners.process import STDERR_SIZE
 
 MAX_LINE = 50_000_000  # bytes of one message: a few images
 SHOWN = 200  # bytes of an invalid line that are shown
-MAX_NOISE = 1_000_000  # bytes of consecutive lines that are not messages; more means that it is not the protocol
+MAX_NOISE = 1_000_000  # bytes of consecutive lines that are not messages; a program that writes more does not speak ACP
 MAX_UNREAD = 1_000  # answers that an agent may leave unread while it sends more requests
-DRAIN_S = 0.3  # seconds to read what a finished agent left in its pipes; its children may hold them open for ever
+DRAIN_S = 0.3  # seconds to read the rest of a finished agent's pipes; its children may hold them open for ever
 EXIT_S = 0.5  # seconds that an agent has to exit by itself after its input is closed
 POLL_S = 0.02  # seconds between two checks whether it still runs
-CLOSED_INPUT, CLOSED_OUTPUT = "closed its input", "closed its output"  # also what an agent does that exits
-INVALID_MESSAGE = "wrote a line that is no message of the protocol"
+CLOSED_INPUT, CLOSED_OUTPUT = "closed its input", "closed its output"  # an agent that exits does this, too
+INVALID_MESSAGE = "wrote an invalid message"
 
 
 class AcpTransport:
     """Sends and receives messages, as the SDK expects of a transport. Opened inside a running event loop."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.failure = ""  # why the connection ended: what the agent did
+        self.failure = ""  # what the agent did that ended the connection
         self.shown_line = ""  # the line that ended it, or the last skipped one since the last message
         self._process = process
         self._noise = 0
@@ -47,7 +47,7 @@ class AcpTransport:
 
     async def send(self, message: dict[str, Any]) -> None:
         if self._sending >= MAX_UNREAD:
-            self.fail("asks and asks but reads no answer")
+            self.fail("sends requests but does not read the answers")
             return
         self._sending += 1
         try:
@@ -63,7 +63,7 @@ class AcpTransport:
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None if there are no more."""
-        await asyncio.sleep(0)  # lets the previous message be handled first: order is kept, and a flood stays in the pipe
+        await asyncio.sleep(0)  # handles the previous message first: keeps the order, and leaves a flood in the pipe
         while (line := await self._read_line()) is not None:
             try:
                 message = _parse(line)
@@ -92,7 +92,7 @@ class AcpTransport:
             self._show(line)
         self._noise += len(line)
         if self._noise > MAX_NOISE:
-            self.fail("writes and writes but no message of the protocol")
+            self.fail("writes a lot but no valid message")
 
     def _show(self, line: bytes) -> None:
         self.shown_line = line[:SHOWN].decode("utf-8", "replace").strip()
@@ -157,9 +157,9 @@ class _StderrTail(asyncio.Protocol):
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """The message in a line; None if the line is not meant as a message. Raises `ValueError` if it is an invalid one.
+    """The message in a line; None if the line is not a message. Raises `ValueError` if it is an invalid message.
 
-    The SDK takes the shape for granted that is checked here.
+    The SDK relies on the shape that is checked here.
     """
     try:
         message = json.loads(line)

@@ -40,7 +40,7 @@ from recollect.model import replace_surrogates
 from recollect.realms.runner_config import ALLOW, REJECT
 
 CANCEL_S = 1.0  # seconds that an agent has to end a cancelled turn, before it is killed
-MAX_HISTORY = 20_000  # characters of earlier messages for an agent that cannot load them: about 5,000 tokens
+MAX_HISTORY = 20_000  # characters of earlier messages for an agent that cannot load a session: about 5,000 tokens
 MAX_REASON = 500  # characters of an agent's error message
 AUTH_REQUIRED = -32000  # the protocol's code for "authentication required"
 OPTION_KINDS = {ALLOW: ("allow_once", "allow_always"), REJECT: ("reject_once", "reject_always")}
@@ -61,7 +61,7 @@ class UpdateParams(msgspec.Struct, rename="camel"):
 
 
 class AcpTurn:
-    """One turn with an agent. `outputs` has them in order; None comes last."""
+    """One turn with an agent. `outputs` has its outputs in order, and None at the end."""
 
     def __init__(self, assignment: Assignment, process: "subprocess.Popen[bytes]", policy: str, start_s: float) -> None:
         self.outputs: asyncio.Queue[Output | None] = asyncio.Queue()
@@ -71,7 +71,7 @@ class AcpTurn:
         self._transport = AcpTransport(process)
         self._updates = UpdateTranslator()
         self._replay = ReplayFilter()
-        self._session = ""  # set when the turn begins: updates before that replay earlier turns
+        self._session = ""  # set when the turn begins: earlier updates are a replay of earlier turns
 
     async def run(self) -> None:
         await self._transport.open()
@@ -127,9 +127,9 @@ class AcpTurn:
         if agent.protocol_version != PROTOCOL_VERSION:
             theirs = f"{self._program} speaks version {agent.protocol_version} of the Agent Client Protocol"
             raise ProviderFault(f"{theirs}, and Recollect version {PROTOCOL_VERSION}.", version=agent.protocol_version)
-        known = self._assignment.state.get(ACP_SESSION)
-        if known and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(known):
-            return known, replace_surrogates(self._assignment.prompt)
+        last = self._assignment.state.get(ACP_SESSION)
+        if last and agent.agent_capabilities and agent.agent_capabilities.load_session and await self._load_session(last):
+            return last, replace_surrogates(self._assignment.prompt)
         new = NewSessionRequest(cwd=self._folder(), mcp_servers=[])
         session = (await self._send_request("session_new", new, NewSessionResponse)).session_id
         return session, replace_surrogates(_history_text(self._assignment.history()) + self._assignment.prompt)
@@ -147,10 +147,10 @@ class AcpTurn:
     def _folder(self) -> str:
         return str(self._assignment.folder.absolute())
 
-    async def _send_request(self, what: str, request: BaseModel, answer: type[Answer]) -> Answer:
-        method = AGENT_METHODS[what]
+    async def _send_request(self, name: str, request: BaseModel, answer_type: type[Answer]) -> Answer:
+        method = AGENT_METHODS[name]
         try:
-            return await request_model_from_dict(self._agent, method, request, answer)
+            return await request_model_from_dict(self._agent, method, request, answer_type)
         except RequestError as reason:
             raise self._rejection(method, reason) from reason
         except ValidationError as reason:
@@ -166,7 +166,7 @@ class AcpTurn:
         return RequestRejected(f"{self._program} answered {method} with an error: {str(reason)[:MAX_REASON]}", **details)
 
     async def _connection_lost(self) -> AgentFault:
-        """Why the connection was lost: how the agent exited, else what it did."""
+        """Why the connection was lost: how the agent exited, else what it did to the connection."""
         action = self._transport.failure
         has_closed = action in (CLOSED_INPUT, CLOSED_OUTPUT)
         details = await self._transport.wait_for_details() if has_closed else self._transport.details()
@@ -178,7 +178,7 @@ class AcpTurn:
         return AgentFault(failure_message(self._assignment.command[0], action, stderr), **details)
 
     async def _handle_request(self, method: str, params: Any, is_notification: bool) -> BaseModel | None:
-        """Handle a request of the agent. We announced neither files nor terminals, so it may only ask for permission."""
+        """Handle a request of the agent. It may only ask for permission: we offer neither files nor terminals."""
         if method == CLIENT_METHODS["session_update"]:
             self._on_update(params)
         elif method == CLIENT_METHODS["session_request_permission"] and not is_notification:
@@ -227,12 +227,11 @@ class AcpTurn:
 
 def _choose_option(options: list[PermissionOption], policy: str) -> str | None:
     """The first option that matches the policy; None if there is none."""
-    fitting = (option.option_id for kind in OPTION_KINDS[policy] for option in options if option.kind == kind)
-    return next(fitting, None)
+    return next((option.option_id for kind in OPTION_KINDS[policy] for option in options if option.kind == kind), None)
 
 
 def _history_text(messages: Iterable[dict[str, Any]]) -> str:
-    """Earlier messages, given newest first, as text for an agent that does not have them; the end of them if long."""
+    """Earlier messages (passed newest first) as text for an agent that does not have them; only the end if they are long."""
     parts: list[str] = []
     length = 0
     for message in messages:

@@ -1,8 +1,8 @@
 """Translates the updates of an ACP agent into outputs of a runner.
 
-A tool call comes in several updates: many agents send its name first and its input later. It is emitted once, when its
-input is known, when it runs, or when something else happens. Its result is emitted when the call has ended with output, or
-when something else happens; again only if more output comes later.
+A tool call comes in several updates: many agents send its name first and its input later. It is emitted once: when its
+input is known, when it runs, or when another output follows. Its result is emitted when the call has ended with output, or
+when another output follows; a second time only if more output comes later.
 A plan becomes reasoning: as a tool call it would cut an answer in two.
 """
 
@@ -31,13 +31,13 @@ from acp.schema import (
 from acp.schema import (
     ToolCall as ReportedCall,
 )
-from acp.schema import Usage as Reported
+from acp.schema import Usage as ReportedUsage
 
 from recollect.live.runners.runner import AnswerText, Output, ReasoningText, ToolCall, ToolResult
 from recollect.model import Usage
 from recollect.sources.formats.values import as_count
 
-MAX_TERMINAL = 10_000_000  # characters that are kept of one command's terminal output
+MAX_TERMINAL = 10_000_000  # characters that are stored of one command's terminal output
 REJECTED = "Permission for this call was rejected."
 MAX_URI = 200  # characters of an address that are shown: some contain a whole file
 PLAN_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}  # before each entry of a plan
@@ -58,7 +58,7 @@ UPDATES: Mapping[Any, type[Update]] = {
 
 @dataclass
 class _Call:
-    """A tool call, as far as it is known."""
+    """A tool call, as the updates so far describe it."""
 
     id: str
     title: str = ""
@@ -70,8 +70,8 @@ class _Call:
     status: Literal["pending", "in_progress", "completed", "failed"] = "pending"
     is_rejected: bool = False
     is_emitted: bool = False
-    is_shown: bool = False  # its result was emitted as the agent shows it; the raw output is another form of that
-    returned: str | None = None  # the result that was emitted
+    is_shown: bool = False  # its content was emitted as the result; the raw output is the same in another form
+    emitted_result: str | None = None
 
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
@@ -84,7 +84,7 @@ class _Call:
         return self.output is not None or bool(self.content) or self.terminal.has_news
 
     def apply(self, update: ReportedCall | ToolCallUpdate) -> None:
-        """Apply an update, which has only the changed fields."""
+        """Apply an update, which only has the changed fields."""
         self.title = update.title or self.title
         self.kind = update.kind or self.kind
         self.status = self.status if self.is_over() else update.status or self.status
@@ -94,7 +94,7 @@ class _Call:
         self.terminal.apply(update.field_meta or {})
 
     def reject(self) -> None:
-        """Drop what the agent showed when it asked for permission: that was its intent, not a result."""
+        """Drop the content that the agent sent with its request for permission: it was a plan, not a result."""
         self.is_rejected, self.status = True, "failed"
         self.output, self.content = None, []
 
@@ -103,12 +103,12 @@ class _Call:
         return ToolCall(self.id, self.title or self.kind or "tool", self.input)
 
     def result(self) -> Iterator[ToolResult]:
-        """Its result, unless it was emitted already. Emitted content is released: it may contain whole files."""
+        """Its result, unless it was emitted already. Emitted content is freed: it may contain whole files."""
         text = self._text() or (REJECTED if self.is_rejected else "")
         self.is_shown = self.is_shown or not self._has_only_terminals()
         self.output, self.content, self.terminal.has_news = None, [], False
-        if self.returned is None or text not in ("", self.returned):
-            self.returned = text
+        if self.emitted_result is None or text not in ("", self.emitted_result):
+            self.emitted_result = text
             yield ToolResult(self.id, text, is_error=self.status == "failed", exit_code=self.terminal.exit_code)
 
     def _text(self) -> str:
@@ -207,7 +207,7 @@ class UpdateTranslator:
                 yield from self._call_outputs(call)
 
     def _plan_outputs(self, plan: str) -> Iterator[Output]:
-        """The whole plan whenever it changes, on lines of its own among the reasoning."""
+        """The whole plan whenever it changes, as separate lines of the reasoning."""
         if plan == self._plan:
             return
         yield from self._pending()
@@ -233,12 +233,12 @@ class UpdateTranslator:
 
     def _pending_results(self) -> Iterator[Output]:
         for call in self._calls.values():
-            if call.is_over() and call.is_emitted and call.returned is None:
+            if call.is_over() and call.is_emitted and call.emitted_result is None:
                 yield from call.result()
 
 
-def to_usage(usage: Reported) -> Usage:
-    """Usage in our terms: output includes reasoning. The agent's total shows whether its output does too."""
+def to_usage(usage: ReportedUsage) -> Usage:
+    """The agent's usage as ours, whose output includes reasoning. The agent's total shows whether its output does, too."""
     input_, output, reasoning = map(as_count, (usage.input_tokens, usage.output_tokens, usage.thought_tokens))
     read, written = as_count(usage.cached_read_tokens), as_count(usage.cached_write_tokens)
     is_separate = usage.total_tokens >= input_ + output + reasoning + read + written

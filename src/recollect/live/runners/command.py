@@ -13,8 +13,8 @@ from recollect.live.runners.process import STDERR_SIZE, describe_exit, failure_m
 from recollect.live.runners.runner import AnswerText, Assignment, Output
 
 CHUNK = 65_536  # bytes of an answer per output
-DRAIN_S = 0.3  # seconds to read what a finished program left in its pipes; its children may hold them open for ever
-MAX_DRAIN_S = 2.0  # seconds after which reading ends, however much those children write
+DRAIN_S = 0.3  # seconds to read the rest of a finished program's pipes; its children may hold them open for ever
+MAX_DRAIN_S = 2.0  # seconds after which reading ends even if those children still write
 POLL_S = 0.05  # seconds between two checks of a program, where the system has no pidfd
 
 
@@ -50,34 +50,35 @@ class _ProcessIO:
         return self._stderr_tail.decode("utf-8", "replace")
 
     def read_output(self) -> Iterator[str]:
-        ended = _pidfd(self._process.pid)
-        if ended is not None:
-            self._selector.register(ended, selectors.EVENT_READ)
+        """The program's standard output as text, until it ends."""
+        pidfd = _pidfd(self._process.pid)
+        if pidfd is not None:
+            self._selector.register(pidfd, selectors.EVENT_READ)
         try:
-            yield from self._pump(ended)
+            yield from self._pump(pidfd)
             yield self._decoder.decode(b"", final=True)
         finally:
             self._selector.close()
-            if ended is not None:
-                os.close(ended)
+            if pidfd is not None:
+                os.close(pidfd)
 
-    def _pump(self, ended: int | None) -> Iterator[str]:
-        """Runs until stdout and stderr are closed, or the program has ended and nothing more comes."""
+    def _pump(self, pidfd: int | None) -> Iterator[str]:
+        """Runs until stdout and stderr are closed, or the program has ended and its pipes are empty."""
         has_ended, deadline = False, math.inf
         while self._open_streams() & {self._out, self._error}:
-            timeout = DRAIN_S if has_ended else POLL_S if ended is None else None
+            timeout = DRAIN_S if has_ended else POLL_S if pidfd is None else None
             ready = [key.fd for key, _ in self._selector.select(timeout)]
             if (has_ended and not ready) or time.monotonic() > deadline:
                 return
             for stream in ready:
-                if stream == ended:
+                if stream == pidfd:
                     has_ended = True
                     self._selector.unregister(stream)
                 elif stream == self._in:
                     self._write_prompt()
                 else:
                     yield self._read(stream)
-            has_ended = has_ended or (ended is None and self._process.poll() is not None)
+            has_ended = has_ended or (pidfd is None and self._process.poll() is not None)
             deadline = min(deadline, time.monotonic() + MAX_DRAIN_S) if has_ended else deadline
 
     def _open_streams(self) -> set[int]:
@@ -88,7 +89,7 @@ class _ProcessIO:
             self._prompt = self._prompt[os.write(self._in, self._prompt[:CHUNK]) :]
         except BlockingIOError:
             return
-        except OSError:  # it closed its input
+        except OSError:  # the program closed its input
             self._prompt = self._prompt[:0]
         if not self._prompt:
             self._selector.unregister(self._in)
@@ -110,8 +111,8 @@ class _ProcessIO:
 
 def _pidfd(pid: int) -> int | None:
     """A descriptor that becomes readable when the process ends; None if the system has none."""
-    opened = getattr(os, "pidfd_open", None)
+    pidfd_open = getattr(os, "pidfd_open", None)
     try:
-        return int(opened(pid)) if opened is not None else None
+        return int(pidfd_open(pid)) if pidfd_open is not None else None
     except OSError:
         return None

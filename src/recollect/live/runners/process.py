@@ -13,8 +13,8 @@ from recollect.model import path_text
 from recollect.processes import TURN_MARK, file_identity, stop_detached, stop_group
 from recollect.settings import TOKEN
 
-INTERPRETER = 256  # bytes of a script's first line that the system reads
-STDERR_SIZE = 4_096  # bytes of standard error that are kept: its end says what went wrong
+FIRST_LINE_SIZE = 256  # bytes of a script's first line that the system reads
+STDERR_SIZE = 4_096  # bytes of standard error that are stored: its end says what went wrong
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def running_process(assignment: Assignment) -> Iterator["subprocess.Popen[bytes]
 
 
 def _start(assignment: Assignment) -> "subprocess.Popen[bytes]":
-    """Start a program, or raise why not. Its output never reaches our own terminal."""
+    """Start a program, or raise the reason why it cannot start. Its output never reaches our own terminal."""
     command, folder, pipe = assignment.command, assignment.folder, subprocess.PIPE
     if not command:
         raise BadRequest("this runner needs a command: a program and its arguments", field="command")
@@ -57,7 +57,7 @@ def _start(assignment: Assignment) -> "subprocess.Popen[bytes]":
         missing = (
             _describe_missing(command[0], _actual_folder(folder))
             if _actual_folder(folder).is_dir()
-            else f"The folder {folder} is not there."
+            else f"The folder {folder} does not exist."
         )
         raise ProviderFault(missing, command=list(command)) from reason
     except OSError as reason:
@@ -68,28 +68,28 @@ def _start(assignment: Assignment) -> "subprocess.Popen[bytes]":
 
 def _describe_missing(program: str, folder: Path) -> str:
     """What is missing: the program itself, or the interpreter that its first line names."""
-    found = str(folder / program) if "/" in program else shutil.which(program)
-    if found is None or not Path(found).is_file():
+    path = str(folder / program) if "/" in program else shutil.which(program)
+    if path is None or not Path(path).is_file():
         return f"There is no program {program!r}."
-    with Path(found).open("rb") as file:
-        first = file.readline(INTERPRETER)
-    if not first.startswith(b"#!"):
-        return f"{program!r} cannot be run: what this system needs to run it is not there."
-    interpreter = first[2:].decode("utf-8", "replace").strip(" \t\n")  # a return is part of its name
-    return f"{program!r} cannot be run: its interpreter {interpreter!r} is not there."
+    with Path(path).open("rb") as file:
+        first_line = file.readline(FIRST_LINE_SIZE)
+    if not first_line.startswith(b"#!"):
+        return f"{program!r} cannot be run: its loader or a library is missing on this system."
+    interpreter = first_line[2:].decode("utf-8", "replace").strip(" \t\n")  # a carriage return is part of its name
+    return f"{program!r} cannot be run: its interpreter {interpreter!r} does not exist."
 
 
 def _environment(mark: str) -> dict[str, str]:
     """Our environment with the turn's mark, and without our server's token: an agent must not call it."""
-    ours = {name: value for name, value in os.environ.items() if name != TOKEN}
-    return {**ours, TURN_MARK: mark} if mark else ours
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN}
+    return {**environment, TURN_MARK: mark} if mark else environment
 
 
 def _actual_folder(folder: Path) -> Path:
-    """The folder on disk. A name that is not UTF-8 is stored approximately; the working directory is recognised by it."""
+    """The folder on disk. A name that is not UTF-8 is stored as similar text, by which the working directory is found."""
     with suppress(FileNotFoundError):  # the working directory was deleted
-        here = Path.cwd()
-        return here if path_text(here) == str(folder) else folder
+        current = Path.cwd()
+        return current if path_text(current) == str(folder) else folder
     return folder
 
 
@@ -101,11 +101,11 @@ def describe_exit(code: int) -> str:
 def failure_message(program: str, action: str, stderr: str) -> str:
     """What a program did, with the last line of its standard error."""
     *_, last = ["", *stderr.strip().splitlines()]
-    shown = "".join(sign for sign in last if sign.isprintable())  # no escape sequences
+    shown = "".join(character for character in last if character.isprintable())  # no escape sequences
     return f"{program!r} {action}{f': {shown}' if shown else '.'}"
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and everything it started: first by SIGTERM, soon by SIGKILL."""
+    """End a program and everything it started: first with SIGTERM, soon after with SIGKILL."""
     stop_group(process.pid, process.poll)
     process.wait()

@@ -42,7 +42,7 @@ class ToolResult(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """Tokens of the turn so far; the last report counts."""
+    """Tokens of the turn so far; the last report replaces earlier ones."""
 
     usage: Usage
 
@@ -57,7 +57,7 @@ class RunnerState(Struct, frozen=True):
 
 
 class TurnEnded(Struct, frozen=True):
-    """Why the agent stopped. Without this output the agent was done."""
+    """Why the agent stopped. A turn without this output ended normally."""
 
     reason: str = "end_turn"
 
@@ -66,7 +66,7 @@ Output: TypeAlias = AnswerText | ReasoningText | ToolCall | ToolResult | TokenUs
 
 
 class Cancel:
-    """The cancellation of a turn. Code that waits for long registers a callback."""
+    """The cancellation of a turn. Code that waits for a long time registers a callback."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class Cancel:
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
-    """One turn to be run."""
+    """One turn to run."""
 
     session: str  # the session's UUID
     prompt: str
