@@ -89,13 +89,13 @@ export interface OpenAnswer {
   data?: {
     kind: "session" | "turn" | "event";
     session: JsonObject;
+    traversal: JsonObject;
     turn?: JsonObject;
     event?: JsonObject;
-    turns?: JsonObject[];
-    events?: JsonObject[];
     summary?: JsonObject;
     content?: JsonObject;
-    traversal: JsonObject;
+    turns?: JsonObject[];
+    events?: JsonObject[];
   };
   error?: {
     code: "invalid_request" | "invalid_id" | "unsupported_event_type" | "not_found" | "deadline_exceeded" | "internal_error";
@@ -327,11 +327,11 @@ export interface GetOrCreateJourneyRequest {
 /** The response of `get_or_create_journey`. */
 export interface GetOrCreateJourneyAnswer {
   journey_id: string;
-  user_id?: string | null;
   created_at: string;
   session_count: number;
   /** True if journey was just created. */
   is_new: boolean;
+  user_id?: string | null;
 }
 
 /** What is linked to a journey, by keyword and range of dates; without a query, newest on top. Nothing outside of the journey. `open` shows one: session:<session_id without dashes>. */
@@ -360,13 +360,13 @@ export interface QueryJourneyHistoryAnswer {
     has_diagnosis?: boolean;
     relevance_score?: number;
   }[];
+  total_results: number;
   documents?: {
     document_id?: string;
     document_type?: string;
     title?: string;
     created_at?: string;
   }[];
-  total_results: number;
 }
 
 /** Link a note, document or artifact to a journey; its query lists it with include_documents. A path is kept as text, it is never opened. */
@@ -514,7 +514,7 @@ export type MeerkatCreateSessionAnswer = {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
-    /** By the length of what was said, where the agent tells no tokens. */
+    /** From the length of the text, if the agent reports no tokens. */
     estimated?: boolean;
   };
   turns: number;
@@ -543,7 +543,7 @@ export interface MeerkatStartTurnAnswer {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
-    /** By the length of what was said, where the agent tells no tokens. */
+    /** From the length of the text, if the agent reports no tokens. */
     estimated?: boolean;
   };
   turns: number;
@@ -586,14 +586,14 @@ export interface MeerkatReadAnswer {
     cache_write_tokens: number;
     reasoning_tokens: number;
     total_tokens: number;
-    /** By the length of what was said, where the agent tells no tokens. */
+    /** From the length of the text, if the agent reports no tokens. */
     estimated?: boolean;
   };
   turns: number;
   runner: string;
   imported?: boolean;
   title?: string;
-  /** The log has no times: those of its file are shown. */
+  /** The log has no times: the file's times are shown. */
   estimated_time?: boolean;
 }
 
@@ -621,7 +621,7 @@ export interface MeerkatHistoryAnswer {
     blocks?: JsonObject[];
     results?: JsonObject[];
     kind?: string;
-    /** Context that was put in, not typed. */
+    /** Context that was inserted, not typed. */
     injected?: boolean;
     compaction_summary?: boolean;
     stop_reason?: string;
@@ -632,7 +632,7 @@ export interface MeerkatHistoryAnswer {
       cache_write_tokens: number;
       reasoning_tokens: number;
       total_tokens: number;
-      /** By the length of what was said, where the agent tells no tokens. */
+      /** From the length of the text, if the agent reports no tokens. */
       estimated?: boolean;
     };
   }[];
@@ -669,14 +669,14 @@ export interface MeerkatListAnswer {
       cache_write_tokens: number;
       reasoning_tokens: number;
       total_tokens: number;
-      /** By the length of what was said, where the agent tells no tokens. */
+      /** From the length of the text, if the agent reports no tokens. */
       estimated?: boolean;
     };
     turns: number;
     runner: string;
     imported?: boolean;
     title?: string;
-    /** The log has no times: those of its file are shown. */
+    /** The log has no times: the file's times are shown. */
     estimated_time?: boolean;
   }[];
 }

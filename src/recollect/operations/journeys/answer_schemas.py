@@ -1,79 +1,54 @@
-"""The shapes of the journeys family's answers: the contract's."""
+"""The schemas of the journeys family's answers: the contract's."""
 
-from typing import Any
+from recollect.operations.json_schema import (
+    FLAG,
+    TEXT,
+    TEXT_OR_NULL,
+    TIME,
+    UUID,
+    array_of,
+    object_of,
+    optional_object,
+    with_optional,
+)
 
-_UUID = {"type": "string", "format": "uuid"}
-_TIME = {"type": "string", "format": "date-time"}
-_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer"}
+_DOCUMENTS = array_of(optional_object(document_id=UUID, document_type=TEXT, title=TEXT, created_at=TIME))
+_SESSION = optional_object(
+    session_id=UUID, created_at=TIME, summary=TEXT, has_diagnosis=FLAG, relevance_score={"type": "number"}
+)
+_ENTRY = optional_object(
+    entry_type={"type": "string", "enum": ["session", "document"]},
+    entry_id=UUID,
+    created_at=TIME,
+    estimated_time=FLAG,
+    summary=TEXT,
+    has_diagnosis=FLAG,
+    document_type=TEXT,
+    title=TEXT,
+)
 
-
-def _object(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def _rows(**properties: Any) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "object", "properties": properties}}
-
-
-_DOCUMENTS = _rows(document_id=_UUID, document_type=_TEXT, title=_TEXT, created_at=_TIME)
-DOCUMENT = _object(
-    ["document_id", "journey_id", "document_type", "title", "content", "metadata", "created_at"],
-    document_id=_UUID,
-    journey_id=_UUID,
-    document_type=_TEXT,
-    title=_TEXT,
-    content={"type": ["string", "null"]},
+DOCUMENT = object_of(
+    document_id=UUID,
+    journey_id=UUID,
+    document_type=TEXT,
+    title=TEXT,
+    content=TEXT_OR_NULL,
     metadata={"type": ["object", "null"]},
-    created_at=_TIME,
+    created_at=TIME,
 )
-
-GET_OR_CREATE = _object(
-    ["journey_id", "created_at", "session_count", "is_new"],
-    journey_id=_UUID,
-    user_id={"type": ["string", "null"], "format": "uuid"},
-    created_at=_TIME,
-    session_count={"type": "integer"},
-    is_new={"type": "boolean", "description": "True if journey was just created"},
-)
-QUERY = _object(
-    ["journey_id", "sessions", "total_results"],
-    journey_id=_UUID,
-    sessions=_rows(
-        session_id=_UUID,
-        created_at=_TIME,
-        summary=_TEXT,
-        has_diagnosis={"type": "boolean"},
-        relevance_score={"type": "number"},
+GET_OR_CREATE = with_optional(
+    object_of(
+        journey_id=UUID,
+        created_at=TIME,
+        session_count=_INTEGER,
+        is_new={**FLAG, "description": "True if journey was just created"},
     ),
-    documents=_DOCUMENTS,
-    total_results={"type": "integer"},
+    user_id={**TEXT_OR_NULL, "format": "uuid"},
 )
-ADD_DOCUMENT = _object(
-    ["document_id", "journey_id", "document_type", "created_at"],
-    document_id=_UUID,
-    journey_id=_UUID,
-    document_type=_TEXT,
-    created_at=_TIME,
-)
-LINK = _object(["journey_id", "session_id"], journey_id=_UUID, session_id=_UUID)
-TIMELINE = _object(
-    ["journey_id", "entries"],
-    journey_id=_UUID,
-    entries=_rows(
-        entry_type={"type": "string", "enum": ["session", "document"]},
-        entry_id=_UUID,
-        created_at=_TIME,
-        estimated_time={"type": "boolean"},
-        summary=_TEXT,
-        has_diagnosis={"type": "boolean"},
-        document_type=_TEXT,
-        title=_TEXT,
-    ),
-)
-LIST_DOCUMENTS = _object(["documents"], documents=_DOCUMENTS)
-DELETE_JOURNEY = _object(
-    ["journey_id", "session_count", "document_count"],
-    journey_id=_UUID,
-    session_count={"type": "integer"},
-    document_count={"type": "integer"},
-)
+QUERY = with_optional(object_of(journey_id=UUID, sessions=array_of(_SESSION), total_results=_INTEGER), documents=_DOCUMENTS)
+ADD_DOCUMENT = object_of(document_id=UUID, journey_id=UUID, document_type=TEXT, created_at=TIME)
+LINK = object_of(journey_id=UUID, session_id=UUID)
+TIMELINE = object_of(journey_id=UUID, entries=array_of(_ENTRY))
+LIST_DOCUMENTS = object_of(documents=_DOCUMENTS)
+DELETE_JOURNEY = object_of(journey_id=UUID, session_count=_INTEGER, document_count=_INTEGER)
