@@ -1,6 +1,6 @@
-"""Step 8, OFFER: everything one can ask. An operation exists once; every surface is derived from this table.
+"""Step 8, OFFER: all operations. An operation is defined once; every surface is derived from this table.
 
-A family is one module here and one line in this table: its requests, its envelope, its words for errors, and the guide that
+A family is one package here and one line in this table: its requests, its envelope, its error texts, and the guide that
 tells a model when to use it.
 """
 
@@ -32,7 +32,9 @@ FAMILIES: dict[str, Family] = {
     "journeys": journeys.FAMILY,
     "sessions": sessions.FAMILY,
 }
-OPERATIONS: dict[str, Operation] = {one.name: one for family in FAMILIES.values() for one in family.operations}
+OPERATIONS: dict[str, Operation] = {
+    operation.name: operation for family in FAMILIES.values() for operation in family.operations
+}
 OPENING = (
     "Recollect is the memory of all past AI agent sessions on this machine: every prompt, answer, command and output of "
     "Claude Code, Codex and others. Before you solve something that may have come up before (an error, a decision, a "
@@ -41,17 +43,18 @@ OPENING = (
 
 
 class Toolset(Struct, frozen=True):
-    """What some families give to models, in the table's order: tools, prompts, and what to know before the first call."""
+    """What models get of some families, in the table's order: tools, prompts, and a guide to read before the first call."""
 
     operations: dict[str, Operation]
     prompts: dict[str, Prompt]
     guide: str
 
 
-def toolset_of(toolsets: tuple[str, ...]) -> Toolset:
-    families = [family for name, family in FAMILIES.items() if name in toolsets]
+def toolset_of(names: tuple[str, ...]) -> Toolset:
+    """The toolset of the families with these names."""
+    families = [family for name, family in FAMILIES.items() if name in names]
     return Toolset(
-        operations={one.name: one for family in families for one in family.operations if one.is_tool},
+        operations={tool.name: tool for family in families for tool in family.operations if tool.is_tool},
         prompts={prompt.name: prompt for family in families for prompt in family.prompts},
         guide=" ".join([OPENING, *(family.guide for family in families)]),
     )

@@ -1,7 +1,7 @@
-"""Which session asks. It is left out of its own searches: what it just said is no answer to what it asks.
+"""Finds the session that sends a request. Its searches exclude it: its own last messages do not answer its query.
 
-Claude Code sends the id of the tool call, which stands at the end of the session's log; Codex sends the id of the session.
-Where a client sends neither, the newest session of the server's folder asks, if its log is being written. The same holds for
+Claude Code sends the id of the tool call, which is at the end of the session's log; Codex sends the id of the session.
+If a client sends neither, the caller is the newest session of the server's folder, if its log is being written. So it is for
 Claude Code while the call is not in any log yet, unless the session has ended its turn: then it cannot have called.
 """
 
@@ -16,32 +16,32 @@ from recollect.operations.context import Caller
 from recollect.store import Reader, SessionRow
 
 CLAUDE_META, CODEX_META = "claudecode/toolUseId", "threadId"
-CLAUDE, CODEX = "claude", "codex"  # how the names of the sources begin; Codex's is all of its name
-LONGEST_ID = 256  # characters; real ones have 30 to 36
-NEWEST = 50  # sessions among which the one that asks is looked for: as many agents hardly work at once
-TAIL = 1 << 18  # bytes at the end of a log in which its last call stands: calls with 200 KB of arguments are rare
-WRITTEN_S = 60.0  # since its last line, a session is being written: an agent writes its call before it makes it
-MOST_KIN = 1_000  # sub-agents of one session that are left out with it
+CLAUDE, CODEX = "claude", "codex"  # beginnings of the names of sources; Codex's whole name
+MAX_ID = 256  # characters; real ones have 30 to 36
+NEWEST = 50  # sessions that may be the caller: more agents hardly work at once
+TAIL = 1 << 18  # bytes at the end of a log that have its last call: calls with 200 KB of arguments are rare
+WRITTEN_S = 60.0  # a log counts as being written for so long after its last line: an agent logs a call before it makes it
+MAX_RELATED = 1_000  # sub-agents of one session that are excluded with it
 
 
 def caller_of(meta: dict[str, Any], folder: str | None) -> Caller:
-    """Who asks, by the `_meta` of an MCP call and by the folder that its client works in."""
+    """The caller, by the `_meta` of an MCP call and by the folder that its client works in."""
     return Caller(tool_use=_text(meta.get(CLAUDE_META)), thread=_text(meta.get(CODEX_META)), folder=folder)
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_ID else None
+    return value if isinstance(value, str) and 0 < len(value) <= MAX_ID else None
 
 
 def calling_sessions(reader: Reader, caller: Caller | None) -> tuple[SessionRow, ...]:
-    """The session that asks, with its sub-agents; where a sub-agent asks, the same as if its parent did."""
-    session = _asking(reader, caller) if caller is not None else None
+    """The session of the caller, with its sub-agents; for a sub-agent, the session of its parent with all sub-agents."""
+    session = _calling_session(reader, caller) if caller is not None else None
     if session is None:
         return ()
-    return tuple(_descendants(reader, _top(reader, session)))
+    return tuple(_descendants(reader, _root(reader, session)))
 
 
-def _asking(reader: Reader, caller: Caller) -> SessionRow | None:
+def _calling_session(reader: Reader, caller: Caller) -> SessionRow | None:
     if caller.thread is not None:
         return reader.session(session_id(CODEX, caller.thread))
     if caller.tool_use is None and caller.folder is None:
@@ -50,9 +50,9 @@ def _asking(reader: Reader, caller: Caller) -> SessionRow | None:
     in_folder = [session for session in newest if caller.folder is not None and _is_in(session, caller.folder)]
     if caller.tool_use is not None:
         others = [session for session in newest if session not in in_folder]
-        wanted = f'"{caller.tool_use}"'.encode("utf-8", "replace")  # a log that only quotes the id writes \"
+        quoted_id = f'"{caller.tool_use}"'.encode("utf-8", "replace")  # a log that only mentions the id writes \"
         for session in (*in_folder, *others):
-            if session.source.startswith(CLAUDE) and wanted in _tail(session.path):
+            if session.source.startswith(CLAUDE) and quoted_id in _tail(session.path):
                 return session
         in_folder = [session for session in in_folder if session.source.startswith(CLAUDE) and _may_call(reader, session)]
     return next((session for session in in_folder[:1] if _is_being_written(session.path)), None)
@@ -63,7 +63,7 @@ def _is_in(session: SessionRow, folder: str) -> bool:
 
 
 def _tail(path: str) -> bytes:
-    """The end of a log; nothing where it is gone."""
+    """The end of a log; empty if the log is gone."""
     try:
         if not Path(path).is_file():
             return b""
@@ -75,7 +75,7 @@ def _tail(path: str) -> bytes:
 
 
 def _may_call(reader: Reader, session: SessionRow) -> bool:
-    """Whether a turn of a session may be running: the last one that was read is, or its log has more than was read."""
+    """Whether a turn of a session may be running: its last turn is not complete, or its log has unread lines."""
     if not session.completed:
         return True
     try:
@@ -85,32 +85,32 @@ def _may_call(reader: Reader, session: SessionRow) -> bool:
 
 
 def _is_being_written(path: str) -> bool:
-    """Whether a log, or the write-ahead log of a database, has changed just now."""
+    """Whether a log, or the write-ahead log of a database, has changed recently."""
     return any(time.time() - changed <= WRITTEN_S for name in (path, f"{path}-wal") for changed in _changed(name))
 
 
 def _changed(path: str) -> Iterator[float]:
     try:
         yield Path(path).stat().st_mtime
-    except (OSError, ValueError):  # it is gone, or was never a path
+    except (OSError, ValueError):  # the file is gone, or the text was never a path
         return
 
 
 # ---- sub-agents
 
 
-def _top(reader: Reader, session: SessionRow) -> SessionRow:
-    """The session that no other session started by a tool call. A continued session is not a sub-agent of the earlier."""
+def _root(reader: Reader, session: SessionRow) -> SessionRow:
+    """The topmost parent of a sub-agent. A session that continues another one is not its sub-agent."""
     seen = {session.id}
-    while (parent := _spawner(reader, session)) is not None and parent.id not in seen:
+    while (parent := _spawning_session(reader, session)) is not None and parent.id not in seen:
         seen.add(parent.id)
         session = parent
     return session
 
 
-def _spawner(reader: Reader, session: SessionRow) -> SessionRow | None:
-    above = reader.parent(session.id)
-    parent = reader.session(above) if above is not None else None
+def _spawning_session(reader: Reader, session: SessionRow) -> SessionRow | None:
+    parent_id = reader.parent(session.id)
+    parent = reader.session(parent_id) if parent_id is not None else None
     if parent is None:
         return None
     is_sub_agent = session.native_id.startswith(f"{parent.native_id}/") or reader.is_spawned(session.id)
@@ -118,12 +118,12 @@ def _spawner(reader: Reader, session: SessionRow) -> SessionRow | None:
 
 
 def _descendants(reader: Reader, session: SessionRow) -> list[SessionRow]:
-    found = {session.id: session}
-    waiting = [session]
-    while waiting and len(found) < MOST_KIN:
-        for child in reader.children(waiting.pop().id):
-            row = reader.session(child) if child not in found else None
+    sessions = {session.id: session}
+    queue = [session]
+    while queue and len(sessions) < MAX_RELATED:
+        for child in reader.children(queue.pop().id):
+            row = reader.session(child) if child not in sessions else None
             if row is not None:
-                found[child] = row
-                waiting.append(row)
-    return list(found.values())
+                sessions[child] = row
+                queue.append(row)
+    return list(sessions.values())

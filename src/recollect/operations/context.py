@@ -17,7 +17,7 @@ def _never() -> bool:
 
 
 class Caller(Struct, frozen=True):
-    """The agent that calls, as far as it is known: the id of its tool call or of its session, and its working folder."""
+    """The agent session that calls, by whatever is known: the id of its tool call or session, and its working folder."""
 
     tool_use: str | None = None
     thread: str | None = None
@@ -25,15 +25,15 @@ class Caller(Struct, frozen=True):
 
 
 class RequestContext(Struct, frozen=True):
-    """What surrounds a request, apart from its arguments."""
+    """When a request arrived, from whom, and its deadline."""
 
-    received: float  # by the monotonic clock: every duration counts from here
-    cancelled: Callable[[], bool] = _never  # whether the caller has given up
+    received: float  # by the monotonic clock; every duration counts from here
+    cancelled: Callable[[], bool] = _never  # whether the caller has cancelled the request
     is_local: bool = True  # the caller is on this machine
     is_mcp: bool = False
     on_event: Callable[[dict[str, Any]], None] | None = None  # receives the events of a turn that the request runs
     caller: Caller | None = None
-    has_deadline: bool = True  # a person at a terminal gets an answer, late if need be
+    has_deadline: bool = True  # False for a person at a terminal, who gets the answer however long it takes
 
     @classmethod
     def now(cls, *, has_deadline: bool = True) -> "RequestContext":
@@ -43,18 +43,24 @@ class RequestContext(Struct, frozen=True):
         return (time.perf_counter() - self.received) * 1000
 
     def past_deadline(self, ms: int) -> Callable[[], bool]:
-        """A test whether so many milliseconds have passed since the request arrived, or the caller has given up."""
+        """A test whether this time has passed since the request arrived, or the caller has cancelled it."""
         if not self.has_deadline:
             return self.cancelled
         end = self.received + ms / 1000
         return lambda: time.perf_counter() >= end or self.cancelled()
 
 
+def start_deadline(realm: Realm, context: RequestContext, default_ms: int) -> Callable[[], bool]:
+    """A test whether the deadline of a request has passed. Raises `DeadlineExceeded` if it has passed already."""
+    is_late = context.past_deadline(realm.deadline_ms(default_ms))
+    deadline_check(is_late)()
+    return is_late
+
+
 @contextmanager
-def open_reader(realm: Realm, context: RequestContext, usual_ms: int) -> Iterator[Reader]:
-    """The archive, for as long as the request may take. Raises `DeadlineExceeded` if its time is already up."""
-    late = context.past_deadline(realm.deadline_ms(usual_ms))
-    deadline_check(late)()
+def open_reader(realm: Realm, context: RequestContext, default_ms: int) -> Iterator[Reader]:
+    """A reader of the archive, interrupted at the request's deadline. Raises `DeadlineExceeded` if it has passed already."""
+    is_late = start_deadline(realm, context, default_ms)
     with realm.open_archive() as reader:
-        reader.interrupt_when(late)
+        reader.interrupt_when(is_late)
         yield reader

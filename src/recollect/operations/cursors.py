@@ -1,4 +1,4 @@
-"""One cursor codec: opaque, bound to an operation and its filters, and refused when either differs."""
+"""Encodes cursors of pages: opaque, valid only for one operation with the same filters."""
 
 import base64
 import binascii
@@ -7,31 +7,33 @@ from typing import Any
 
 import msgspec
 
-CHECK = 8  # bytes of checksum: enough to notice any mangling
+CHECKSUM_SIZE = 8  # bytes: enough to notice any damage
 
 
-def encode(operation: str, filters: dict[str, Any], place: list[Any]) -> str:
-    body = msgspec.json.encode(place)
-    return _text(_check(operation, filters, body) + body)
+def encode(operation: str, filters: dict[str, Any], position: list[Any]) -> str:
+    """The cursor for a position in the results of an operation with these filters."""
+    body = msgspec.json.encode(position)
+    return _text(_checksum(operation, filters, body) + body)
 
 
 def decode(cursor: str, operation: str, filters: dict[str, Any]) -> list[Any] | None:
-    """The place that a cursor points to, or None where it is not one of this operation with these filters."""
+    """The position of a cursor; None if it belongs to another operation or other filters, or is damaged."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    check, body = raw[:CHECK], raw[CHECK:]
-    if check != _check(operation, filters, body) or _text(raw) != cursor:  # spare bits of the last character count too
+    checksum, body = raw[:CHECKSUM_SIZE], raw[CHECKSUM_SIZE:]
+    is_intact = checksum == _checksum(operation, filters, body)
+    if not is_intact or _text(raw) != cursor:  # the unused bits of the last character must be unchanged, too
         return None
-    place: list[Any] = msgspec.json.decode(body)
-    return place
+    position: list[Any] = msgspec.json.decode(body)
+    return position
 
 
 def _text(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _check(operation: str, filters: dict[str, Any], body: bytes) -> bytes:
-    bound = msgspec.json.encode([operation, filters], order="sorted")
-    return blake2b(bound + b"\0" + body, digest_size=CHECK).digest()
+def _checksum(operation: str, filters: dict[str, Any], body: bytes) -> bytes:
+    scope = msgspec.json.encode([operation, filters], order="sorted")
+    return blake2b(scope + b"\0" + body, digest_size=CHECKSUM_SIZE).digest()

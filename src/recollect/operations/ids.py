@@ -1,6 +1,6 @@
-"""Ids as families show them. History: `session:…`, `turn:…`, `event:…`; callers must not read anything into them.
+"""Ids as families show them. The history family has `session:…`, `turn:…` and `event:…`, which are opaque to callers.
 
-The others name a session by the same 128 bits as a UUID; trace by the beginning of one, too.
+Other families show the same 128 bits of a session as a UUID; trace also takes a prefix of one.
 """
 
 import re
@@ -25,7 +25,7 @@ class Noun(StrEnum):
 
 
 class Id(Struct, frozen=True):
-    """A well-formed id. `key` is None for one that we cannot have given out."""
+    """A well-formed id. `key` is None if Recollect cannot have created the id."""
 
     noun: Noun
     key: bytes | None
@@ -33,6 +33,7 @@ class Id(Struct, frozen=True):
 
 
 def parse_id(text: str, field: str) -> Id:
+    """The parts of an id. Raises `BadId` if it is not well-formed."""
     match = WELL_FORMED.fullmatch(text)
     if match is None:
         raise BadId("id is not a valid Moraine MCP ID", field=field)
@@ -60,13 +61,13 @@ def uuid_text(key: bytes) -> str:
 
 
 class UuidKey(bytes):
-    """The 128 bits of a UUID, with the text that named them: errors repeat it."""
+    """The 128 bits of a UUID, with the caller's text, which errors repeat."""
 
     text: str
 
 
 def uuid_key(text: Any, field: str) -> UuidKey:
-    """The key that a UUID names."""
+    """The key of a UUID."""
     if not isinstance(text, str) or UUID.fullmatch(text) is None:
         raise BadId(f"{field} must be a UUID", field=field)
     key = UuidKey(bytes.fromhex(text.replace("-", "")))

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Reply(Struct, frozen=True):
-    """What a caller gets, in its family's form: a text, and where the family answers in JSON the same as an object."""
+    """What a caller gets, in its family's form: a text, and for families that answer in JSON the JSON object."""
 
     text: str
     structured: bytes | None = None
@@ -29,27 +29,33 @@ class Reply(Struct, frozen=True):
     kind: ErrorKind | None = None  # of an error, for surfaces that have a code for it
 
 
+def json_reply(answer: Any, *, is_error: bool = False, kind: ErrorKind | None = None) -> Reply:
+    """A reply in JSON, without a frame."""
+    body = msgspec.json.encode(answer)
+    return Reply(body.decode(), body, is_error, kind)
+
+
 class Envelope(Struct, frozen=True):
     """How a family frames its answers and its errors."""
 
     success: "Callable[[Operation, Any, RequestContext], Reply]"
-    failure: "Callable[[Operation, RecollectError, Any, RequestContext], Reply]"  # with the arguments as they came
+    failure: "Callable[[Operation, RecollectError, Any, RequestContext], Reply]"  # with the arguments as received
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """An operation's name where resources and methods have names: in JSON-RPC and REST."""
+    """An operation's name in JSON-RPC and REST."""
 
     rpc: str = ""  # such as `turn/start`
     http: str = ""  # such as `POST /sessions/{session_id}/messages`; a name in braces is an argument
-    implied_arguments: dict[str, Any] = {}  # arguments that the name stands for, which callers may not give
-    headers: dict[str, str] = {}  # HTTP headers that give an argument which was not given otherwise
-    request: type[Request] | None = None  # what it takes, where that is less than the operation takes
+    implied_arguments: dict[str, Any] = {}  # arguments that the name implies; callers may not pass them
+    headers: dict[str, str] = {}  # HTTP headers, each with the argument that it sets if nothing else sets it
+    request: type[Request] | None = None  # the arguments of this name, if they are fewer than the operation's
 
-    def arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The operation's arguments: those given and those implied."""
-        for name in self.implied_arguments.keys() & given.keys():
-            raise BadRequest(f"{self.rpc} stands for a {name} and takes none", field=name)
-        return {**given, **self.implied_arguments}
+    def arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The operation's arguments: those of the caller and the implied ones."""
+        for name in self.implied_arguments.keys() & arguments.keys():
+            raise BadRequest(f"{self.rpc} takes no {name}", field=name)
+        return {**arguments, **self.implied_arguments}
 
 
 @dataclass(frozen=True)
@@ -59,18 +65,18 @@ class Operation:
     name: str
     title: str
     request: type[Request]
-    handle: Callable[..., Any]  # (realm, request, context) -> what the family's envelope frames
+    handle: Callable[..., Any]  # (realm, request, context) -> the answer, which the family's envelope frames
     envelope: Envelope
     routes: tuple[Route, ...] = ()
-    output_schema: JsonSchema | None = None  # of the structured answer, where models are told
-    answer_schema: JsonSchema | None = None  # of a success, for programs; models are not told
-    failure: str = ""  # what went wrong in general, where the family's errors begin with it
+    output_schema: JsonSchema | None = None  # of the structured answer, if models get one
+    answer_schema: JsonSchema | None = None  # of a successful answer, for programs; models do not get it
+    failure: str = ""  # the beginning of error texts, in families whose errors name the failed action
     writes: bool = False
     repeatable: bool = True  # a second identical request changes nothing more
     is_tool: bool = True  # offered to models; the others are for people and programs
-    runs_programs: bool = False  # agents, which may change or send anything that the owner can
-    is_destructive: bool = False  # it ends or replaces what exists
-    is_long: bool = False  # it may take as long as an agent does, so it never waits in a queue with others
+    runs_programs: bool = False  # it runs agents, which may change or send anything that the owner can
+    is_destructive: bool = False  # it ends or replaces something that exists
+    is_long: bool = False  # it may take as long as an agent's turn, so it never waits in a queue with others
 
     @property
     def description(self) -> str:
@@ -81,9 +87,9 @@ class Operation:
         return schema_of(self.request)
 
     def run(self, realm: LiveRealm, arguments: Any, context: RequestContext, **options: Any) -> Reply:
-        """The reply to a request, in the family's form. It never raises: an error is a reply, too.
+        """The reply to a request, in the family's form. Never raises: an error becomes a reply, too.
 
-        `options` are for `handle` alone: what the command line offers beyond the contract.
+        `options` are passed to `handle` only: arguments of the command line that the contract does not have.
         """
         try:
             request = self.request.parse(arguments)
@@ -97,7 +103,7 @@ class Operation:
             error = StoreFault(str(reason))
         except Exception:
             log.exception("%s failed", self.name)
-            error = StoreFault(f"{self.name} failed; `recollect doctor` may know why.")
+            error = StoreFault(f"{self.name} failed; `recollect doctor` may show why.")
         reply = self.envelope.failure(self, error, arguments, context)
         return reply if reply.kind is not None else msgspec.structs.replace(reply, kind=error.kind)
 

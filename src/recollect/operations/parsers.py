@@ -7,7 +7,7 @@ from recollect.operations.schema import Parse
 
 
 def strings(value: Any, field: str) -> tuple[str, ...]:
-    """Texts that say something, each once, without blanks around them."""
+    """Texts that are not blank, without duplicates and without blanks around them."""
     if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
         raise BadRequest(f"{field} must be an array of non-empty strings", field=field)
     return tuple(dict.fromkeys(item.strip() for item in value))
@@ -27,7 +27,7 @@ def text(max_length: int) -> Parse:
 
 
 def one_line(max_length: int) -> Parse:
-    """A text without line breaks: in an answer it stands among lines that mean something."""
+    """A text without line breaks: in an answer, they would look like the answer's own lines."""
 
     def parse(value: Any, field: str) -> str:
         return " ".join(text(max_length)(value, field).split())
@@ -36,7 +36,7 @@ def one_line(max_length: int) -> Parse:
 
 
 def lines(max_length: int) -> Parse:
-    """Texts of one line each."""
+    """Texts of one line."""
 
     def parse(value: Any, field: str) -> tuple[str, ...]:
         return tuple(one_line(max_length)(item, field) for item in strings(value, field))

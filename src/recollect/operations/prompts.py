@@ -1,4 +1,4 @@
-"""Prompts that clients which bring a model of their own may ask for: the same instructions that sub-agents are given."""
+"""Prompts for MCP clients that have their own model: the instructions that sub-agents get."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Prompt(Struct, frozen=True):
-    """Instructions of one of the files for agents, with what is asked under them. All arguments are required."""
+    """The instructions of one of the files for agents, with the arguments below them. All arguments are required."""
 
     name: str
     title: str
@@ -15,10 +15,10 @@ class Prompt(Struct, frozen=True):
     arguments: dict[str, str]
     file: str
 
-    def text(self, given: Mapping[str, str]) -> str:
+    def text(self, values: Mapping[str, str]) -> str:
         _, _, instructions = (files("recollect") / "agents" / self.file).read_text("utf-8").split("---\n", 2)
-        asked = "\n".join(f"{name.capitalize()}: {given[name]}" for name in self.arguments)
-        return f"{instructions.strip()}\n\n{asked}"
+        arguments = "\n".join(f"{name.capitalize()}: {values[name]}" for name in self.arguments)
+        return f"{instructions.strip()}\n\n{arguments}"
 
 
 SEARCH_CONVERSATION = Prompt(

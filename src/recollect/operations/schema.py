@@ -1,16 +1,16 @@
 """Typed requests: an operation's arguments, declared once.
 
-A request is a msgspec struct. A field's type and its `Meta` say what the argument may be, its default what is meant without
-it, its description what to write there. From this come the JSON schema of the MCP tool, the checks with the family's error
+A request is a msgspec struct. A field's type and its `Meta` limit the argument, its default applies if the argument is
+missing, and its description explains it. From this come the JSON schema of the MCP tool, the checks with the family's error
 texts, the parameters of REST and JSON-RPC, OpenAPI, options of the command line, the SDKs' types, and docs/reference.md.
 
-What `Meta` cannot say stands in `Meta(extra=...)`:
-  parse       a function (value, field name) -> value, in place of the check by type
+`Meta(extra=...)` has what `Meta` cannot express:
+  parse       a function (value, field name) -> value, which replaces the check by type
   expected    the error text for a value of another type
   too_long    the error text for a text above `max_length`
   strip       whether blanks around a text are removed before it is checked
-  clamps      whether a number above `le` is accepted; the operation lowers it and says so
-  is_hidden   whether schemas leave the argument out (old names)
+  clamps      whether a number above `le` is accepted; the operation lowers it and adds a warning
+  is_hidden   whether schemas omit the argument (old names)
 """
 
 import types
@@ -34,32 +34,32 @@ _NAMES = {str: "string", int: "integer", bool: "boolean", float: "number", dict:
 class Request(Struct):
     """The arguments of one operation. The docstring of a subclass is the description that models read."""
 
-    # How the family publishes and refuses arguments; a family's base class overrides what its contract has otherwise.
-    publishes_null: ClassVar[bool] = False  # optional arguments are typed as "or null"
+    # How a family publishes and checks arguments. A family's base class overrides these if its contract differs.
+    publishes_null: ClassVar[bool] = False  # the schema of an optional argument allows null
     publishes_defaults: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True  # the schema says additionalProperties: false; unknown names are refused either way
-    always_lists_required: ClassVar[bool] = True  # also where nothing is required
+    is_closed: ClassVar[bool] = True  # the schema has additionalProperties: false; unknown names are refused either way
+    always_lists_required: ClassVar[bool] = True  # the schema has `required` even if it is empty
     one_of: ClassVar[str] = "{name} must be one of {choices}"
     too_long: ClassVar[str] = "{name} must be at most {max_length:,} characters"
 
     @classmethod
     def parse(cls, arguments: Any) -> Self:
-        """The request that a caller sent. Null means the same as leaving an optional argument out.
+        """The request that a caller sent. Null is the same as a missing argument, if the argument is optional.
 
         Raises the family's own error for an unknown name or a bad value, in the order of the fields.
         """
-        if isinstance(arguments, RecollectError):  # a surface could not read the arguments, and says why
+        if isinstance(arguments, RecollectError):  # why a surface could not read the arguments
             raise arguments
-        given = {} if arguments is None else arguments
-        if not isinstance(given, dict):
+        arguments = {} if arguments is None else arguments
+        if not isinstance(arguments, dict):
             raise BadRequest("arguments must be an object")
         fields = arguments_of(cls)
-        for name in given:
+        for name in arguments:
             if name not in fields:
                 raise BadRequest(f"unknown argument: {name}", field=name)
         values = {}
         for name, field in fields.items():
-            value = given.get(name)
+            value = arguments.get(name)
             if value is not None or field.is_required:
                 values[name] = field.check(value)
         return cls(**values)
@@ -73,9 +73,9 @@ class Argument(Struct, frozen=True):
 
     name: str
     checked_type: Any  # with its constraints
-    bare_type: Any  # without them
+    bare_type: Any  # without its constraints
     meta: Meta
-    default: Any  # NODEFAULT where the argument is required
+    default: Any  # NODEFAULT if the argument is required
     request: type[Request]
 
     @property
@@ -91,19 +91,19 @@ class Argument(Struct, frozen=True):
         return self.fill_in(self.meta.description or "")
 
     def fill_in(self, text: str) -> str:
-        """A text with the argument's own limits and default in it: "How many, {ge} to {le}. Default {default}."."""
+        """Fill the argument's limits and default into a text such as "How many, {ge} to {le}. Default {default}."."""
         limits = {name: getattr(self.meta, name) for name in ("ge", "le", "min_length", "max_length")}
         return text.format(default=self.default, **limits)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that are allowed, where only some are."""
+        """The allowed words; empty if any text is allowed."""
         return _choices(self.bare_type)
 
     # ---- checking
 
     def check(self, value: Any) -> Any:
-        """The value as the operation gets it."""
+        """The value for the operation. Raises the family's error for a bad value."""
         parse: Parse | None = self.extra.get("parse")
         if parse is not None:
             return parse(value, self.name)
@@ -118,7 +118,7 @@ class Argument(Struct, frozen=True):
         if isinstance(value, str) and self.meta.max_length is not None and len(value) > self.meta.max_length:
             template = self.extra.get("too_long", self.request.too_long)
             return str(template.format(name=self.name, max_length=self.meta.max_length))
-        return str(self.extra.get("expected") or f"{self._expectation()}")
+        return str(self.extra.get("expected") or self._expectation())
 
     def _expectation(self) -> str:
         name, kind, meta = self.name, _outer_type(self.bare_type), self.meta
@@ -139,30 +139,31 @@ class Argument(Struct, frozen=True):
     # ---- publishing
 
     def schema(self) -> JsonSchema:
-        """The argument's JSON schema. Lengths of texts are published only where `extra_json_schema` says so."""
-        found = _schema(self.bare_type)
+        """The argument's JSON schema. Lengths of texts are published only if `extra_json_schema` has them."""
+        schema = _schema(self.bare_type)
         if self.request.publishes_null and not self.is_required:
-            found = _or_null(found)
+            schema = _or_null(schema)
         bounds = {"minimum": self.meta.ge, "maximum": self.meta.le}
         if _outer_type(self.bare_type) is list:
             bounds = {"minItems": self.meta.min_length, "maxItems": self.meta.max_length}
-        found |= {name: value for name, value in bounds.items() if value is not None}
+        schema |= {name: value for name, value in bounds.items() if value is not None}
         if self.request.publishes_defaults and not self.is_required and self.default not in (None, "", (), {}):
-            found["default"] = self.default
-        found |= self.meta.extra_json_schema or {}
-        return {**found, "description": self.description} if self.meta.description else found
+            schema["default"] = self.default
+        schema |= self.meta.extra_json_schema or {}
+        return {**schema, "description": self.description} if self.meta.description else schema
 
 
 @cache
 def arguments_of(request: type[Request]) -> Mapping[str, Argument]:
-    """The fields of a request by name, in their order."""
-    found = {}
+    """The arguments of a request by name, in the order of the fields."""
+    arguments = {}
     for field in msgspec.structs.fields(request):
         bare, meta = _split(field.type)
         default = field.default_factory() if field.default_factory is not NODEFAULT else field.default
-        checked = Annotated[bare, _checked(meta)] if _checked(meta) is not None else bare
-        found[field.name] = Argument(field.name, checked, bare, meta, default, request)
-    return found
+        limits = _limits(meta)
+        checked = Annotated[bare, limits] if limits is not None else bare
+        arguments[field.name] = Argument(field.name, checked, bare, meta, default, request)
+    return arguments
 
 
 @cache
@@ -179,25 +180,25 @@ def schema_of(request: type[Request]) -> JsonSchema:
 
 
 def description_of(request: type[Request]) -> str:
-    """What models read about the operation: the docstring of its request in one paragraph."""
+    """The description of an operation for models: the docstring of its request in one paragraph."""
     return " ".join((request.__doc__ or "").split())
 
 
 def _split(annotation: Any) -> tuple[Any, Meta]:
-    """A type without its constraints, and these."""
+    """A type without its constraints, and its constraints."""
     if get_origin(annotation) is Annotated:
-        bare, *more = get_args(annotation)
-        return bare, next((one for one in more if isinstance(one, Meta)), Meta())
+        bare, *annotations = get_args(annotation)
+        return bare, next((meta for meta in annotations if isinstance(meta, Meta)), Meta())
     return annotation, Meta()
 
 
-def _checked(meta: Meta) -> Meta | None:
-    """The constraints that a value must meet; None where there are none."""
+def _limits(meta: Meta) -> Meta | None:
+    """The constraints that a value must meet; None if there are none."""
     limits: dict[str, Any] = {name: getattr(meta, name) for name in ("ge", "le", "min_length", "max_length", "pattern")}
     if (meta.extra or {}).get("clamps"):
         limits["le"] = None
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    return Meta(**given) if given else None
+    limits = {name: limit for name, limit in limits.items() if limit is not None}
+    return Meta(**limits) if limits else None
 
 
 def _schema(kind: Any) -> JsonSchema:
@@ -205,8 +206,8 @@ def _schema(kind: Any) -> JsonSchema:
     if origin in (Union, types.UnionType):
         parts = [part for part in get_args(kind) if part is not types.NoneType]
         return _schema(parts[0]) if len(parts) == 1 else _any_of([_schema(part) for part in parts])
-    if words := _choices(kind):
-        return {"type": "string", "enum": list(words)}
+    if choices := _choices(kind):
+        return {"type": "string", "enum": list(choices)}
     if origin in (list, tuple):
         return {"type": "array", "items": _schema(get_args(kind)[0])}
     if origin is dict:
@@ -234,12 +235,12 @@ def _choices(kind: Any) -> tuple[str, ...]:
     if isinstance(kind, EnumMeta):
         return tuple(kind.__members__[name].value for name in kind.__members__)
     if get_origin(kind) in (Union, types.UnionType):
-        return next((words for part in get_args(kind) if (words := _choices(part))), ())
+        return next((choices for part in get_args(kind) if (choices := _choices(part))), ())
     return ()
 
 
 def _outer_type(kind: Any) -> Any:
-    """`str`, `int`, `bool`, `list` or `dict`, whatever stands inside or beside it."""
+    """`str`, `int`, `bool`, `list` or `dict`: a type without its item types and without null."""
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
     if _choices(kind):

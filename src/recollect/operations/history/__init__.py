@@ -1,5 +1,7 @@
 """The history family: search_sessions, open, list_sessions over Session > Turn > Event."""
 
+from functools import partial
+
 from recollect.operations.history import answer_schemas
 from recollect.operations.history.envelope import ENVELOPE
 from recollect.operations.history.list import list_sessions
@@ -8,32 +10,31 @@ from recollect.operations.history.requests import ListSessions, Open, SearchSess
 from recollect.operations.history.search import search_sessions
 from recollect.operations.operation import Family, Operation, Route
 
+_operation = partial(Operation, envelope=ENVELOPE)
+
 FAMILY = Family(
     operations=(
-        Operation(
+        _operation(
             name="search_sessions",
             title="Search past agent sessions",
             request=SearchSessions,
             handle=search_sessions,
-            envelope=ENVELOPE,
             routes=(Route(http="GET /search"),),
             **answer_schemas.SEARCH,
         ),
-        Operation(
+        _operation(
             name="open",
             title="Open a session, turn or event",
             request=Open,
             handle=open_id,
-            envelope=ENVELOPE,
             routes=(Route(http="GET /open/{id}"),),
             **answer_schemas.OPEN,
         ),
-        Operation(
+        _operation(
             name="list_sessions",
             title="List sessions by time",
             request=ListSessions,
             handle=list_sessions,
-            envelope=ENVELOPE,
             routes=(Route(http="GET /history"),),
             **answer_schemas.LIST,
         ),

@@ -1,4 +1,4 @@
-"""Stored things in the history family's shapes."""
+"""Sessions, turns, events and search hits in the history family's shapes."""
 
 import re
 from typing import Any
@@ -11,32 +11,32 @@ from recollect.shown_time import estimate_field
 from recollect.snippet import snippet
 from recollect.store import EventRow, SessionRow, TurnRow
 
-PREVIEW = 200  # characters: enough to tell two prompts apart in a list
-SLUG = 120
-SUMMARY = 240
-SPEAKS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}
-TOOL_SIDE = {Kind.TOOL_CALL, Kind.TOOL_RESPONSE}
-TELLING = (
+MAX_PREVIEW = 200  # characters: enough to tell two prompts apart in a list
+MAX_SLUG = 120  # characters
+MAX_SUMMARY = 240  # characters
+MODEL_KINDS = {Kind.ASSISTANT_RESPONSE, Kind.REASONING}  # written by a model
+TOOL_KINDS = {Kind.TOOL_CALL, Kind.TOOL_RESPONSE}
+MAIN_ARGUMENTS = (  # names of arguments that sum up a call, the most useful first
     "command", "cmd", "file_path", "filePath", "absolute_path", "path", "file", "pattern", "query", "url", "prompt", "input",
 )  # fmt: skip
 
 
-def telling_of(arguments: dict[str, Any]) -> str | None:
+def main_argument(arguments: dict[str, Any]) -> str | None:
     """The argument that sums up a call, if it has one."""
-    return next((arguments[name] for name in TELLING if isinstance(arguments.get(name), str)), None)
+    return next((arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str)), None)
 
 
-def hit(rank: int, found: SearchHit, asked: ParsedQuery) -> dict[str, Any]:
-    event, turn, session = found.event, found.turn, found.session
+def hit_view(rank: int, hit: SearchHit, query: ParsedQuery) -> dict[str, Any]:
+    event, turn, session = hit.event, hit.turn, hit.session
     ids = {
         "event_id": event_ref(event.id),
         "turn_id": turn_ref(session.id, turn.ordinal),
         "session_id": session_ref(session.id),
     }
-    text, truncated = snippet(found.text, asked.word_groups())
+    text, truncated = snippet(hit.text, query.word_groups())
     return {
         "rank": rank,
-        "score": found.score,
+        "score": hit.score,
         "id": ids["event_id"],
         "event": {
             "id": ids["event_id"],
@@ -58,9 +58,9 @@ def hit(rank: int, found: SearchHit, asked: ParsedQuery) -> dict[str, Any]:
     }
 
 
-def why(found: SearchHit) -> dict[str, float]:
-    """What a score is made of, largest first. The parts add up, and their sum becomes the score."""
-    return {name: round(worth, 3) for name, worth in sorted(found.parts.items(), key=lambda part: -part[1])}
+def score_parts(hit: SearchHit) -> dict[str, float]:
+    """The parts of a hit's score, largest first. Their sum becomes the score."""
+    return {name: round(part, 3) for name, part in sorted(hit.parts.items(), key=lambda item: -item[1])}
 
 
 def session_head(session: SessionRow) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def session_full(session: SessionRow) -> dict[str, Any]:
     return {**session_head(session), "turn_count": session.turn_count, "event_count": session.event_count}
 
 
-def listed(rank: int, session: SessionRow) -> dict[str, Any]:
+def listed_session(rank: int, session: SessionRow) -> dict[str, Any]:
     reference = session_ref(session.id)
     labels = {"mode": session.mode, "session_slug": slug(session), "session_summary": summary(session)}
     return {
@@ -93,35 +93,34 @@ def listed(rank: int, session: SessionRow) -> dict[str, Any]:
 
 
 def slug(session: SessionRow) -> str:
-    return re.sub(r"[\W_]+", "-", session.title.lower()).strip("-")[:SLUG].strip("-") or session.id.hex()[:8]
+    return re.sub(r"[\W_]+", "-", session.title.lower()).strip("-")[:MAX_SLUG].strip("-") or session.id.hex()[:8]
 
 
 def summary(session: SessionRow) -> str:
-    """One line on what the session was, made of its metadata only."""
+    """The session in one line, from its metadata only."""
     turns = f"{session.turn_count} turn{'s' if session.turn_count != 1 else ''}"
-    place = f" in {session.project}" if session.project else ""
-    tail = f" ({turns}{place})"[:SUMMARY]
-    return session.title[: SUMMARY - len(tail)] + tail
+    project = f" in {session.project}" if session.project else ""
+    tail = f" ({turns}{project})"[:MAX_SUMMARY]
+    return session.title[: MAX_SUMMARY - len(tail)] + tail
 
 
 def preview(event: EventRow | None) -> dict[str, Any] | None:
     if event is None:
         return None
-    text, truncated = short(event)
+    text, truncated = short_text(event)
     return {"event_id": event_ref(event.id), "text": text, "truncated": truncated}
 
 
-def short(event: EventRow) -> tuple[str, bool]:
-    """The beginning of an event, and whether that is not all."""
+def short_text(event: EventRow) -> tuple[str, bool]:
+    """The beginning of an event's text, and whether it is cut."""
     if event.kind is not Kind.TOOL_CALL:
-        return event.preview(PREVIEW)
+        return event.preview(MAX_PREVIEW)
     arguments = event.arguments()
-    telling = telling_of(arguments)
-    text = telling or call_text(event.tool, arguments)
-    return text[:PREVIEW], len(text) > PREVIEW
+    text = main_argument(arguments) or call_text(event.tool, arguments)
+    return text[:MAX_PREVIEW], len(text) > MAX_PREVIEW
 
 
-def turn_head(turn: TurnRow, session: bytes, terminal: EventRow | None) -> dict[str, Any]:
+def turn_head(turn: TurnRow, terminal: EventRow | None) -> dict[str, Any]:
     return {
         "ordinal": turn.ordinal,
         "completed": turn.terminal is not None,
@@ -134,10 +133,10 @@ def turn_head(turn: TurnRow, session: bytes, terminal: EventRow | None) -> dict[
 
 
 def turn_gist(turn: TurnRow, prompt: EventRow | None, terminal: EventRow | None) -> dict[str, Any]:
-    answered = terminal is not None and terminal.kind is Kind.ASSISTANT_RESPONSE and turn.stop == "answer"
+    has_answer = terminal is not None and terminal.kind is Kind.ASSISTANT_RESPONSE and turn.stop == "answer"
     return {
         "user_input": preview(prompt),
-        "final_response": preview(terminal) if answered else None,
+        "final_response": preview(terminal) if has_answer else None,
         "tools_called": turn.tools,
         "event_types": turn.kinds,
     }
@@ -147,13 +146,13 @@ def turn_summary(turn: TurnRow, session: bytes, events: dict[int, EventRow]) -> 
     prompt = events.get(turn.prompt) if turn.prompt is not None else None
     terminal = events.get(turn.terminal) if turn.terminal is not None else None
     reference = turn_ref(session, turn.ordinal)
-    head = turn_head(turn, session, terminal)
+    head = turn_head(turn, terminal)
     opens = {"turn_id": reference, "terminal_event_id": head["terminal_event_id"]}
     return {"id": reference, **head, **turn_gist(turn, prompt, terminal), "open": opens}
 
 
 def event_summary(event: EventRow, turn: TurnRow) -> dict[str, Any]:
-    text, truncated = short(event)
+    text, truncated = short_text(event)
     return {
         "id": event_ref(event.id),
         "ordinal": turn.position_of(event.seq),
@@ -161,8 +160,8 @@ def event_summary(event: EventRow, turn: TurnRow) -> dict[str, Any]:
         "timestamp": timestamp(event.at),
         **estimate_field(event.estimated),
         "terminal": event.seq == turn.terminal,
-        "tool_name": event.tool if event.kind in TOOL_SIDE else None,
-        "model": event.model if event.kind in SPEAKS else None,
+        "tool_name": event.tool if event.kind in TOOL_KINDS else None,
+        "model": event.model if event.kind in MODEL_KINDS else None,
         "summary": text,
         "truncated": truncated,
     }
@@ -178,19 +177,17 @@ def event_full(event: EventRow, turn: TurnRow, session: bytes) -> dict[str, Any]
         "timestamp": timestamp(event.at),
         **estimate_field(event.estimated),
         "terminal": event.seq == turn.terminal,
-        "model": event.model if event.kind in SPEAKS else None,
-        "originating_model": event.model if event.kind in SPEAKS | TOOL_SIDE else None,
-        "tool_name": event.tool if event.kind in TOOL_SIDE else None,
+        "model": event.model if event.kind in MODEL_KINDS else None,
+        "originating_model": event.model if event.kind in MODEL_KINDS | TOOL_KINDS else None,
+        "tool_name": event.tool if event.kind in TOOL_KINDS else None,
     }
 
 
 def content(event: EventRow) -> dict[str, Any]:
-    """The whole of an event, however large."""
-    text = shown_text(event)
+    """The full content of an event, however large."""
+    text = {"text": shown_text(event), "truncated": False}
     if event.kind is Kind.TOOL_CALL:
-        called = {"tool_name": event.tool, "arguments": event.arguments()}
-        return {"format": "tool_call", **called, "text": text, "truncated": False}
+        return {"format": "tool_call", "tool_name": event.tool, "arguments": event.arguments(), **text}
     if event.kind is Kind.TOOL_RESPONSE:
-        came_back = {"tool_name": event.tool, "exit_code": event.exit_code}
-        return {"format": "tool_response", **came_back, "text": text, "truncated": False}
-    return {"format": "text", "text": text, "truncated": False}
+        return {"format": "tool_response", "tool_name": event.tool, "exit_code": event.exit_code, **text}
+    return {"format": "text", **text}

@@ -20,13 +20,13 @@ INTERNAL = "internal_error"
 ERROR = {"code": {"enum": [*CODES.values(), INTERNAL]}, "message": {"type": "string"}, "details": {"type": "object"}}
 PERFORMANCE = {"elapsed_ms": {"type": "number"}, "sla_target_ms": {"type": "integer"}, "met_sla": {"type": "boolean"}}
 
-# Targets of response times in milliseconds, the contract's: of an id by its kind, of everything else by its tool.
+# Target response times in milliseconds, fixed by the contract: by the kind of the id, else by the tool.
 TARGETS_BY_KIND = {"session": 500, "turn": 300}
 TARGETS = {"search_sessions": 750, "open": 200, "list_sessions": 300}
 
 
 class HistoryAnswer(Struct):
-    """What an operation found, and the target that its time is measured against."""
+    """The answer of an operation, and the target for its response time."""
 
     request: dict[str, Any]
     data: dict[str, Any]
@@ -35,7 +35,7 @@ class HistoryAnswer(Struct):
 
 
 def target_of(tool: str, identity: Any) -> int:
-    """The target for a request that names an id, or None."""
+    """The target for a request; `identity` is the id in it, or None."""
     kind = identity.partition(":")[0] if isinstance(identity, str) else ""
     return TARGETS_BY_KIND.get(kind, TARGETS[tool])
 
@@ -47,7 +47,7 @@ def _success(operation: Operation, answer: HistoryAnswer, context: RequestContex
 
 
 def _failure(operation: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
-    """An error echoes the request as it was received."""
+    """The error, with the request as received."""
     body = {"code": CODES.get(error.kind, INTERNAL), "message": str(error), "details": error.details}
     request = arguments if isinstance(arguments, dict) else {}
     frame = {"schema_version": "moraine.mcp.error.v1", "tool": operation.name, "request": request, "error": body}
@@ -59,7 +59,7 @@ ENVELOPE = Envelope(_success, _failure)
 
 
 def _timed(frame: dict[str, Any], context: RequestContext, sla_ms: int) -> Reply:
-    """The frame as JSON. The time is taken when all the rest has been written."""
+    """The frame as JSON. The time is measured last, after everything else is encoded."""
     body = msgspec.json.encode(frame)
     elapsed = round(context.elapsed_ms(), 3)
     performance = {"elapsed_ms": elapsed, "sla_target_ms": sla_ms, "met_sla": elapsed <= sla_ms}
@@ -68,9 +68,9 @@ def _timed(frame: dict[str, Any], context: RequestContext, sla_ms: int) -> Reply
 
 
 def schemas(tool: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Success and error in one schema, because clients check both against it.
+    """One schema for success and error, because clients check both against it.
 
-    Programs get all of it. Models carry it along in every conversation, so they get only what is always there.
+    Programs get the whole schema. Models get only its required fields, because it takes tokens in every conversation.
     """
     frame = {"type": "object", "required": ["schema_version", "tool", "request", "warnings", "performance"]}
     error = {"type": "object", "required": ["code", "message", "details"]}

@@ -14,8 +14,8 @@ from recollect.realms import Realm
 
 NAME = "list_sessions"
 DEADLINE_MS, BROAD_DEADLINE_MS = 2_000, 3_000
-BROAD = 5_000  # matching sessions that make a window a broad one
-BROAD_TARGET_MS, BROAD_MODE_TARGET_MS = 1_000, 1_200  # targets of broad windows, without and with a mode: the contract's
+BROAD = 5_000  # a window with more matching sessions is a broad one
+BROAD_TARGET_MS, BROAD_MODE_TARGET_MS = 1_000, 1_200  # of broad windows, without and with a mode: fixed by the contract
 
 
 def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) -> HistoryAnswer:
@@ -28,23 +28,23 @@ def list_sessions(realm: Realm, request: ListSessions, context: RequestContext) 
         is_broad = reader.count_overlapping(start, end, BROAD + 1) > BROAD
         if is_broad:
             reader.interrupt_when(context.past_deadline(realm.deadline_ms(BROAD_DEADLINE_MS)))
-        found = reader.sessions_overlapping(
+        sessions = reader.sessions_overlapping(
             start, end, request.mode, newest_first=request.sort == "desc", after=after, limit=request.limit + 1
         )
-    shown, has_more = found[: request.limit], len(found) > request.limit
-    position = [shown[-1].updated_at, shown[-1].id.hex()] if has_more else None
+    page, has_more = sessions[: request.limit], len(sessions) > request.limit
+    position = [page[-1].updated_at, page[-1].id.hex()] if has_more else None
     data = {
-        "result_count": len(shown),
+        "result_count": len(page),
         "limit": request.limit,
         "truncated": has_more,
-        "sessions": [answers.listed(rank, session) for rank, session in enumerate(shown, 1)],
+        "sessions": [answers.listed_session(rank, session) for rank, session in enumerate(page, 1)],
         "next_cursor": cursors.encode(NAME, filters, position) if position else None,
     }
     return HistoryAnswer(_echo(request, start, end), data, _target(request, is_broad=is_broad), realm.sync_warnings())
 
 
 def _echo(request: ListSessions, start: int, end: int) -> dict[str, Any]:
-    """The request as it was understood."""
+    """The request with its times as they were read."""
     return {
         "start_datetime": timestamp(start),
         "end_datetime": timestamp(end),
@@ -56,7 +56,7 @@ def _echo(request: ListSessions, start: int, end: int) -> dict[str, Any]:
 
 
 def _position(cursor: str | None, filters: dict[str, Any]) -> tuple[int, bytes] | None:
-    """Where the page before ended: a time and a session id."""
+    """The end of the previous page: a time and a session id."""
     if cursor is None:
         return None
     position = cursors.decode(cursor, NAME, filters)

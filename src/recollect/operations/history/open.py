@@ -12,7 +12,7 @@ from recollect.realms import Realm
 from recollect.store import EventRow, Reader, SessionRow, TurnRow
 
 DEADLINE_MS = 10_000
-MANY_TURNS = 100  # from here on a session has the target of a large one
+MANY_TURNS = 100  # a session with more turns has the target of a large one
 LARGE_TARGET_MS = 1_500
 
 
@@ -25,15 +25,16 @@ def open_id(realm: Realm, request: Open, context: RequestContext) -> HistoryAnsw
     return HistoryAnswer({"id": request.id}, data, target, realm.sync_warnings())
 
 
-def session_named(reader: Reader, identity: Id, text: str) -> SessionRow:
-    """The session that an id names, or whose turn it names."""
+def find_session(reader: Reader, identity: Id, text: str) -> SessionRow:
+    """The session of a session's or turn's id. Raises `NotFound` if there is none."""
     session = reader.session(identity.key) if identity.key else None
     if session is None:
         raise NotFound(f"{identity.noun} not found", id=text)
     return session
 
 
-def turn_named(reader: Reader, session: SessionRow, identity: Id, text: str) -> TurnRow:
+def find_turn(reader: Reader, session: SessionRow, identity: Id, text: str) -> TurnRow:
+    """The turn of a turn's id. Raises `NotFound` if there is none."""
     turn = reader.turn(session.key, identity.ordinal or 0)
     if turn is None:
         raise NotFound("turn not found", id=text)
@@ -41,10 +42,10 @@ def turn_named(reader: Reader, session: SessionRow, identity: Id, text: str) -> 
 
 
 def _open_session(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
-    session = session_named(reader, identity, text)
+    session = find_session(reader, identity, text)
     turns = reader.turns(session.key)
-    named = [(turn.ordinal, seq) for turn in turns for seq in (turn.prompt, turn.terminal) if seq is not None]
-    events = reader.events_at(session.key, named)
+    places = [(turn.ordinal, seq) for turn in turns for seq in (turn.prompt, turn.terminal) if seq is not None]
+    events = reader.events_at(session.key, places)
     before, after = reader.adjacent_sessions(session)
     parent = reader.parent(session.id)
     return {
@@ -61,8 +62,8 @@ def _open_session(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
 
 
 def _open_turn(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
-    session = session_named(reader, identity, text)
-    turn = turn_named(reader, session, identity, text)
+    session = find_session(reader, identity, text)
+    turn = find_turn(reader, session, identity, text)
     events = reader.events_of_turn(session.key, turn.ordinal)
     by_seq = {event.seq: event for event in events}
     prompt = by_seq.get(turn.prompt) if turn.prompt is not None else None
@@ -73,14 +74,14 @@ def _open_turn(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
         "turn": {
             "id": turn_ref(session.id, turn.ordinal),
             "session_id": reference,
-            **answers.turn_head(turn, session.id, terminal),
+            **answers.turn_head(turn, terminal),
         },
         "session": answers.session_name(session),
         "summary": answers.turn_gist(turn, prompt, terminal),
         "events": [answers.event_summary(event, turn) for event in events],
         "traversal": {
             "session_id": reference,
-            **_turns_beside(session, turn),
+            **_adjacent_turns(session, turn),
             "first_event_id": event_ref(events[0].id) if events else None,
             "last_event_id": event_ref(events[-1].id) if events else None,
         },
@@ -106,12 +107,12 @@ def _open_event(reader: Reader, identity: Id, text: str) -> dict[str, Any]:
             "turn_id": reference,
             "previous_event_id": before and event_ref(before),
             "next_event_id": after and event_ref(after),
-            **_turns_beside(session, turn),
+            **_adjacent_turns(session, turn),
         },
     }
 
 
-def _turns_beside(session: SessionRow, turn: TurnRow) -> dict[str, str | None]:
+def _adjacent_turns(session: SessionRow, turn: TurnRow) -> dict[str, str | None]:
     return {
         "previous_turn_id": turn_ref(session.id, turn.ordinal - 1) if turn.ordinal > 1 else None,
         "next_turn_id": turn_ref(session.id, turn.ordinal + 1) if turn.ordinal < session.turn_count else None,

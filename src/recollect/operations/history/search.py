@@ -9,10 +9,10 @@ from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.filters import Filters
 from recollect.model import DEFAULT_KINDS, KIND_CODE, now_ms
 from recollect.operations.caller import calling_sessions
-from recollect.operations.context import RequestContext
+from recollect.operations.context import RequestContext, start_deadline
 from recollect.operations.history import answers
 from recollect.operations.history.envelope import HistoryAnswer, target_of
-from recollect.operations.history.open import session_named, turn_named
+from recollect.operations.history.open import find_session, find_turn
 from recollect.operations.history.requests import SearchSessions
 from recollect.operations.ids import Id, Noun, parse_id
 from recollect.realms import Realm
@@ -20,7 +20,7 @@ from recollect.search import ParsedQuery, SearchHit, deadline_check, parse, sear
 from recollect.store import Reader
 
 DEADLINE_MS = 5_000
-TARGETS = ((100_000, 750), (500_000, 1_500))  # up to so many events, so many milliseconds: the contract's
+TARGETS = ((100_000, 750), (500_000, 1_500))  # (largest number of events, milliseconds), fixed by the contract
 LARGE_TARGET_MS = 2_500
 
 
@@ -32,29 +32,27 @@ def search_sessions(
     filters: Filters = Filters(),  # noqa: B008
     explain: bool = False,
 ) -> HistoryAnswer:
-    """`filters` are those that only the command line has; `explain` adds to each hit what its score is made of."""
+    """Search events. `filters` come from the command line only; `explain` adds the parts of its score to each hit."""
     within = _within(request)
-    late = context.past_deadline(realm.deadline_ms(DEADLINE_MS))
-    check = deadline_check(late)
-    check()
+    is_late = start_deadline(realm, context, DEADLINE_MS)
     with realm.open_archive() as reader:
-        reader.interrupt_when(late)
+        reader.interrupt_when(is_late)
         filters = _add_filters(filters, reader, within, request)
         if within is None:
             calling = tuple(session.key for session in calling_sessions(reader, context.caller))
             filters = replace(filters, excluded_sessions=calling)
         query = parse(request.query, now_ms())
         warnings = realm.warnings(reader)
-        found, has_more, visible = _find(realm, reader, query, filters, request.n_hits, check)
-        if visible is None:
+        hits, has_more, documents = _find(realm, reader, query, filters, request.n_hits, deadline_check(is_late))
+        if documents is None:
             warnings = realm.warnings(reader)
         warnings = [*warnings, *realm.semantic_warnings()]
-    results = [answers.hit(rank, one, query) for rank, one in enumerate(found, 1)]
+    results = [answers.hit_view(rank, hit, query) for rank, hit in enumerate(hits, 1)]
     if explain:
-        results = [{**hit, "why": answers.why(one)} for hit, one in zip(results, found, strict=True)]
+        results = [{**result, "why": answers.score_parts(hit)} for result, hit in zip(results, hits, strict=True)]
     data = {"result_count": len(results), "limit": request.n_hits, "truncated": has_more, "results": results}
     echo = {**asdict(request), "event_types": list(request.event_types or DEFAULT_KINDS)}
-    return HistoryAnswer(echo, data, _target(request, visible or 0), warnings)
+    return HistoryAnswer(echo, data, _target(request, documents or 0), warnings)
 
 
 def _within(request: SearchSessions) -> Id | None:
@@ -67,42 +65,42 @@ def _within(request: SearchSessions) -> Id | None:
 
 
 def _add_filters(filters: Filters, reader: Reader, within: Id | None, request: SearchSessions) -> Filters:
-    """The filters of the request, added to those given."""
+    """These filters, with those of the request added."""
     kinds = tuple(KIND_CODE[kind] for kind in request.event_types or DEFAULT_KINDS)
     filters = replace(filters, kinds=kinds)
     if within is None or request.within_id is None:
         return filters
-    session = session_named(reader, within, request.within_id)
-    is_named = request.event_types is not None  # named together with a session, our own traffic is found too (rule 42)
-    filters = replace(filters, include_own_traffic=is_named, session=session.key)
+    session = find_session(reader, within, request.within_id)
+    has_types = request.event_types is not None  # with a session and event types, our own traffic is found too (rule 42)
+    filters = replace(filters, include_own_traffic=has_types, session=session.key)
     if within.noun is Noun.SESSION:
         return filters
-    return replace(filters, turn=turn_named(reader, session, within, request.within_id).ordinal)
+    return replace(filters, turn=find_turn(reader, session, within, request.within_id).ordinal)
 
 
 def _find(
     realm: Realm, reader: Reader, query: ParsedQuery, filters: Filters, limit: int, check: Callable[[], None]
 ) -> tuple[list[SearchHit], bool, int | None]:
-    """The hits, whether there are more, and among how many documents; None for these if the index failed."""
+    """The hits, whether there are more, and the number of documents in the index, or None if the index failed."""
     mode = realm.settings.search.mode
-    for _ in range(2):  # an index that was rebuilt under us is opened again
+    for _ in range(2):  # an index that was rebuilt meanwhile is opened again
         index = realm.text_index(reader)
         if index is None:
             break
         try:
             with engine_panics_as_errors():
-                found, has_more = realm.semantic.hybrid_search(
+                hits, has_more = realm.semantic.hybrid_search(
                     "events",
                     mode if query.plain_words else "text",
-                    lambda meaning: search(reader, index, meaning, query, filters, limit, check, mode),  # noqa: B023
+                    lambda vectors: search(reader, index, vectors, query, filters, limit, check, mode),  # noqa: B023
                 )
-                return found, has_more, index.snapshot().document_count()
+                return hits, has_more, index.snapshot().document_count()
         except IndexUnusable:
             realm.close_text_index()
     return [], False, None
 
 
-def _target(request: SearchSessions, visible: int) -> int:
+def _target(request: SearchSessions, documents: int) -> int:
     if request.within_id is not None:
         return target_of("search_sessions", request.within_id)
-    return next((target for events, target in TARGETS if visible <= events), LARGE_TARGET_MS)
+    return next((target for events, target in TARGETS if documents <= events), LARGE_TARGET_MS)

@@ -7,7 +7,7 @@ import msgspec
 
 from recollect.index.ngrams import fold_case
 from recollect.model import KIND_CODE, TOKEN_USAGE_CODE, Kind, Usage, timestamp
-from recollect.operations.history.answers import telling_of
+from recollect.operations.history.answers import main_argument
 from recollect.operations.ids import uuid_text
 from recollect.operations.trace.steps import Status, Step, ToolUse
 from recollect.shown_time import estimate_field
@@ -19,7 +19,7 @@ PREVIEW_BYTES = 1_300  # of its JSON: ten of them and what stands around them ar
 LEAD = 80  # characters shown before the match
 COMPACT, SHORT = 1_500, 200  # bytes of a compact call's arguments, and characters of one of them
 SUMMARY = 160  # characters of a step in one line
-ARGUMENT = 80  # and of what sums up a call in it
+MAX_ARGUMENT = 80  # and of a call's main argument in that line
 
 EVENT_TYPES: dict[str, tuple[int, ...]] = {
     "user": (KIND_CODE[Kind.USER_INPUT],),
@@ -153,9 +153,9 @@ def _thoughts(step: Step, texts: dict[int, str]) -> str:
 
 def _tool_line(tool: ToolUse, texts: dict[int, str]) -> str:
     arguments = msgspec.json.decode(texts.get(tool.call.seq, "{}")) if tool.call is not None else {}
-    telling = telling_of(arguments)
+    argument = main_argument(arguments)
     failed = " (failed)" if tool.status() is Status.FAILED else ""
-    return tool.name() + (f": {label(telling, ARGUMENT)}" if telling else "") + failed
+    return tool.name() + (f": {label(argument, MAX_ARGUMENT)}" if argument else "") + failed
 
 
 def step_whole(step: Step, index: int, texts: dict[int, str], most: int | None, message: int | None) -> dict[str, Any]:
