@@ -1,6 +1,6 @@
 """The trace family: event previews, event details, a session at four depths, and what went wrong in it.
 
-Too large a limit is clamped with a warning, and a session may be named by the beginning of its id.
+A limit that is too large is clamped with a warning. A session may be named by a prefix of its id.
 """
 
 from functools import partial

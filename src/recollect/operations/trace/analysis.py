@@ -1,4 +1,4 @@
-"""What went wrong in a session, or slowly, or in circles: pure, over the steps of its turns."""
+"""Finds failed tools, slow tools and loops in the steps of a session's turns; pure functions."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from recollect.operations.trace.steps import Status, Step, ToolUse
 
-SLOW_MS = 10_000  # a tool that took longer held up the session
-LOOP = 3  # turns that use the same tools in the same order, before they are going in circles
-COST = {"failure": 10, "loop": 15, "bottleneck": 5}  # points of the score that each insight takes
+SLOW_MS = 10_000  # a tool that takes longer is a bottleneck
+LOOP = 3  # consecutive turns with the same tools in the same order that make a loop
+COST = {"failure": 10, "loop": 15, "bottleneck": 5}  # points that each insight subtracts from the score
 
 
 class Insight(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Insight(Struct, frozen=True):
 
 
 def insights(turns: Sequence[Sequence[Step]]) -> list[Insight]:
-    """What was noticed, in the order of turns."""
+    """The insights about a session, in the order of its turns."""
     uses = [[tool for step in steps for tool in step.tools] for steps in turns]
     found = [insight for turn, tools in enumerate(uses) for insight in (*_failures(turn, tools), *_bottlenecks(turn, tools))]
     found += _loops(uses)
@@ -29,7 +29,7 @@ def insights(turns: Sequence[Sequence[Step]]) -> list[Insight]:
 
 
 def score(found: Sequence[Insight]) -> int:
-    """100 where nothing was noticed, less for all that was."""
+    """100 without insights, less for each of them."""
     return max(0, 100 - sum(COST[insight.kind] for insight in found))
 
 
@@ -59,7 +59,7 @@ def _bottlenecks(turn: int, tools: Sequence[ToolUse]) -> list[Insight]:
 
 
 def _loops(uses: Sequence[Sequence[ToolUse]]) -> list[Insight]:
-    """Runs of turns with the same tools in the same order. A loop is noticed at its third turn, once."""
+    """Runs of turns with the same tools in the same order. A loop is one insight, at its third turn."""
     found = []
     sequences = [(turn, tuple(tool.name() for tool in tools)) for turn, tools in enumerate(uses)]
     for sequence, run in groupby(sequences, key=lambda pair: pair[1]):

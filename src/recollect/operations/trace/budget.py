@@ -1,4 +1,4 @@
-"""Cutting an answer to a size: first its texts, then what stands in the middle. How it began and how it ended stays."""
+"""Cuts an answer to a size: first its texts, then turns and steps in the middle. The beginning and the end stay."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,88 +6,88 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-SCALES = tuple(1 << power for power in range(11))  # texts are cut by a half, and a half again, before anything is left out
-Shown = dict[str, Any]
-Render = Callable[[int, int], Shown]  # the turn at a place, its texts cut by a scale
+SCALES = tuple(1 << power for power in range(11))  # divisors of text lengths: texts are halved again and again first
+Turn = dict[str, Any]
+Render = Callable[[int, int], Turn]  # (index, scale) -> the turn at the index, with its texts cut by the scale
 
 
-class Fitted(Struct):
-    """The turns that are shown, as JSON. `left_out` counts those that are not."""
+class FittedTurns(Struct):
+    """The turns that fit, as JSON. `left_out` counts the others."""
 
     turns: list[Raw]
     left_out: int = 0
     is_cut: bool = False
 
 
-def fitted(count: int, render: Render, room: int, cut_room: int) -> Fitted:
-    """As much of so many turns as goes into so many bytes; they are fewer where it has to be said that something is cut."""
-    whole = _all(count, render, SCALES[0], room)
-    if whole is not None:
-        return Fitted(whole)
-    cut = _cut(count, render, cut_room)
+def fit_turns(count: int, render: Render, room: int, cut_room: int) -> FittedTurns:
+    """As much of `count` turns as fits into `room` bytes; into `cut_room`, if the answer has to say that it is cut."""
+    uncut = _render_all(count, render, SCALES[0], room)
+    if uncut is not None:
+        return FittedTurns(uncut)
+    cut = _cut_texts(count, render, cut_room)
     if cut is not None:
-        return Fitted(cut, is_cut=True)
+        return FittedTurns(cut, is_cut=True)
 
-    def shown(place: int, left: int) -> Raw:
-        """A turn that is not the only one leaves half of the room to the others."""
-        return _encoded(_without_middle(render(place, SCALES[-1]), left if count == 1 else left // 2))
+    def render_smallest(index: int, room: int) -> Raw:
+        """A turn takes at most half of the room, unless it is the only one."""
+        return _encode(_leave_out_steps(render(index, SCALES[-1]), room if count == 1 else room // 2))
 
-    first, last = _ends(count, shown, cut_room)
-    return Fitted([*first, *reversed(last)], count - len(first) - len(last), is_cut=True)
+    first, last = _take_ends(count, render_smallest, cut_room)
+    return FittedTurns([*first, *reversed(last)], count - len(first) - len(last), is_cut=True)
 
 
-def _cut(count: int, render: Render, room: int) -> list[Raw] | None:
-    """Every turn, its texts cut by the smallest scale that will do; None where the largest will not."""
+def _cut_texts(count: int, render: Render, room: int) -> list[Raw] | None:
+    """All turns, with their texts cut by the smallest scale that fits; None if the largest does not fit."""
     low, high = 1, len(SCALES) - 1
-    shown = _all(count, render, SCALES[high], room)
-    while shown is not None and low < high:
+    turns = _render_all(count, render, SCALES[high], room)
+    while turns is not None and low < high:
         middle = (low + high) // 2
-        if (longer := _all(count, render, SCALES[middle], room)) is None:
+        if (longer := _render_all(count, render, SCALES[middle], room)) is None:
             low = middle + 1
         else:
-            shown, high = longer, middle
-    return shown
+            turns, high = longer, middle
+    return turns
 
 
-def _all(count: int, render: Render, scale: int, room: int) -> list[Raw] | None:
-    """Every turn, or None as soon as they are too many bytes."""
-    shown = []
-    room += 1  # there is no comma behind the last
-    for place in range(count):
-        shown.append(_encoded(render(place, scale)))
-        room -= _size(shown[-1])
+def _render_all(count: int, render: Render, scale: int, room: int) -> list[Raw] | None:
+    """All turns; None as soon as they need more bytes than there is room."""
+    turns = []
+    room += 1  # no comma follows the last one
+    for index in range(count):
+        turns.append(_encode(render(index, scale)))
+        room -= _size(turns[-1])
         if room < 0:
             return None
-    return shown
+    return turns
 
 
-def _ends(count: int, take: Callable[[int, int], Raw], room: int) -> tuple[list[Raw], list[Raw]]:
-    """Two from the beginning for one from the end, until the next does not fit. The last are in reversed order."""
+def _take_ends(count: int, render: Callable[[int, int], Raw], room: int) -> tuple[list[Raw], list[Raw]]:
+    """Two items from the beginning for each one from the end, until the next does not fit; the last in reversed order."""
     first: list[Raw] = []
     last: list[Raw] = []
     while len(first) + len(last) < count:
-        at_end = len(last) * 2 < len(first)
-        one = take(count - 1 - len(last) if at_end else len(first), room)
-        room -= _size(one)
+        is_from_end = len(last) * 2 < len(first)
+        item = render(count - 1 - len(last) if is_from_end else len(first), room)
+        room -= _size(item)
         if room < 0:
             break
-        (last if at_end else first).append(one)
+        (last if is_from_end else first).append(item)
     return first, last
 
 
-def _without_middle(turn: Shown, room: int) -> Shown:
-    """A turn without so many of its steps that it fits, if leaving out steps can make it fit."""
-    steps: Sequence[Shown] | None = turn.get("steps")
-    if steps is None or _size(_encoded(turn)) <= room:
+def _leave_out_steps(turn: Turn, room: int) -> Turn:
+    """A turn without as many of its middle steps as needed to fit. It may still be too large without any step."""
+    steps: Sequence[Turn] | None = turn.get("steps")
+    if steps is None or _size(_encode(turn)) <= room:
         return turn
-    left = room - _size(_encoded({**turn, "steps": [], "steps_left_out": len(steps)}))
-    first, last = _ends(len(steps), lambda place, _: _encoded(steps[place]), left)
+    room_for_steps = room - _size(_encode({**turn, "steps": [], "steps_left_out": len(steps)}))
+    first, last = _take_ends(len(steps), lambda index, _: _encode(steps[index]), room_for_steps)
     return {**turn, "steps": [*first, *reversed(last)], "steps_left_out": len(steps) - len(first) - len(last)}
 
 
-def _encoded(value: Shown) -> Raw:
+def _encode(value: dict[str, Any]) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
 def _size(encoded: Raw) -> int:
-    return len(bytes(encoded)) + 1  # and the comma behind it
+    return len(bytes(encoded)) + 1  # with the comma after it

@@ -1,4 +1,4 @@
-"""The trace family's envelope: data, and beside it a page, a hint and warnings where there are any; errors have one form."""
+"""The trace family's envelope: data, and if there are any, a page, a hint and warnings. Errors have their own form."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from recollect.errors import ErrorKind, RecollectError
 from recollect.operations.context import RequestContext
-from recollect.operations.operation import Envelope, Operation, Reply
+from recollect.operations.operation import Envelope, Operation, Reply, json_reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "invalid_parameter",
@@ -31,7 +31,7 @@ class Pagination(Struct):
 
 
 class TraceAnswer(Struct, omit_defaults=True):
-    """What an operation found. Exactly this is sent, without what is empty."""
+    """The answer of an operation. It is sent without a frame; empty fields are omitted."""
 
     data: Any
     pagination: Pagination | None = None
@@ -44,8 +44,7 @@ class TraceAnswer(Struct, omit_defaults=True):
 
 
 def _success(_: Operation, answer: TraceAnswer, context: RequestContext) -> Reply:
-    body = msgspec.json.encode(answer)
-    return Reply(body.decode(), body)
+    return json_reply(answer)
 
 
 def _failure(_: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
@@ -54,8 +53,7 @@ def _failure(_: Operation, error: RecollectError, arguments: Any, context: Reque
         field = details.pop("field", None)
         details = {**({"parameter": field} if field is not None else {}), "reason": message, **details}
     body = {"code": code, "message": message, **({"details": details} if details else {}), "retryable": code in RETRYABLE}
-    encoded = msgspec.json.encode({"error": body})
-    return Reply(encoded.decode(), encoded, is_error=True)
+    return json_reply({"error": body}, is_error=True)
 
 
 ENVELOPE = Envelope(_success, _failure)

@@ -54,7 +54,7 @@ def _cursor(value: Any, _: str) -> str:
     return value
 
 
-OTHER_CURSOR = "cursor is not one of this tool with these filters; leave it out to begin anew"
+OTHER_CURSOR = "cursor does not belong to this tool with these filters; leave it out for the first page"
 _SESSION = Meta(description="Session UUID or a prefix of it, from 1 character; must be unique.", extra={"parse": _session})
 _QUERY = Meta(
     pattern=r"\S",

@@ -8,13 +8,13 @@ from recollect.index.engine import IndexUnusable, engine_panics_as_errors
 from recollect.index.filters import Filters
 from recollect.operations import cursors
 from recollect.operations.caller import calling_sessions
-from recollect.operations.context import RequestContext
+from recollect.operations.context import RequestContext, start_deadline
 from recollect.operations.ids import uuid_text
 from recollect.operations.schema import arguments_of
 from recollect.operations.trace import views
 from recollect.operations.trace.envelope import Pagination, TraceAnswer
 from recollect.operations.trace.requests import OTHER_CURSOR, EventSearch, SearchEventPreviews, SearchEvents
-from recollect.operations.trace.session_lookup import session_named
+from recollect.operations.trace.session_lookup import find_session
 from recollect.realms import WARNINGS, IndexCondition, Realm
 from recollect.search import deadline_check
 from recollect.search.substring import MatchPosition, NgramCoverage, SubstringMatch, find_substring
@@ -22,9 +22,9 @@ from recollect.store import EventRow, Reader
 
 DEADLINE_MS = 5_000
 NEXT = "Use get_event_details(session_id, event_index) for full payload"
-BEHIND = 100_000  # events that the n-gram index does not have yet, which are worth a warning
+BEHIND = 100_000  # events that the n-gram index lacks; more of them cause a warning
 
-Show = Callable[[EventRow, str], dict[str, Any]]
+View = Callable[[EventRow, str], dict[str, Any]]  # (event, query) -> its part of the answer
 
 
 def search_event_previews(realm: Realm, request: SearchEventPreviews, context: RequestContext) -> TraceAnswer:
@@ -34,11 +34,11 @@ def search_event_previews(realm: Realm, request: SearchEventPreviews, context: R
 def search_events(realm: Realm, request: SearchEvents, context: RequestContext) -> TraceAnswer:
     warnings = ["search_events is deprecated; use search_event_previews, then get_event_details"]
     query, level = _query(request, warnings), _level(request, warnings)
-    return _search(realm, "search_events", request, query, warnings, context, SHOWS[level])
+    return _search(realm, "search_events", request, query, warnings, context, VIEWS[level])
 
 
 def _query(request: SearchEvents, warnings: list[str]) -> str:
-    """The query, also under its old name."""
+    """The query, which may have its old name."""
     if request.pattern is None:
         return arguments_of(SearchEvents)["query"].check(request.query or None)  # type: ignore[no-any-return]
     if request.query:
@@ -68,7 +68,7 @@ def _payload(event: EventRow, _: str) -> dict[str, Any]:
     return {"payload": views.payload(event)}
 
 
-SHOWS: dict[str, Show] = {"preview": _preview, "compact": _compact, "full": _payload}
+VIEWS: dict[str, View] = {"preview": _preview, "compact": _compact, "full": _payload}
 
 
 def _search(
@@ -78,16 +78,14 @@ def _search(
     query: str,
     warnings: list[str],
     context: RequestContext,
-    show: Show,
+    view: View,
 ) -> TraceAnswer:
-    limit = _clamped(request, warnings)
-    late = context.past_deadline(realm.deadline_ms(DEADLINE_MS))
-    check = deadline_check(late)
-    check()
+    limit = _clamp_limit(request, warnings)
+    is_late = start_deadline(realm, context, DEADLINE_MS)
     with realm.open_archive() as reader:
-        reader.interrupt_when(late)
+        reader.interrupt_when(is_late)
         provider = _provider(reader, request.provider)
-        within = session_named(reader, request.session_id) if request.session_id is not None else None
+        within = find_session(reader, request.session_id) if request.session_id is not None else None
         filters = {
             "query": query,
             "provider": provider,
@@ -95,37 +93,37 @@ def _search(
             "session": uuid_text(within.id) if within is not None else None,
         }
         after = _after(request.cursor, tool, filters)
-        passing = Filters(
+        index_filters = Filters(
             kinds=views.EVENT_TYPES[request.event_type] if request.event_type else (),
             session=within.key if within is not None else None,
             source=provider,
-            excluded_sessions=tuple(one.key for one in calling_sessions(reader, context.caller)) if within is None else (),
+            excluded_sessions=tuple(row.key for row in calling_sessions(reader, context.caller)) if within is None else (),
         )
-        found = _find(realm, reader, query, passing, after, limit + 1, check, warnings)
+        found = _find(realm, reader, query, index_filters, after, limit + 1, deadline_check(is_late), warnings)
         sessions = reader.sessions({match.event.session for match in found})
-    shown, has_more = found[:limit], len(found) > limit
-    matches = [{**views.head(one.event, sessions[one.event.session]), **show(one.event, query)} for one in shown]
-    last = list(shown[-1].position) if has_more else None
-    page = Pagination(len(matches), cursors.encode(tool, filters, last) if last else None, has_more)
-    return TraceAnswer({"matches": matches}, page, NEXT, warnings)
+    page, has_more = found[:limit], len(found) > limit
+    matches = [{**views.head(match.event, sessions[match.event.session]), **view(match.event, query)} for match in page]
+    last = list(page[-1].position) if has_more else None
+    pagination = Pagination(len(matches), cursors.encode(tool, filters, last) if last else None, has_more)
+    return TraceAnswer({"matches": matches}, pagination, NEXT, warnings)
 
 
-def _clamped(request: EventSearch, warnings: list[str]) -> int:
-    """The limit, lowered to the largest that there is."""
-    most = int(arguments_of(type(request))["limit"].meta.le or request.limit)
-    if request.limit > most:
-        warnings.append(f"limit {request.limit} is above the maximum and was clamped to {most}")
-    return min(request.limit, most)
+def _clamp_limit(request: EventSearch, warnings: list[str]) -> int:
+    """The limit, lowered to its maximum."""
+    maximum = int(arguments_of(type(request))["limit"].meta.le or request.limit)
+    if request.limit > maximum:
+        warnings.append(f"limit {request.limit} is above the maximum and was clamped to {maximum}")
+    return min(request.limit, maximum)
 
 
 def _provider(reader: Reader, value: Any) -> str | None:
-    """A source by its name. One without sessions here finds nothing; one that does not exist is refused."""
+    """The name of a source. A source without sessions finds nothing; one that does not exist is refused."""
     if value is None:
         return None
     name = value.strip().lower().replace("_", "-") if isinstance(value, str) else ""
     if reader.has_source(name):
         return name
-    from recollect.sources import all_sources  # some forty modules, which nobody else needs to answer
+    from recollect.sources import all_sources  # about forty modules, which no other request needs
 
     known = sorted(source.name for source in all_sources())
     if name not in known:
@@ -134,13 +132,13 @@ def _provider(reader: Reader, value: Any) -> str | None:
 
 
 def _after(cursor: str | None, tool: str, filters: dict[str, Any]) -> MatchPosition | None:
-    """Where the page before ended."""
+    """The end of the previous page."""
     if cursor is None:
         return None
-    place = cursors.decode(cursor, tool, filters)
-    if place is None:
+    position = cursors.decode(cursor, tool, filters)
+    if position is None:
         raise BadCursor(OTHER_CURSOR)
-    started, session, seq = place
+    started, session, seq = position
     return started, session, seq
 
 
@@ -154,17 +152,17 @@ def _find(
     check: Callable[[], None],
     warnings: list[str],
 ) -> list[SubstringMatch]:
-    """Matches by the n-gram index; if it cannot be read, by scanning all events."""
-    known = realm.ngrams(reader)
-    behind = reader.last_key() - known.last_key
+    """Matches from the n-gram index; from a scan of all events if it cannot be read."""
+    ngrams = realm.ngrams(reader)
+    behind = reader.last_key() - ngrams.last_key
     warnings += realm.sync_warnings()
     if reader.last_key() == 0:
         warnings.append(WARNINGS[IndexCondition.EMPTY])
     elif behind > BEHIND:
-        warnings.append(f"Search is still being prepared: {behind} events are looked through one by one")
+        warnings.append(f"Search is still being prepared: {behind} events are scanned one by one")
     try:
         with engine_panics_as_errors():
-            return find_substring(reader, known, query, filters, after, limit, check)
+            return find_substring(reader, ngrams, query, filters, after, limit, check)
     except IndexUnusable:
         realm.discard_ngram_index()
         return find_substring(reader, NgramCoverage(None, 0), query, filters, after, limit, check)

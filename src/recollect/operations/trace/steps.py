@@ -1,7 +1,7 @@
-"""Steps: a view over the events of a turn. A step is what an agent thought, what it said, and the tools it then used.
+"""Groups the events of a turn into steps. A step is reasoning, then a message, then the tools that the agent used.
 
-A second message begins a new step, and so does reasoning after anything else. What a tool gave back belongs to its call,
-wherever it came.
+A second message begins a new step, and so does reasoning after a message or a tool. The result of a tool belongs to its
+call, even if it comes in a later step.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,14 +26,14 @@ class TurnOutcome(StrEnum):
 
 
 class ToolUse(Struct):
-    """A call and what came of it. A log may hold either without the other."""
+    """A tool call and its result. A log may have either without the other."""
 
     call: EventRow | None
     result: EventRow | None
 
     def name(self) -> str:
-        told = (event.tool for event in (self.call, self.result) if event is not None and event.tool)
-        return next(told, "tool")
+        names = (event.tool for event in (self.call, self.result) if event is not None and event.tool)
+        return next(names, "tool")
 
     def status(self) -> Status:
         if self.result is None:
@@ -55,34 +55,34 @@ class Step(Struct):
     def has_content(self) -> bool:
         return self.message is not None or bool(self.tools)
 
-    def failed(self) -> int:
+    def count_failed(self) -> int:
         return sum(tool.status() is Status.FAILED for tool in self.tools)
 
     def status(self) -> Status:
-        found = {tool.status() for tool in self.tools}
-        return next((status for status in (Status.FAILED, Status.IN_PROGRESS) if status in found), Status.DONE)
+        statuses = {tool.status() for tool in self.tools}
+        return next((status for status in (Status.FAILED, Status.IN_PROGRESS) if status in statuses), Status.DONE)
 
 
 def results_of(events: Iterable[EventRow]) -> dict[int, EventRow]:
-    """What answers each call of a session, by the call's place in it."""
+    """The result of each call of a session, by the call's sequence number."""
     return {event.answers: event for event in events if event.kind is Kind.TOOL_RESPONSE and event.answers is not None}
 
 
 def steps_of(events: Sequence[EventRow], results: Mapping[int, EventRow]) -> list[Step]:
-    """The steps of a turn. `results` answer calls; of the session, because an answer may come in a later turn."""
+    """The steps of a turn. `results` are those of the whole session, because a result may come in a later turn."""
     steps: list[Step] = []
-    spent = Usage()  # before the first step
+    usage = Usage()  # not yet counted in a step: tokens before the first step
     for event in events:
-        if _begins(event, steps[-1] if steps else None):
+        if _begins_step(event, steps[-1] if steps else None):
             steps.append(Step(reasoning=[], tools=[]))
-        spent += event.tokens() or Usage()
+        usage += event.tokens() or Usage()
         if steps:
-            _take(steps[-1], event, results)
-            steps[-1].usage, spent = steps[-1].usage + spent, Usage()
+            _add_event(steps[-1], event, results)
+            steps[-1].usage, usage = steps[-1].usage + usage, Usage()
     return steps
 
 
-def _begins(event: EventRow, step: Step | None) -> bool:
+def _begins_step(event: EventRow, step: Step | None) -> bool:
     match event.kind:
         case Kind.REASONING:
             return step is None or step.has_content()
@@ -96,7 +96,7 @@ def _begins(event: EventRow, step: Step | None) -> bool:
             return False
 
 
-def _take(step: Step, event: EventRow, results: Mapping[int, EventRow]) -> None:
+def _add_event(step: Step, event: EventRow, results: Mapping[int, EventRow]) -> None:
     match event.kind:
         case Kind.REASONING:
             step.reasoning.append(event)
@@ -108,18 +108,27 @@ def _take(step: Step, event: EventRow, results: Mapping[int, EventRow]) -> None:
             step.tools.append(ToolUse(None, event))
 
 
-def outcome(steps: Iterable[Step]) -> TurnOutcome:
-    tools = [tool for step in steps for tool in step.tools]
-    failed = sum(tool.status() is Status.FAILED for tool in tools)
+def outcome(steps: Sequence[Step]) -> TurnOutcome:
+    """Whether all, some or none of a turn's tools succeeded."""
+    failed = count_failed(steps)
     if not failed:
         return TurnOutcome.SUCCESS
-    return TurnOutcome.FAILED if failed == len(tools) else TurnOutcome.PARTIAL
+    return TurnOutcome.FAILED if failed == len(tools_of(steps)) else TurnOutcome.PARTIAL
+
+
+def tools_of(steps: Iterable[Step]) -> list[ToolUse]:
+    return [tool for step in steps for tool in step.tools]
+
+
+def count_failed(steps: Iterable[Step]) -> int:
+    """How many tool uses of these steps failed."""
+    return sum(step.count_failed() for step in steps)
 
 
 def key_actions(steps: Sequence[Step]) -> list[str]:
-    """What stands out about a turn, in a line each."""
-    tools = [tool for step in steps for tool in step.tools]
-    failed = sum(tool.status() is Status.FAILED for tool in tools)
+    """One line each on the tools that a turn used, failed tools, and incomplete steps."""
+    tools = tools_of(steps)
+    failed = count_failed(steps)
     incomplete = sum(any(tool.status() is Status.IN_PROGRESS for tool in step.tools) for step in steps)
     used = ", ".join(dict.fromkeys(tool.name() for tool in tools))
     lines = (

@@ -1,6 +1,5 @@
-"""Stored things in the trace family's shapes."""
+"""Events and steps in the trace family's shapes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,10 +13,10 @@ from recollect.shown_time import estimate_field
 from recollect.store import EventRow, SessionRow
 from recollect.title import label
 
-PREVIEW = 300  # characters, the contract's
-PREVIEW_BYTES = 1_300  # of its JSON: ten of them and what stands around them are less than 15 KB in any script
-LEAD = 80  # characters shown before the match
-COMPACT, SHORT = 1_500, 200  # bytes of a compact call's arguments, and characters of one of them
+PREVIEW = 300  # characters, fixed by the contract
+PREVIEW_BYTES = 1_300  # of its JSON: ten previews with their frame are less than 15 KB in any script
+LEAD = 80  # characters before the match
+COMPACT, SHORT = 1_500, 200  # bytes of a compact call's arguments, and characters of one argument
 SUMMARY = 160  # characters of a step in one line
 MAX_ARGUMENT = 80  # and of a call's main argument in that line
 
@@ -64,19 +63,19 @@ def payload(event: EventRow) -> dict[str, Any]:
             return {"text": event.text(), **model}
 
 
-def compact(event: EventRow, wanted: str) -> dict[str, Any]:
-    """What identifies an event: more than a preview, less than all of it."""
+def compact(event: EventRow, query: str) -> dict[str, Any]:
+    """The key fields of an event: more than a preview, less than its payload."""
     match event.kind:
         case Kind.TOOL_CALL:
             return {"name": event.tool, "arguments": _compact_arguments(event.arguments())}
         case Kind.TOOL_RESPONSE:
-            return {"output": preview(event, wanted), "is_error": event.has_failed(), "call_index": event.answers}
+            return {"output": preview(event, query), "is_error": event.has_failed(), "call_index": event.answers}
         case _:
-            return {"text": preview(event, wanted)}
+            return {"text": preview(event, query)}
 
 
 def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
-    """The first arguments, each cut, and no more of them than make up a compact event."""
+    """The first arguments, each cut, as many as fit into a compact event."""
     shown: dict[str, str] = {}
     room = COMPACT
     for name, value in arguments.items():
@@ -88,66 +87,66 @@ def _compact_arguments(arguments: dict[str, Any]) -> dict[str, str]:
     return shown
 
 
-def preview(event: EventRow, wanted: str) -> str:
-    """At most 300 characters around the first match, as they are; marked where there is more."""
+def preview(event: EventRow, query: str) -> str:
+    """At most 300 unchanged characters around the first match, with an ellipsis for each cut end."""
     text = event.full_text()
-    place = _place_of(text, fold_case(wanted))
-    lead, most = LEAD, PREVIEW
+    position = _find_folded(text, fold_case(query))
+    lead, length = LEAD, PREVIEW
     while True:
-        start = max(0, place - lead) if len(text) > most else 0
-        shown = _window(text, start, most)
+        start = max(0, position - lead) if len(text) > length else 0
+        shown = _window(text, start, length)
         if len(msgspec.json.encode(shown)) <= PREVIEW_BYTES:
             return shown
-        lead, most = lead // 2, most - 10  # what leads to the match goes before the match does
+        lead, length = lead // 2, length - 10  # text before the match is dropped first
 
 
-def _window(text: str, start: int, most: int) -> str:
+def _window(text: str, start: int, length: int) -> str:
     before = "…" if start else ""
-    room = most - len(before)
+    room = length - len(before)
     if len(text) - start <= room:
         return before + text[start:]
     return f"{before}{text[start : start + room - 1]}…"
 
 
-def _place_of(text: str, wanted: str) -> int:
-    """Where a folded string stands in a text. Some characters are longer when folded, so places may have to be counted."""
-    plain = fold_case(text)
-    place = max(0, plain.find(wanted))
-    if len(plain) == len(text):
-        return place
-    passed = 0
+def _find_folded(text: str, query: str) -> int:
+    """The position of a folded string in a text. Some characters are longer when folded, so they may have to be counted."""
+    folded = fold_case(text)
+    position = max(0, folded.find(query))
+    if len(folded) == len(text):
+        return position
+    length = 0
     for index, letter in enumerate(text):
-        passed += len(fold_case(letter))
-        if passed > place:
+        length += len(fold_case(letter))
+        if length > position:
             return index
     return 0
 
 
-def cut(text: str, most: int | None) -> str:
-    """A text of at most so many characters; None leaves it as it is."""
-    return text if most is None or len(text) <= most else text[: most - 1] + "…"
+def cut(text: str, max_length: int | None) -> str:
+    """The text, cut to a length; None does not cut it."""
+    return text if max_length is None or len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 # ---- steps
 
 
-def step_line(step: Step, index: int, texts: dict[int, str], *, reasoning: bool, scale: int, thought: int) -> dict[str, Any]:
-    """A step in one line, cut by a scale; with so many characters of its reasoning, where that is wanted."""
-    most = SUMMARY // scale
-    said = label(texts.get(step.message.seq, ""), most) if step.message is not None else ""
-    done = "; ".join(_tool_line(tool, texts) for tool in step.tools)
-    thoughts = _thoughts(step, texts)
+def step_line(step: Step, index: int, texts: dict[int, str], *, scale: int, max_reasoning: int) -> dict[str, Any]:
+    """A step in one line, cut by a scale. `max_reasoning` is the length of its reasoning; 0 omits it."""
+    max_length = SUMMARY // scale
+    message = label(texts.get(step.message.seq, ""), max_length) if step.message is not None else ""
+    tools = "; ".join(_tool_line(tool, texts) for tool in step.tools)
+    reasoning = _reasoning(step, texts)
     line = {
         "step_index": index,
-        "summary": cut(" | ".join(part for part in (said, done) if part) or label(thoughts, most), most),
+        "summary": cut(" | ".join(part for part in (message, tools) if part) or label(reasoning, max_length), max_length),
         "tool_calls": len(step.tools),
-        "failed_tools": step.failed(),
+        "failed_tools": step.count_failed(),
         "tokens": step.usage.total(),
     }
-    return {**line, "reasoning": cut(thoughts, thought)} if reasoning and thoughts else line
+    return {**line, "reasoning": cut(reasoning, max_reasoning)} if max_reasoning and reasoning else line
 
 
-def _thoughts(step: Step, texts: dict[int, str]) -> str:
+def _reasoning(step: Step, texts: dict[int, str]) -> str:
     return "\n\n".join(texts.get(event.seq, "") for event in step.reasoning)
 
 
@@ -158,26 +157,26 @@ def _tool_line(tool: ToolUse, texts: dict[int, str]) -> str:
     return tool.name() + (f": {label(argument, MAX_ARGUMENT)}" if argument else "") + failed
 
 
-def step_whole(step: Step, index: int, texts: dict[int, str], most: int | None, message: int | None) -> dict[str, Any]:
-    """A step with all its parts, reasoning and output cut to so many characters, the message to so many."""
+def full_step(step: Step, index: int, texts: dict[int, str], max_short: int | None, max_long: int | None) -> dict[str, Any]:
+    """A step with all its parts. `max_short` cuts reasoning and outputs, `max_long` cuts messages and arguments."""
     return {
         "step_index": index,
         "status": step.status(),
-        "reasoning": cut(_thoughts(step, texts), most) if step.reasoning else None,
-        "message": cut(texts.get(step.message.seq, ""), message) if step.message is not None else None,
-        "tools": [_tool_whole(tool, texts, most, message) for tool in step.tools],
+        "reasoning": cut(_reasoning(step, texts), max_short) if step.reasoning else None,
+        "message": cut(texts.get(step.message.seq, ""), max_long) if step.message is not None else None,
+        "tools": [_full_tool(tool, texts, max_short, max_long) for tool in step.tools],
         "tokens": step.usage.total(),
     }
 
 
-def _tool_whole(tool: ToolUse, texts: dict[int, str], most: int | None, arguments: int | None) -> dict[str, Any]:
-    given = msgspec.json.decode(texts.get(tool.call.seq, "{}")) if tool.call is not None else None
+def _full_tool(tool: ToolUse, texts: dict[int, str], max_short: int | None, max_long: int | None) -> dict[str, Any]:
+    arguments = msgspec.json.decode(texts.get(tool.call.seq, "{}")) if tool.call is not None else None
     result = tool.result
     return {
         "name": tool.name(),
         "status": tool.status(),
-        "arguments": given if arguments is None or given is None else _shortened(given, arguments),
-        "output": cut(texts.get(result.seq, ""), most) if result is not None else None,
+        "arguments": arguments if max_long is None or arguments is None else _cut_texts(arguments, max_long),
+        "output": cut(texts.get(result.seq, ""), max_short) if result is not None else None,
         "exit_code": result.exit_code if result is not None else None,
         "duration_ms": tool.duration_ms(),
         "call_index": tool.call.seq if tool.call is not None else None,
@@ -185,14 +184,10 @@ def _tool_whole(tool: ToolUse, texts: dict[int, str], most: int | None, argument
     }
 
 
-def _shortened(value: Any, most: int) -> Any:
-    """A value whose texts are cut."""
+def _cut_texts(value: Any, max_length: int) -> Any:
+    """A JSON value with all its texts cut."""
     if isinstance(value, str):
-        return cut(value, most)
+        return cut(value, max_length)
     if isinstance(value, dict):
-        return {name: _shortened(inner, most) for name, inner in value.items()}
-    return [_shortened(inner, most) for inner in value] if isinstance(value, list) else value
-
-
-def tools_of(steps: Sequence[Step]) -> list[ToolUse]:
-    return [tool for step in steps for tool in step.tools]
+        return {name: _cut_texts(inner, max_length) for name, inner in value.items()}
+    return [_cut_texts(inner, max_length) for inner in value] if isinstance(value, list) else value
