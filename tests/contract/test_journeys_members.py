@@ -10,8 +10,8 @@ import pytest
 
 from recollect.distil import distil
 from recollect.live import LiveRealm
-from recollect.operations.journeys.members import settle
-from recollect.operations.journeys.session_summary import in_one_line
+from recollect.operations.journeys.members import refresh_summaries
+from recollect.operations.journeys.session_summary import compose_summary
 from recollect.store import archive_path
 from recollect.store.journeys import DateRange
 from recollect.store.journeys import Journeys as Stored
@@ -153,11 +153,11 @@ def test_a_summary_tells_title_request_change_and_end_in_one_line(person: Person
 def test_a_summary_says_everything_once(
     title: str, asked: str, files: list[str], titles: list[str], ended: str, line: str
 ) -> None:
-    assert in_one_line(title, asked, files, titles, ended) == line
+    assert compose_summary(title, asked, files, titles, ended) == line
 
 
 def test_a_summary_has_all_its_parts_however_long_they_are() -> None:
-    line = in_one_line("title " * 99, "asked " * 99, ["file.py"] * 99, ["learnt " * 99, "more " * 99], "ended " * 99)
+    line = compose_summary("title " * 99, "asked " * 99, ["file.py"] * 99, ["learnt " * 99, "more " * 99], "ended " * 99)
     assert len(line) <= LONGEST
     assert [part in line for part in ("title", "Asked: asked", "Changed: file.py", "Ended: ended")] == [True] * 4
     assert "\n" not in line
@@ -307,7 +307,7 @@ def test_a_session_that_became_private_is_hidden_however_little_time_there_is(pe
         hide(person, 1)
         person.sync()
         realm, key = LiveRealm(person.settings()), uuid.UUID(journey).bytes
-        settle(realm, key, late=lambda: False, soon=lambda: True)
+        refresh_summaries(realm, key, is_late=lambda: False, should_stop=lambda: True)
         with realm.open_memory() as memory:
             told = {
                 str(uuid.UUID(bytes=one.session)): one.summary

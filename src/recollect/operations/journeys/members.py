@@ -1,4 +1,4 @@
-"""The sessions of a journey as they are now. A session grows, and is distilled later, so what is told of it gets old."""
+"""Keeps the session summaries of a journey up to date: sessions grow and are distilled after they are summarised."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,44 +12,44 @@ from recollect.store import Reader, SessionRow
 from recollect.store.journeys import Journeys, Member, SessionSummaryRow, session_mark
 from recollect.store.memory import Memory, ObservationRow
 
-AT_ONCE = 32  # sessions per transaction: some tens of milliseconds
-DIAGNOSIS, MENDED = "diagnosis", "bug-fix"  # types of observations; one of the second kind must say why it was so
+BATCH = 32  # sessions per transaction, which takes some tens of milliseconds
+DIAGNOSIS, BUG_FIX = "diagnosis", "bug-fix"  # types of observations; a bug fix is a diagnosis only if it states a cause
 
 
-def told_of(reader: Reader, memory: Memory, session: SessionRow, given: str = "") -> SessionSummaryRow:
-    """What is told of a session, in the words that were given for it or in ours.
+def summarise(reader: Reader, memory: Memory, session: SessionRow, supplied: str = "") -> SessionSummaryRow:
+    """The summary of a session: the one that the caller supplied, else one that is built from the session.
 
-    To be called inside a transaction of the memory, so that no observation comes in between.
+    Call inside a transaction of the memory, so that no observation is added meanwhile.
     """
-    summary = given or summary_of(reader, memory, session)
+    summary = supplied or summary_of(reader, memory, session)
     return SessionSummaryRow(
         session=session.id,
         started_at=session.started_at,
         mark=session_mark(session),
         summary=summary,
         words=index_words(summary),
-        is_supplied=bool(given),
+        is_supplied=bool(supplied),
         estimated=bool(session.estimated),
     )
 
 
-def settle(realm: Realm, journey: bytes, late: Callable[[], bool], soon: Callable[[], bool]) -> None:
-    """Bring what is told of a journey's sessions level with them, newest first, until it is time to answer.
+def refresh_summaries(realm: Realm, journey: bytes, is_late: Callable[[], bool], should_stop: Callable[[], bool]) -> None:
+    """Update outdated summaries of a journey's sessions, newest first, until `should_stop`.
 
-    What is gone comes before all else: nothing of it may be shown.
+    Deleted sessions are hidden first, because they must not be shown.
     """
     with realm.open_archive() as reader:
-        reader.interrupt_when(late)
+        reader.interrupt_when(is_late)
         with realm.open_memory() as memory:
-            memory.interrupt_when(late)
-            outdated, gone = Journeys(memory).outdated_members(journey, reader.path)
-        if gone:
-            _hide(realm, gone)
-        for start in range(0, len(outdated), AT_ONCE):
-            if soon():
+            memory.interrupt_when(is_late)
+            outdated, deleted = Journeys(memory).outdated_members(journey, reader.path)
+        if deleted:
+            _hide(realm, deleted)
+        for start in range(0, len(outdated), BATCH):
+            if should_stop():
                 return
-            with suppress(ReadOnlyFolder):  # their last summaries are all that can be shown
-                _retell(realm, reader, outdated[start : start + AT_ONCE])
+            with suppress(ReadOnlyFolder):  # the old summaries are shown
+                _update(realm, reader, outdated[start : start + BATCH])
 
 
 def _hide(realm: Realm, sessions: Sequence[bytes]) -> None:
@@ -58,19 +58,19 @@ def _hide(realm: Realm, sessions: Sequence[bytes]) -> None:
             Journeys(memory).hide_session(session)
 
 
-def _retell(realm: Realm, reader: Reader, sessions: Sequence[bytes]) -> None:
+def _update(realm: Realm, reader: Reader, sessions: Sequence[bytes]) -> None:
     with realm.open_memory(writable=True) as memory, memory.transaction():
         for identity in sessions:
             if (session := reader.session(identity)) is not None:
-                Journeys(memory).update_summary(told_of(reader, memory, session))
+                Journeys(memory).update_summary(summarise(reader, memory, session))
 
 
-def diagnosed_among(memory: Memory, members: Sequence[Member]) -> set[bytes]:
-    """Those that hold a diagnosis: because somebody said so, else because one was observed."""
-    said = {one.session for one in members if one.diagnosed}
-    unsaid = [one.session for one in members if one.diagnosed is None]
-    observed = {row.session for row in memory.observations_of_types(unsaid, (DIAGNOSIS, MENDED)) if _is_diagnosis(row)}
-    return said | observed
+def sessions_with_diagnosis(memory: Memory, members: Sequence[Member]) -> set[bytes]:
+    """The sessions that have a diagnosis: as a caller said, else by their observations."""
+    stated = {member.session for member in members if member.diagnosed}
+    unstated = [member.session for member in members if member.diagnosed is None]
+    observations = memory.observations_of_types(unstated, (DIAGNOSIS, BUG_FIX))
+    return stated | {row.session for row in observations if _is_diagnosis(row)}
 
 
 def _is_diagnosis(row: ObservationRow) -> bool:

@@ -10,7 +10,7 @@ from recollect.operations.parsers import text
 from recollect.operations.schema import Request
 from recollect.operations.times import timestamp_us
 
-MAX_SUMMARY = 10_000  # characters of a summary or diagnosis that a caller gives
+MAX_SUMMARY = 10_000  # characters of a summary or diagnosis from a caller
 
 
 class JourneysRequest(Request):
@@ -66,8 +66,8 @@ def _diagnosis(value: Any, field: str) -> str | bool:
         return value
     if not isinstance(value, str):
         raise BadRequest(f"{field} must be a string or a boolean", field=field)
-    given: str = text(MAX_SUMMARY)(value, field)
-    return given
+    diagnosis: str = text(MAX_SUMMARY)(value, field)
+    return diagnosis
 
 
 class LinkSessionToJourney(JourneysRequest):

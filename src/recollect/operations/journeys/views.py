@@ -1,4 +1,4 @@
-"""Journeys in the shapes of their contract."""
+"""Journeys, sessions and documents in the journeys family's shapes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,20 +22,20 @@ def journey(row: JourneyRow, session_count: int, *, is_new: bool) -> dict[str, A
     }
 
 
-def session(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
+def session(member: Member, with_diagnosis: set[bytes]) -> dict[str, Any]:
     return {
         "session_id": uuid_text(member.session),
         "created_at": timestamp(member.started_at),
         **estimate_field(member.estimated),
         "summary": member.summary,
-        "has_diagnosis": member.session in diagnosed,
+        "has_diagnosis": member.session in with_diagnosis,
         "relevance_score": _relevance(member.score),
     }
 
 
-def _relevance(worth: float | None) -> float:
-    """Never rounded: of words that most summaries have, the engine makes differences in the seventh digit."""
-    return 0.0 if worth is None else to_score(PRESENT + worth)
+def _relevance(score: float | None) -> float:
+    """Not rounded: for words that most summaries have, scores of the engine differ only in the seventh digit."""
+    return 0.0 if score is None else to_score(PRESENT + score)
 
 
 def document_head(row: DocumentHead) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def document_head(row: DocumentHead) -> dict[str, Any]:
     }
 
 
-def added(row: JourneyDocument) -> dict[str, Any]:
+def added_document(row: JourneyDocument) -> dict[str, Any]:
     return {
         "document_id": uuid_text(row.id),
         "journey_id": uuid_text(row.journey),
@@ -57,7 +57,7 @@ def added(row: JourneyDocument) -> dict[str, Any]:
 
 
 def document(row: JourneyDocument) -> dict[str, Any]:
-    """The whole of it. What was not given is null; only a title is a text in any case."""
+    """A document in full. Missing fields are null, except a missing title, which is empty."""
     return {
         **document_head(row),
         "journey_id": uuid_text(row.journey),
@@ -67,22 +67,23 @@ def document(row: JourneyDocument) -> dict[str, Any]:
 
 
 def entries(
-    sessions: Sequence[Member], diagnosed: set[bytes], documents: Sequence[DocumentHead], limit: int
+    sessions: Sequence[Member], with_diagnosis: set[bytes], documents: Sequence[DocumentHead], limit: int
 ) -> list[dict[str, Any]]:
-    """Sessions and documents in one line of time; of the same millisecond, the session comes first."""
-    begun = [(one.started_at, _session_entry(one, diagnosed)) for one in sessions]
-    added = [(one.created_at, _document_entry(one)) for one in documents]
-    return [entry for _, entry in sorted([*begun, *added], key=lambda pair: pair[0])[:limit]]
+    """Sessions and documents in order of time; in the same millisecond, the session comes first."""
+    session_entries = [(member.started_at, _session_entry(member, with_diagnosis)) for member in sessions]
+    document_entries = [(row.created_at, _document_entry(row)) for row in documents]
+    in_order = sorted([*session_entries, *document_entries], key=lambda pair: pair[0])
+    return [entry for _, entry in in_order[:limit]]
 
 
-def _session_entry(member: Member, diagnosed: set[bytes]) -> dict[str, Any]:
+def _session_entry(member: Member, with_diagnosis: set[bytes]) -> dict[str, Any]:
     return {
         "entry_type": "session",
         "entry_id": uuid_text(member.session),
         "created_at": timestamp(member.started_at),
         **estimate_field(member.estimated),
         "summary": member.summary,
-        "has_diagnosis": member.session in diagnosed,
+        "has_diagnosis": member.session in with_diagnosis,
     }
 
 
