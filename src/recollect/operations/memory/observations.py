@@ -1,4 +1,4 @@
-"""`get_observations`, and observations as the command line lists them."""
+"""`get_observations`, and the observations that the command line lists."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def observations_by_key(realm: Realm, keys: Sequence[bytes]) -> list[Observation
 
 
 def newest_observations(realm: Realm, filters: ObservationFilters, limit: int) -> list[ObservationRow]:
-    """The latest observations that pass the filters."""
+    """The newest observations that pass the filters."""
     with realm.open_archive() as reader, realm.open_memory() as memory:
         return [row for row in memory.newest(filters, limit) if reader.session(row.session) is not None]
 

@@ -32,13 +32,13 @@ def record_observation(realm: Realm, request: RecordObservation, context: Reques
         place = locate_turn(session, events[0].turn, shortened, reader.address(session))
         with realm.open_memory(writable=True) as memory, memory.transaction():
             words = observation_words(observation, words_of_turn(shortened))
-            identity = memory.record(place, AGENT, observation, words)
+            observation_id = memory.record(place, AGENT, observation, words)
     _embed_at_once(realm)
-    return f"Recorded {views.observation_ref(identity)}: {observation.title}"
+    return f"Recorded {views.observation_ref(observation_id)}: {observation.title}"
 
 
 def _evidence(reader: Reader, ids: list[str]) -> list[EventRow]:
-    """The events that these ids name: all of one session, because an observation belongs to one."""
+    """The events of these ids. All must be of one session, because an observation belongs to one."""
     events = [event for item in ids for event in _events_of(reader, _evidence_id(item), item)]
     if len({event.session for event in events}) != 1:
         raise BadRequest("evidence_ids must all be of one session", field="evidence_ids")
@@ -53,25 +53,25 @@ def _evidence_id(item: str) -> Id:
 
 
 def _events_of(reader: Reader, identity: Id, item: str) -> list[EventRow]:
-    found: list[EventRow] = []
+    events: list[EventRow] = []
     if identity.key is not None and identity.noun is Noun.EVENT:
         event = reader.event(identity.key)
-        found = [event] if event is not None else []
+        events = [event] if event is not None else []
     elif identity.key is not None and identity.noun is Noun.TURN:
         session = reader.session(identity.key)
         turn = reader.turn(session.key, identity.ordinal or 0) if session is not None else None
         if session is not None and turn is not None:
-            named = [(turn.ordinal, seq) for seq in (turn.prompt, turn.terminal) if seq is not None]
-            found = list(reader.events_at(session.key, named).values())
+            places = [(turn.ordinal, seq) for seq in (turn.prompt, turn.terminal) if seq is not None]
+            events = list(reader.events_at(session.key, places).values())
     elif identity.noun is Noun.SESSION:
         raise BadRequest("evidence_ids takes event and turn ids, not session ids", field="evidence_ids")
-    if not found:
+    if not events:
         raise NotFound(f"evidence not found: {item}", id=item)
-    return found
+    return events
 
 
 def _embed_at_once(realm: Realm) -> None:
-    """Embed what was recorded, unless another process is distilling and so will do it."""
+    """Embed the new observation, unless another process is distilling and will embed it."""
     with (
         suppress(StoreBusy, StoreFault, EmbedderUnavailable),
         Distiller(realm.folder, realm.settings, {}, realm.semantic.embedder()) as distiller,

@@ -14,11 +14,11 @@ from recollect.snippet import snippet
 from recollect.store import Reader, SessionRow
 from recollect.store.memory import Memory, ObservationRow
 
-FACTS, FACT = 3, 160  # of an observation in a list, and their length: with all else about 200 tokens
-SUMMARY = 240  # characters on what a conversation was about
-TITLES = 3  # of its observations
+FACTS, FACT = 3, 160  # facts of an observation in a list, and characters of each: an observation has about 200 tokens
+SUMMARY = 240  # characters of a conversation's summary
+TITLES = 3  # titles of observations in it
 NO_PROJECT = "no project"
-# Stands below the heading of every answer with quotations.
+# Below the heading of every answer with quotations.
 QUOTED = f"Titles, summaries, names, facts and lines that begin with `>` are {DATA}"
 
 
@@ -26,22 +26,22 @@ def observation_ref(identity: bytes) -> str:
     return f"obs-{identity.hex()}"
 
 
-def results(noun: str, rows: Sequence[Any], shown: str, *, as_json: bool, notes: Sequence[str]) -> str:
-    """The answer of a search, found or not. Notes come last, so that they are in nobody's way."""
+def results(noun: str, rows: Sequence[Any], text: str, *, as_json: bool, notes: Sequence[str]) -> str:
+    """The answer of a search, also without results. Notes come last."""
     if as_json:
         warnings = {"warnings": list(notes)} if notes else {}
         return escape_json(msgspec.json.encode({"results": rows, "total": len(rows), **warnings}).decode())
-    said = "".join(f"\n\nNote: {note}" for note in notes)
+    note_lines = "".join(f"\n\nNote: {note}" for note in notes)
     if not rows:
-        return f"No {noun}s found{said}"
-    return f"## Search Results ({len(rows)} {noun}{'s' if len(rows) != 1 else ''})\n{QUOTED}\n\n{shown}{said}"
+        return f"No {noun}s found{note_lines}"
+    return f"## Search Results ({len(rows)} {noun}{'s' if len(rows) != 1 else ''})\n{QUOTED}\n\n{text}{note_lines}"
 
 
 # ---- observations in a list
 
 
-def observation_row(found: ObservationHit) -> dict[str, Any]:
-    row = found.observation
+def observation_row(hit: ObservationHit) -> dict[str, Any]:
+    row = hit.observation
     return {
         "id": observation_ref(row.id),
         "type": row.type,
@@ -50,21 +50,21 @@ def observation_row(found: ObservationHit) -> dict[str, Any]:
         "project": row.project,
         "date": day(row.at),
         **estimate_field(row.estimated),
-        "score": found.score,
+        "score": hit.score,
         "path": row.path,
         "startLine": row.first_line,
         "endLine": row.last_line,
     }
 
 
-def observation_hit(rank: int, found: ObservationHit) -> str:
-    row = found.observation
+def observation_hit(rank: int, hit: ObservationHit) -> str:
+    row = hit.observation
     lines = [
         f"### {rank}. [{in_brackets(row.project or NO_PROJECT)}] - {day(row.at, estimated=row.estimated)}",
         f"**ID:** {observation_ref(row.id)}",
         f"**Type:** {one_line(row.type)}",
-        f"**Score:** {found.score:.2f}",
-        _place(row),
+        f"**Score:** {hit.score:.2f}",
+        _path_and_lines(row),
         "",
         f"**Title:** {one_line(row.title)}",
     ]
@@ -73,7 +73,7 @@ def observation_hit(rank: int, found: ObservationHit) -> str:
     return "\n".join(lines)
 
 
-def _place(row: ObservationRow) -> str:
+def _path_and_lines(row: ObservationRow) -> str:
     return f"**Path:** {code_span(row.path)} (lines {row.first_line}-{row.last_line})"
 
 
@@ -86,7 +86,7 @@ def observations(rows: Sequence[ObservationRow]) -> str:
 
 
 def observation(row: ObservationRow) -> str:
-    """The whole of it; what is empty is left out."""
+    """An observation in full, without its empty parts."""
     evidence = ", ".join(f"`event:{event.hex()}`" for event in row.evidence)
     when = minute(row.at, estimated=row.estimated)
     parts = [
@@ -94,15 +94,15 @@ def observation(row: ObservationRow) -> str:
         bold(row.subtitle) if row.subtitle else "",
         quote(row.narrative) if row.narrative else "",
         "\n".join(["**Facts:**", *map(list_item, row.facts)]) if row.facts else "",
-        _named("Concepts", row.concepts),
-        _named("Files", row.files_modified),
-        _named("Files read", row.files_read),
-        f"**ID:** {observation_ref(row.id)} (by {one_line(row.made_by)})\n{_place(row)}\n**Evidence:** {evidence}",
+        _name_list("Concepts", row.concepts),
+        _name_list("Files", row.files_modified),
+        _name_list("Files read", row.files_read),
+        f"**ID:** {observation_ref(row.id)} (by {one_line(row.made_by)})\n{_path_and_lines(row)}\n**Evidence:** {evidence}",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _named(label: str, values: Sequence[str]) -> str:
+def _name_list(label: str, values: Sequence[str]) -> str:
     return f"**{label}:** " + ", ".join(map(code_span, values)) if values else ""
 
 
@@ -110,28 +110,28 @@ def _named(label: str, values: Sequence[str]) -> str:
 
 
 def conversation_rows(
-    reader: Reader, memory: Memory, found: Sequence[ConversationHit], concepts: Sequence[str]
+    reader: Reader, memory: Memory, hits: Sequence[ConversationHit], concepts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    sessions = reader.sessions(one.session for one in found)
-    events = reader.events(one.event for one in found)
-    wanted = [group for concept in concepts for group in parse(concept).word_groups()]
+    sessions = reader.sessions(hit.session for hit in hits)
+    events = reader.events(hit.event for hit in hits)
+    word_groups = [group for concept in concepts for group in parse(concept).word_groups()]
     return [
         {
-            "path": reader.address(sessions[one.session]),
-            "project": sessions[one.session].project or NO_PROJECT,
-            "date": day(sessions[one.session].started_at),
-            **estimate_field(sessions[one.session].estimated),
-            "score": one.score,
-            "summary": _summary(memory, sessions[one.session]),
-            "snippet": snippet(shown_text(events[one.event]), wanted)[0],
+            "path": reader.address(session),
+            "project": session.project or NO_PROJECT,
+            "date": day(session.started_at),
+            **estimate_field(session.estimated),
+            "score": hit.score,
+            "summary": _summary(memory, session),
+            "snippet": snippet(shown_text(event), word_groups)[0],
         }
-        for one in found
-        if one.session in sessions and one.event in events
+        for hit in hits
+        if (session := sessions.get(hit.session)) is not None and (event := events.get(hit.event)) is not None
     ]
 
 
 def _summary(memory: Memory, session: SessionRow) -> str:
-    """What a conversation was about: its title, and what was learnt in it."""
+    """The title of a conversation, and titles of its observations."""
     titles = [title for title in memory.titles(session.id, TITLES) if title != session.title]
     return one_line(". ".join([session.title, *titles]), SUMMARY)
 

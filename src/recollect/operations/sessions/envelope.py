@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import msgspec
-
 from recollect.errors import ErrorKind, RecollectError
 from recollect.operations.context import RequestContext
-from recollect.operations.operation import Envelope, Operation, Reply
+from recollect.operations.operation import Envelope, Operation, Reply, json_reply
 
 CODES = {
     ErrorKind.BAD_ARGUMENT: "INVALID_PARAMS",
@@ -20,7 +18,7 @@ CODES = {
     ErrorKind.STALE_CURSOR: "STALE_CURSOR",
     ErrorKind.STORE: "INTERNAL_ERROR",
 }
-# Error kinds without a code of their own here, mapped to the kind whose code and status they use on every surface.
+# Error kinds without a code of their own in this family, each with the kind whose code and status it uses everywhere.
 SHARED = {
     ErrorKind.BAD_ID: ErrorKind.BAD_ARGUMENT,
     ErrorKind.AMBIGUOUS: ErrorKind.BAD_ARGUMENT,
@@ -35,8 +33,7 @@ Answer = dict[str, Any]
 
 
 def _success(_: Operation, answer: Answer, context: RequestContext) -> Reply:
-    body = msgspec.json.encode(answer)
-    return Reply(body.decode(), body)
+    return json_reply(answer)
 
 
 def _failure(_: Operation, error: RecollectError, arguments: Any, context: RequestContext) -> Reply:
@@ -47,8 +44,7 @@ def error_reply(error: RecollectError) -> Reply:
     """An error in this family's form."""
     kind = _kind(error.kind)
     details = {"details": error.details} if error.details else {}
-    body = msgspec.json.encode({"code": CODES[kind], "message": str(error), **details})
-    return Reply(body.decode(), body, is_error=True, kind=kind)
+    return json_reply({"code": CODES[kind], "message": str(error), **details}, is_error=True, kind=kind)
 
 
 ENVELOPE = Envelope(_success, _failure)

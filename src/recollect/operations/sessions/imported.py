@@ -1,4 +1,4 @@
-"""Imported sessions in the sessions family: their state, and their messages, made from events."""
+"""Imported sessions in the sessions family's shapes: their state, and their messages, built from events."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -138,5 +138,5 @@ def _result(event: EventRow, ids: dict[int, bytes]) -> dict[str, Any]:
 
 
 def _usage(events: list[EventRow]) -> dict[str, Any]:
-    spent = [tokens for event in events if (tokens := event.tokens()) is not None]
-    return {"usage": usage_of(sum(spent[1:], spent[0]))} if spent else {}
+    usages = [tokens for event in events if (tokens := event.tokens()) is not None]
+    return {"usage": usage_of(sum(usages[1:], usages[0]))} if usages else {}

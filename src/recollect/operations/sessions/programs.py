@@ -1,4 +1,4 @@
-"""Who may say which programs run on this machine: one rule for a request's command and for a config's runners."""
+"""Checks whether a caller may name programs to run: one rule for a request's command and for a config's runners."""
 
 from recollect.errors import BadRequest
 from recollect.live import LiveRealm

@@ -1,4 +1,4 @@
-"""Reading live sessions: state, messages, lists, and the events of running turns. Imported sessions can be read, too."""
+"""Reads live and imported sessions: state, messages, lists, and the events of running turns."""
 
 from collections.abc import Callable
 from functools import partial
@@ -75,20 +75,20 @@ def list_live_sessions(realm: LiveRealm, request: ListLiveSessions, context: Req
     labels, offset, limit = realm.redact(request.labels), request.offset, request.limit
     _check_time(realm, context)
     if not request.imported or labels:  # an imported session has no labels
-        return {"sessions": [_view(realm, *found) for found in realm.live.list_sessions(labels, offset, limit)]}
+        return {"sessions": [_view(realm, *row) for row in realm.live.list_sessions(labels, offset, limit)]}
     end = offset + limit
     with open_reader(realm, context, DEADLINE_MS) as reader:
-        live, others = realm.live.list_sessions({}, 0, end), reader.last_updated(LIVE_SOURCE, end)
+        live, imported_rows = realm.live.list_sessions({}, 0, end), reader.last_updated(LIVE_SOURCE, end)
         rows: list[tuple[int, bytes, Callable[[], Answer]]] = [
             *((row.updated_at, row.id, partial(_view, realm, row, is_active)) for row, is_active in live),
-            *((row.updated_at, row.id, partial(imported.session_view, realm, reader, row)) for row in others),
+            *((row.updated_at, row.id, partial(imported.session_view, realm, reader, row)) for row in imported_rows),
         ]
         rows.sort(key=lambda row: row[:2], reverse=True)
         return {"sessions": [view() for _, _, view in rows[offset:end]]}
 
 
 def subscribe(realm: LiveRealm, session: str, after: int | None, on_change: Callable[[], None]) -> Subscriber | Reply:
-    """The events of a session's turns, after the event with this number where one is named; or the error."""
+    """A subscription to the events of a session's turns, after the event `after` if that is not None; or an error reply."""
     try:
         return realm.live.subscribe(session_key(realm, session), after, on_change)
     except RecollectError as error:
@@ -96,8 +96,8 @@ def subscribe(realm: LiveRealm, session: str, after: int | None, on_change: Call
 
 
 def is_present(realm: LiveRealm, session: str) -> bool:
-    """Whether the session may have turns in the future."""
+    """Whether the session may have more turns."""
     try:
         return realm.live.is_open(session_key(realm, session))
-    except RecollectError:  # a subscriber learns of the fault with the next turn
+    except RecollectError:  # subscribers learn of the fault with the next turn
         return True

@@ -23,18 +23,24 @@ def config(realm: LiveRealm, request: ConfigRequest, context: RequestContext) ->
     match request.action:
         case "get":
             _refuse(request, "config", "patch", "expected_generation")
-            found = configs.read(realm.home)
+            stored = configs.read(realm.home)
         case "set":
             _refuse(request, "patch")
-            found = configs.write(realm.home, _given(request, "config"), generation, _allowed(realm, context))
+            stored = configs.write(realm.home, _object(request, "config"), generation, _runner_check(realm, context))
         case "patch":
             _refuse(request, "config")
-            found = configs.patch(realm.home, _given(request, "patch"), generation, _allowed(realm, context))
-    return {"config": found.config, "generation": found.generation, **_where(realm)}
+            stored = configs.patch(realm.home, _object(request, "patch"), generation, _runner_check(realm, context))
+    return {
+        "config": stored.config,
+        "generation": stored.generation,
+        "realm_id": realm.name,
+        "instance_id": realm.instance,
+        "backend": realm.backend,
+    }
 
 
-def _allowed(realm: LiveRealm, context: RequestContext) -> configs.CheckChange:
-    """Callers who may not name a program in a request may not do so in a config either."""
+def _runner_check(realm: LiveRealm, context: RequestContext) -> configs.CheckChange:
+    """Refuses changes of runners by callers that may not name programs in requests."""
 
     def check(before: dict[str, Any], after: dict[str, Any]) -> None:
         if before.get("runners") != after.get("runners"):
@@ -46,59 +52,57 @@ def _allowed(realm: LiveRealm, context: RequestContext) -> configs.CheckChange:
 def _refuse(request: ConfigRequest, *fields: str) -> None:
     for field in fields:
         if getattr(request, field) is not None:
-            raise BadRequest(f"{field} does not go with action {request.action}", field=field)
+            raise BadRequest(f"{field} cannot be used with action {request.action}", field=field)
 
 
-def _given(request: ConfigRequest, field: str) -> dict[str, Any]:
+def _object(request: ConfigRequest, field: str) -> dict[str, Any]:
     value: dict[str, Any] | None = getattr(request, field)
     if value is None:
         raise BadRequest(f"{field} must be an object", field=field)
     return value
 
 
-def _where(realm: LiveRealm) -> Answer:
-    return {"realm_id": realm.name, "instance_id": realm.instance, "backend": realm.backend}
-
-
 # ---- realms
 
 
 def realm_list(realm: LiveRealm, request: ListRealms, context: RequestContext) -> Answer:
-    """Every realm. Those that cannot be read are listed apart."""
+    """All realms. Realms that cannot be read are listed separately."""
     realms = list_realms(realm.settings)
     failed = _unreadable(realms)
-    return {"realms": [_row(found) for found in realms if found.fault is None], **({"failed": failed} if failed else {})}
+    return {"realms": [_row(stored) for stored in realms if stored.fault is None], **({"failed": failed} if failed else {})}
 
 
 def realm_get(realm: LiveRealm, request: GetRealm, context: RequestContext) -> Answer:
-    return _details(_named(realm, request.realm_id))
+    return _details(_find(realm, request.realm_id))
 
 
 def realm_delete(realm: LiveRealm, request: DeleteRealm, context: RequestContext) -> Answer:
-    found = _named(realm, request.realm_id)
-    row = _details(found)
-    delete(found)
-    return row
+    return _delete(_find(realm, request.realm_id))
+
+
+def _delete(stored: StoredRealm) -> Answer:
+    """Delete a realm. Returns its details."""
+    details = _details(stored)
+    delete(stored)
+    return details
 
 
 def realm_prune(realm: LiveRealm, request: PruneRealms, context: RequestContext) -> Answer:
-    """Delete every generated realm that no process uses, except this one. What cannot be deleted is named."""
-    gone: list[Answer] = []
+    """Delete every generated realm that no process uses, except this one. Lists those that cannot be deleted."""
+    deleted: list[Answer] = []
     failed = _unreadable(list_realms(realm.settings))
-    for found in unused_realms(realm.settings):
-        if found.name == realm.name:
+    for stored in unused_realms(realm.settings):
+        if stored.name == realm.name:
             continue
         try:
-            row = _details(found)
-            delete(found)
-            gone.append(row)
+            deleted.append(_delete(stored))
         except RecollectError as reason:
-            failed.append({"realm_id": found.name, "message": str(reason)})
+            failed.append({"realm_id": stored.name, "message": str(reason)})
     remove_deleted(realm.settings.home / "realms")
-    return {"realms": gone, "failed": failed}
+    return {"realms": deleted, "failed": failed}
 
 
-def _named(realm: LiveRealm, name: str) -> StoredRealm:
+def _find(realm: LiveRealm, name: str) -> StoredRealm:
     check_name(name)
     if name == realm.name and not exists(realm.settings, name):
         return StoredRealm(name, realm.home, None)  # nothing was ever written to it
@@ -106,29 +110,29 @@ def _named(realm: LiveRealm, name: str) -> StoredRealm:
 
 
 def _unreadable(realms: list[StoredRealm]) -> list[Answer]:
-    return [{"realm_id": found.name, "message": found.fault} for found in realms if found.fault is not None]
+    return [{"realm_id": stored.name, "message": stored.fault} for stored in realms if stored.fault is not None]
 
 
-def _row(found: StoredRealm) -> Answer:
-    manifest = found.manifest
+def _row(stored: StoredRealm) -> Answer:
+    manifest = stored.manifest
     return {
-        "realm_id": found.name,
+        "realm_id": stored.name,
         "backend": manifest.backend if manifest else Backend.SQLITE,
         "origin": manifest.origin if manifest else None,
         "created_at": manifest.created_at if manifest else None,
     }
 
 
-def _details(found: StoredRealm) -> Answer:
-    generation = configs.read_generation(found.folder)
+def _details(stored: StoredRealm) -> Answer:
+    generation = configs.read_generation(stored.folder)
     instances = [
         {"instance_id": lease.instance, "surface": lease.surface, "pid": lease.pid, "since": timestamp(lease.began_at)}
-        for lease in found.instances()
+        for lease in stored.instances()
     ]
     return {
-        **_row(found),
-        "folder": str(found.folder),
-        "bytes": found.bytes(),
+        **_row(stored),
+        "folder": str(stored.folder),
+        "bytes": stored.bytes(),
         "config_generation": generation,
         "instances": instances,
     }

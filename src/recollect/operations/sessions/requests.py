@@ -12,7 +12,7 @@ from recollect.operations.schema import Request
 MAX_PROMPT = 8 << 20  # characters
 MAX_LABEL = 256  # characters of a name or a value
 MAX_LABELS = 64
-MAX_OFFSET = 1 << 53  # past the end of anything, and a number that every program can read
+MAX_OFFSET = 1 << 53  # beyond the end of any list, and exact in every JSON parser
 
 
 class SessionsRequest(Request):
@@ -21,7 +21,7 @@ class SessionsRequest(Request):
 
 def _prompt(value: Any, field: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise BadRequest(f"{field} must be a text that says something", field=field)
+        raise BadRequest(f"{field} must be a text that is not blank", field=field)
     if len(value) > MAX_PROMPT:
         raise BadRequest(f"{field} must be at most {MAX_PROMPT:,} characters", field=field)
     return replace_surrogates(value)
@@ -31,7 +31,7 @@ def _labels(value: Any, field: str) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
         raise BadRequest(f"{field} must be an object of strings", field=field)
     if not all(name.strip() for name in value) or any("\0" in part for label in value.items() for part in label):
-        raise BadRequest(f"{field} must have names that say something, and no zero bytes", field=field)
+        raise BadRequest(f"{field} must have names that are not blank, and no zero bytes", field=field)
     if len(value) > MAX_LABELS or any(len(part) > MAX_LABEL for label in value.items() for part in label):
         raise BadRequest(f"{field} must be at most {MAX_LABELS}, of {MAX_LABEL} characters each", field=field)
     return {replace_surrogates(name): replace_surrogates(label) for name, label in value.items()}
@@ -55,11 +55,11 @@ def _uuid_field() -> Meta:
     return Meta(extra={"parse": uuid_key}, extra_json_schema={"type": "string", "format": "uuid"})
 
 
-# A UUID, or `realm:uuid`; the operation knows the realm, and so reads it.
+# A UUID, or `realm:uuid`. The operation reads it, because it knows the realm.
 SessionId = Annotated[str, Meta(extra={"expected": "session_id must be a string"})]
 RunnerName = Meta(min_length=1, extra={"expected": "runner must be a name"})
 Offset = Annotated[int, Meta(ge=0, extra={"parse": _offset})]
-Limit = Annotated[int, Meta(ge=1, le=1_000)]  # messages, or sessions, at once
+Limit = Annotated[int, Meta(ge=1, le=1_000)]  # messages or sessions of a page
 
 
 class CreateSession(SessionsRequest):
@@ -88,7 +88,7 @@ class CreateSession(SessionsRequest):
         return self.initial_turn == "deferred"
 
     def first_prompt(self) -> str:
-        """The prompt of the first turn. A session that is deferred needs none."""
+        """The prompt of the first turn; empty if the first turn is deferred and there is none."""
         return "" if self.is_deferred and self.prompt is None else _prompt(self.prompt, "prompt")
 
 

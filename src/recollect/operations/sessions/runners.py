@@ -1,5 +1,6 @@
-"""Who runs a turn: `recall`, `command`, `acp`, or what the realm's config calls by another name."""
+"""Chooses the runner of a turn: `recall`, `command`, `acp`, or a runner that the realm's config defines."""
 
+import time
 from collections.abc import Generator
 from functools import partial
 from typing import Any
@@ -14,13 +15,13 @@ from recollect.operations.context import RequestContext
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.realms.runner_config import BUILT_IN, COMMAND, RECALL, WITH_COMMAND, command_of, kind_of, unknown_runner
 
-TOOL = "recollect/search"  # as our own tools are called: what they gave is not found again as if it had been said
+TOOL = "recollect/search"  # named like our own tools, whose results searches exclude
 NOTHING = "nothing found"
-STEP = 2_000  # characters of an answer that are told at once
+CHUNK = 2_000  # characters of an answer per output
 
 
-class Chosen(Struct, frozen=True):
-    """A runner, with what it is to run."""
+class ChosenRunner(Struct, frozen=True):
+    """A runner with its command and its options."""
 
     name: str
     run: Runner
@@ -28,10 +29,10 @@ class Chosen(Struct, frozen=True):
     options: dict[str, Any]
 
 
-def choose(
+def choose_runner(
     realm: LiveRealm, config: dict[str, Any], name: str, command: list[str] | None, context: RequestContext
-) -> Chosen:
-    """The runner of this name. A command goes with those that start a program, and a configured one has its own."""
+) -> ChosenRunner:
+    """The runner of this name. A runner that starts a program needs a command, which the config may define."""
     kind, options = name, {}
     if name not in BUILT_IN:
         options = _configured(config, name)
@@ -39,19 +40,19 @@ def choose(
         command = command or command_of(name, options)
     if kind in WITH_COMMAND and not command:
         if name in BUILT_IN:
-            check_may_name_programs(realm, context, "command")  # a caller who may not is told so, not asked for one
+            check_may_name_programs(realm, context, "command")  # a caller without permission learns that first
         raise BadRequest(f"runner {name} needs a command: an array of a program and its arguments", field="command")
     if kind not in WITH_COMMAND and command:
         raise BadRequest(f"runner {name} takes no command", field="command")
-    return Chosen(name, _runner(realm, kind, context), command, options)
+    return ChosenRunner(name, _runner(realm, kind, context), command, options)
 
 
 def _configured(config: dict[str, Any], name: str) -> dict[str, Any]:
-    named = config.get("runners")
-    found = named.get(name) if isinstance(named, dict) else None
-    if not isinstance(found, dict):
+    runners = config.get("runners")
+    options = runners.get(name) if isinstance(runners, dict) else None
+    if not isinstance(options, dict):
         raise BadRequest(unknown_runner(name), field="runner")
-    return found
+    return options
 
 
 def _runner(realm: LiveRealm, kind: str, context: RequestContext) -> Runner:
@@ -59,26 +60,26 @@ def _runner(realm: LiveRealm, kind: str, context: RequestContext) -> Runner:
         return partial(recall, realm, has_deadline=context.has_deadline)
     if kind == COMMAND:
         return commands.run
-    from recollect.live.runners import acp  # not everybody drives other agents, and asyncio is not loaded otherwise
+    from recollect.live.runners import acp  # imports asyncio, which most servers do not need
 
     return acp.run
 
 
-def recall(realm: LiveRealm, given: Assignment, *, has_deadline: bool = True) -> Generator[Output, None, None]:
-    """Answer from the realm's own history, with sources and without a model: search, then details, then the words."""
-    from recollect.operations.memory import ask  # heavy: a server that is only asked for tools does not wait for it
+def recall(realm: LiveRealm, assignment: Assignment, *, has_deadline: bool = True) -> Generator[Output, None, None]:
+    """Answer from the realm's own history, with sources and without a model."""
+    from recollect.operations.memory import ask  # slow to import; a server that only lists its tools does not need it
 
-    call = f"recall-{given.session}"
-    yield ToolCall(call, TOOL, {"query": given.prompt})
+    call, prompt = f"recall-{assignment.session}", assignment.prompt
+    yield ToolCall(call, TOOL, {"query": prompt})
     try:
-        context = RequestContext(RequestContext.now().received, cancelled=given.cancel.is_set, has_deadline=has_deadline)
-        found = ask.gather(realm, given.prompt, context)
-    except BadRequest as reason:  # what is no question is answered, too
+        context = RequestContext(time.perf_counter(), cancelled=assignment.cancel.is_set, has_deadline=has_deadline)
+        results = ask.search_memory(realm, prompt, context)
+    except BadRequest as reason:  # a prompt that is not a question gets an answer, too
         yield ToolResult(call, NOTHING)
         yield AnswerText(str(reason))
         return
-    answered = ask.extracted(given.prompt, found)
-    titles = [source.title for source in answered.sources]
+    quoted = ask.quote_results(prompt, results)
+    titles = [source.title for source in quoted.sources]
     yield ToolResult(call, "\n".join(titles) or NOTHING)
-    for start in range(0, len(answered.answer), STEP):
-        yield AnswerText(answered.answer[start : start + STEP], quoted=True)
+    for start in range(0, len(quoted.answer), CHUNK):
+        yield AnswerText(quoted.answer[start : start + CHUNK], quoted=True)

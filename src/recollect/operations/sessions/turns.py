@@ -1,4 +1,4 @@
-"""Creating live sessions, running and interrupting their turns, and archiving them."""
+"""Creates and archives live sessions, and runs and interrupts their turns."""
 
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from recollect.model import path_text
 from recollect.operations.context import RequestContext
 from recollect.operations.ids import uuid_text
 from recollect.operations.journeys.journeys import join, journey_for
-from recollect.operations.sessions import runners
 from recollect.operations.sessions.envelope import Answer
 from recollect.operations.sessions.programs import check_may_name_programs
 from recollect.operations.sessions.requests import Archive, CreateSession, Interrupt, StartTurn
+from recollect.operations.sessions.runners import ChosenRunner, choose_runner
 from recollect.operations.sessions.session_lookup import open_imported, refuse_imported, session_key
 from recollect.realms import config as configs
 from recollect.realms.runner_config import COMMAND, RECALL
@@ -27,7 +27,7 @@ def create_session(realm: LiveRealm, request: CreateSession, context: RequestCon
     config = configs.read(realm.home)
     name = _runner_name(request, _default_runner(config.config))
     command = _command(realm, request, context)
-    chosen = runners.choose(realm, config.config, name, command, context)
+    chosen = choose_runner(realm, config.config, name, command, context)
     folder = _folder(chosen.options)
     journey = journey_for(realm, request.user_id, request.journey_id)
     row = realm.live.create(
@@ -57,7 +57,7 @@ def start_turn(realm: LiveRealm, request: StartTurn, context: RequestContext) ->
     name = _runner_name(request, row.runner)
     if command is None and name == row.runner:
         command = _stored_command(row)
-    chosen = runners.choose(realm, config.config, name, command, context)
+    chosen = choose_runner(realm, config.config, name, command, context)
     return _result(realm.live.run(key, _turn_request(realm, chosen, command, request.prompt, config, context)))
 
 
@@ -86,7 +86,7 @@ def _default_runner(config: dict[str, Any]) -> str:
 
 
 def _folder(options: dict[str, Any]) -> str:
-    """The working folder of a session's agents: the config's, else the current one."""
+    """The working folder of a session's agents: the configured folder, else the current one."""
     try:
         return str(options.get("folder") or path_text(Path.cwd()))
     except FileNotFoundError as reason:
@@ -95,7 +95,7 @@ def _folder(options: dict[str, Any]) -> str:
 
 def _turn_request(
     realm: LiveRealm,
-    chosen: runners.Chosen,
+    chosen: ChosenRunner,
     command: list[str] | None,
     prompt: str,
     config: configs.Config,
