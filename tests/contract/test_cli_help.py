@@ -45,6 +45,12 @@ def test_every_option_is_explained(path: str) -> None:
     assert [option.name for option in options if not option.help] == []
 
 
+def test_only_a_repeatable_option_has_its_placeholder_in_the_singular() -> None:
+    placeholders = {option.opts[0]: option.metavar for path in ("journey link", "search") for option in ALL[path].params}
+    assert placeholders["--diagnosis"] == "DIAGNOSIS"
+    assert placeholders["-t"] == "TYPE"
+
+
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("path", ["", *(path for path, command in ALL.items() if isinstance(command, click.Group))])
 def test_no_list_of_commands_is_cut(path: str, columns: int) -> None:

@@ -19,19 +19,19 @@ def request_options(
 ) -> Callable[[Function], Callable[..., Any]]:
     """Options for some arguments of a request, by their flags: {"n_hits": "-n --hits"}.
 
-    The command gets those that were given as `arguments`. `help` replaces descriptions that are written for models.
+    The command gets the options that were used as `arguments`. `help` replaces descriptions, which are written for models.
     """
-    known = arguments_of(request)
+    declared = arguments_of(request)
 
     def decorate(function: Function) -> Callable[..., Any]:
         @wraps(function)
         def collect(*args: Any, **values: Any) -> Any:
-            given = {name: values.pop(name) for name in flags}
-            return function(*args, arguments=_arguments(given), **values)
+            options = {name: values.pop(name) for name in flags}
+            return function(*args, arguments=_arguments(options), **values)
 
         command: Callable[..., Any] = collect
         for name, spelling in reversed(list(flags.items())):
-            command = _option(known[name], spelling, (help or {}).get(name))(command)
+            command = _option(declared[name], spelling, (help or {}).get(name))(command)
         return command
 
     return decorate
@@ -45,7 +45,8 @@ def _option(argument: Argument, spelling: str, text: str | None) -> Callable[[An
     elif kind is int:
         settings["type"] = int
     else:
-        settings |= {"type": TEXT, "multiple": get_origin(_without_none(kind)) is list, "metavar": _metavar(argument)}
+        is_list = get_origin(_without_none(kind)) is list
+        settings |= {"type": TEXT, "multiple": is_list, "metavar": _metavar(argument, is_list=is_list)}
     return click.option(*spelling.split(), argument.name, **settings)
 
 
@@ -54,12 +55,13 @@ def _without_none(kind: Any) -> Any:
     return parts[0] if type(None) in getattr(kind, "__args__", ()) else kind
 
 
-def _metavar(argument: Argument) -> str:
-    """What stands for the value in help: the last word of the argument's name."""
-    return argument.name.rsplit("_", 1)[-1].removesuffix("s").upper()
+def _metavar(argument: Argument, *, is_list: bool) -> str:
+    """The placeholder of the value in help: the last word of the argument's name, in the singular."""
+    word = argument.name.rsplit("_", 1)[-1]
+    return (word.removesuffix("s") if is_list else word).upper()
 
 
-def _arguments(values: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, as the operation takes them."""
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return {name: value for name, value in given.items() if value is not None and value is not False and value != []}
+def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the options that were used."""
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    return {name: value for name, value in values.items() if value is not None and value is not False and value != []}
