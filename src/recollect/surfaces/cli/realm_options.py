@@ -20,13 +20,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def typed(text: str) -> str:
-    """A typed text as UTF-8, whatever the locale is. Invalid bytes are replaced."""
+    """A typed text as UTF-8, whatever the locale. Invalid bytes are replaced."""
     return replace_surrogates(text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"))
 
 
-BYTE = re.compile(r"\(byte (\d+)\)")  # in messages of msgspec
-TEXT = click.types.FuncParamType(typed)  # a text that can be stored and sent, whatever bytes were typed
+BYTE = re.compile(r"\(byte (\d+)\)")  # in msgspec's messages
+TEXT = click.types.FuncParamType(typed)  # a text that can be stored and sent, even if invalid bytes were typed
 TEXT.name = "text"  # in help
+
+
+backend_option = click.option(
+    "--realm-backend",
+    type=click.Choice([backend.value for backend in Backend]),
+    help="How a new realm is stored (default: sqlite).",
+)
 
 
 def realm_options(function: Function) -> Function:
@@ -35,9 +42,7 @@ def realm_options(function: Function) -> Function:
         click.option("--realm", "realm_name", metavar="ID", help=f"Store to use (default: {DEFAULT})."),
         click.option("--isolated", is_flag=True, help="Use a new, empty realm."),
         click.option("--instance", metavar="ID", help="Name of this process in logs and leases."),
-        click.option(
-            "--realm-backend", type=click.Choice([backend.value for backend in Backend]), help="How a new realm is stored."
-        ),
+        backend_option,
     )
     for option in reversed(options):
         function = option(function)
@@ -45,13 +50,13 @@ def realm_options(function: Function) -> Function:
 
 
 def realm_to_read(realm_name: str | None, isolated: bool, instance: str | None, realm_backend: str | None) -> LiveRealm:
-    """The chosen realm, for a command that only reads. It is not created: a missing realm is read as empty."""
+    """The chosen realm, for a command that only reads. A missing realm is not created; it reads as empty."""
     _check_one(realm_name, isolated=isolated)
-    known = settings()
+    current = settings()
     name = new_realm_name() if isolated else DEFAULT if realm_name is None else realm_name
-    if exists(known, name):
+    if exists(current, name):
         return chosen_realm(realm_name, isolated, instance, realm_backend)
-    realm = LiveRealm(known, name, instance, is_temporary=True)
+    realm = LiveRealm(current, name, instance, is_temporary=True)
     if realm_name is not None:
         click.echo(f"! There is no realm {name!r} yet. `recollect realm list` shows all realms.", err=True)
     return realm
@@ -87,18 +92,18 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(function)
 
 
-def labels_of(given: tuple[str, ...]) -> dict[str, str]:
+def labels_of(pairs: tuple[str, ...]) -> dict[str, str]:
     """Labels from KEY=VALUE texts."""
     labels = {}
-    for label in given:
-        name, has_value, value = label.partition("=")
-        if not has_value or not name:
-            raise click.UsageError(f"Not a label: {label!r}. Write KEY=VALUE.")
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"Not a label: {pair!r}. Write KEY=VALUE.")
         labels[name] = value
     return labels
 
 
 def invalid_json(reason: Exception) -> str:
-    """What is wrong with a typed JSON text, and where: `Invalid JSON at byte 4`."""
-    place = BYTE.search(str(reason))
-    return f"Invalid JSON at byte {place[1]}" if place is not None else f"Invalid JSON: {reason}"
+    """The message for invalid JSON, with the place: `Invalid JSON at byte 4`."""
+    match = BYTE.search(str(reason))
+    return f"Invalid JSON at byte {match[1]}" if match is not None else f"Invalid JSON: {reason}"

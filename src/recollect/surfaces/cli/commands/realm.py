@@ -5,9 +5,10 @@ from typing import Any
 import click
 
 from recollect.live import LiveRealm
-from recollect.realms.manifest import Backend, Origin
+from recollect.realms.manifest import Origin
 from recollect.surfaces.cli.output import ask
 from recollect.surfaces.cli.realm_options import (
+    backend_option,
     chosen_realm,
     json_option,
     pin_manifest,
@@ -69,11 +70,7 @@ def show(realm_id: str, as_json: bool) -> None:
 
 @command.command("create")
 @click.argument("realm_id", metavar="ID")
-@click.option(
-    "--realm-backend",
-    type=click.Choice([backend.value for backend in Backend]),
-    help="How the realm is stored (default: sqlite).",
-)
+@backend_option
 @json_option
 def create(realm_id: str, realm_backend: str | None, as_json: bool) -> None:
     """Create a realm, unless it exists.
