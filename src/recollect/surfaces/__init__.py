@@ -1,1 +1,1 @@
-"""Step 9, SPEAK: the same table of operations in each tongue. No logic here."""
+"""Step 9, SPEAK: the same table of operations in every protocol. No logic of its own."""

@@ -26,9 +26,9 @@ GROUPS = {
     "Connect agents and programs": ("mcp", "serve", "rpc", "token", "hook"),
     "Look after the store": ("status", "sources", "doctor", "rebuild", "realm", "config"),
 }
-"""Commands as `recollect --help` shows them. Each is the module of this name in `commands`."""
+"""Commands as `recollect --help` shows them. Each command is the module of its name in `commands`."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
-SESSIONS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands whose errors are bare in JSON
+BARE_ERRORS = {"run", "session", "realm", "config", "serve", "rpc", "token"}  # commands whose JSON errors have no envelope
 
 
 class ReaderGone(Exception):
@@ -53,12 +53,14 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        longest = max(map(len, COMMANDS))
-        width = formatter.width - 6 - longest  # as click computes it: indent and gap
+        name_width = max(map(len, COMMANDS))
+        help_width = formatter.width - 6 - name_width  # as click computes it: indent and gap
         for title, names in GROUPS.items():
             commands = [(name, self.get_command(ctx, name)) for name in names]
             rows = [
-                (name.ljust(longest), command.get_short_help_str(width)) for name, command in commands if command is not None
+                (name.ljust(name_width), command.get_short_help_str(help_width))
+                for name, command in commands
+                if command is not None
             ]
             with formatter.section(title):
                 formatter.write_dl(rows)
@@ -88,14 +90,14 @@ def recollect() -> None:
 def main() -> None:
     """Run a command. Errors are sentences, or JSON objects with --json; never tracebacks."""
     os.umask(PRIVATE)
-    prepare_streams(for_programs=_for_programs())
+    prepare_streams(as_json=_wants_json())
     try:
         sys.exit(recollect(prog_name="recollect", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as shown:
         click.echo(shown.format_message())
         sys.exit(0)
     except click.ClickException as error:
-        if _for_programs():
+        if _wants_json():
             _fail(BadRequest(error.format_message()), "invalid_request", error.exit_code)
         error.show()
         sys.exit(error.exit_code)
@@ -103,7 +105,7 @@ def main() -> None:
         sys.exit(130)
     except RecollectError as error:
         _fail(error, error.kind, codes_of_kind(error.kind).exit)
-    except (ReaderGone, BrokenPipeError):  # the reader has seen enough
+    except (ReaderGone, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
@@ -114,12 +116,12 @@ def main() -> None:
         _fail(fault, fault.kind, codes_of_kind(fault.kind).exit)
 
 
-def _for_programs() -> bool:
+def _wants_json() -> bool:
     return "--json" in sys.argv
 
 
 def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
-    if _for_programs():
+    if _wants_json():
         click.echo(escape_json(_error_json(error, code)))
     else:
         click.echo(f"recollect: {neutralise(str(error))}", err=True)
@@ -127,10 +129,10 @@ def _fail(error: RecollectError, code: str, exit_code: int) -> NoReturn:
 
 
 def _error_json(error: RecollectError, code: str) -> str:
-    """An error as JSON: in the format of the sessions family for its commands, else with this code."""
-    error.args = (replace_surrogates(str(error)),)  # it may quote an argument or a path
-    if sys.argv[1] not in SESSIONS:
+    """An error as JSON. Commands of the sessions family use its format; all others use this code."""
+    error.args = (replace_surrogates(str(error)),)  # the message may quote an argument or a path
+    if sys.argv[1] not in BARE_ERRORS:
         return json.dumps({"error": {"code": code, "message": str(error), "details": error.details}})
-    from recollect.operations.sessions.envelope import error_reply  # 150 ms, and only for an error
+    from recollect.operations.sessions.envelope import error_reply  # takes 150 ms, and only errors need it
 
     return error_reply(error).text

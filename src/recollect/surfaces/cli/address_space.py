@@ -1,7 +1,7 @@
 """Checks that a command fits into the address space that `ulimit -v` allows.
 
 The libraries behind search abort the process when an allocation fails, so a command that would not fit is refused before
-they are loaded.
+they are imported.
 """
 
 import resource
@@ -21,7 +21,7 @@ MAPPED = ("text-*", "pieces-*", "vectors-*")  # folders of a realm whose files a
 
 
 def check_address_space(command: str, home: Path) -> None:
-    """Refuse a command that needs more than `ulimit -v` allows. Otherwise make the allocator reserve little."""
+    """Refuse a command that needs more than `ulimit -v` allows. Under such a limit, also make the allocator reserve less."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
     if allowed == resource.RLIM_INFINITY:
         return
@@ -31,7 +31,7 @@ def check_address_space(command: str, home: Path) -> None:
             f"`ulimit -v` allows {allowed // MB} MB of memory, and `recollect {command}` needs {-(-needed // MB)} MB."
             " Raise the limit with `ulimit -v`."
         )
-    from recollect.surfaces.transport.allocator import use_one_arena  # `ctypes` takes 10 ms, and such limits are rare
+    from recollect.surfaces.transport.allocator import use_one_arena  # `ctypes` takes 10 ms, and limits are rare
 
     use_one_arena()
 

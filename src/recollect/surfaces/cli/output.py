@@ -1,4 +1,4 @@
-"""Prints answers: as JSON for programs, drawn for people."""
+"""Runs operations and prints their answers: as JSON for programs, formatted for people."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ from recollect.surfaces.transport.error_codes import codes_of_reply
 
 BARE = {"code", "message", "details"}  # fields of an error without an envelope
 EXISTING = {"journey_id", "session_id"}  # arguments that name something that must exist
-SESSION = re.compile(r"session:([0-9a-f]{32})")  # as most commands show it
+SESSION = re.compile(r"session:([0-9a-f]{32})")  # a session's ID as most commands show it
 NOT_AN_ID = "Not an ID: {typed!r}. Copy one from `recollect list`, or type the first characters of a session's ID."
 
 
@@ -29,28 +29,29 @@ def ask(
     *,
     as_json: bool,
     realm: LiveRealm | dict[str, Any],
-    identity: str | None = None,
+    typed_id: str | None = None,
     **options: Any,
 ) -> None:
-    """Run an operation in a realm, or in the one that the options choose, and print the answer.
+    """Run an operation and print the answer.
 
-    `identity`: the ID that was typed, if any. `options`: those of the operation that only the command line has.
+    `realm` is a realm, or the command's realm options. `typed_id` is the ID that was typed, if any. `options` are arguments
+    that only the command line has.
     """
-    given = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
-    given = {name: value for name, value in given.items() if value is not None}
-    opened = realm if isinstance(realm, LiveRealm) else realm_for(operation, given, realm)
-    reply = OPERATIONS[operation].run(opened, given, RequestContext.now(has_deadline=as_json), **options)
-    deliver(reply, as_json=as_json, show=show, identity=identity)
+    values = {name: typed(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    values = {name: value for name, value in values.items() if value is not None}
+    opened = realm if isinstance(realm, LiveRealm) else realm_for(operation, values, realm)
+    reply = OPERATIONS[operation].run(opened, values, RequestContext.now(has_deadline=as_json), **options)
+    deliver(reply, as_json=as_json, show=show, typed_id=typed_id)
 
 
-def realm_for(operation: str, given: dict[str, Any], options: dict[str, Any]) -> LiveRealm:
-    """The realm that the options choose. It is only created for an operation that can begin in an empty one."""
-    reads = not OPERATIONS[operation].writes or given.get("action") == "get"  # `config get`
-    return realm_to_read(**options) if reads or given.keys() & EXISTING else chosen_realm(**options)
+def realm_for(operation: str, arguments: dict[str, Any], options: dict[str, Any]) -> LiveRealm:
+    """The realm that the options choose. It is only created for an operation that can begin in an empty realm."""
+    is_read = not OPERATIONS[operation].writes or arguments.get("action") == "get"  # `config get`
+    return realm_to_read(**options) if is_read or arguments.keys() & EXISTING else chosen_realm(**options)
 
 
 def locate_session(realm: LiveRealm, session: str, *, as_json: bool) -> str:
-    """The full ID of a live session, from `last`, the first characters, or any form that was copied."""
+    """The full ID of a live session, from `last`, its first characters, or any form of its ID. Exits if there is none."""
     context = RequestContext.now(has_deadline=as_json)
     reply = OPERATIONS["session_locate"].run(realm, {"session_id": session_uuid(typed(session))}, context)
     if reply.is_error:
@@ -58,21 +59,21 @@ def locate_session(realm: LiveRealm, session: str, *, as_json: bool) -> str:
     return str(msgspec.json.decode(reply.text)["session_id"])
 
 
-def session_uuid(given: str | None) -> str | None:
-    """A session ID as a UUID: `session:9ab2…` is converted, anything else is returned as it is."""
-    shown = SESSION.fullmatch(given) if given is not None else None
-    return str(uuid.UUID(shown[1])) if shown is not None else given
+def session_uuid(session: str | None) -> str | None:
+    """A session ID as a UUID: converts `session:9ab2…`, and returns anything else unchanged."""
+    match = SESSION.fullmatch(session) if session is not None else None
+    return str(uuid.UUID(match[1])) if match is not None else session
 
 
-def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None], identity: str | None = None) -> None:
-    """Print an answer or an error, and exit with the error's code. `identity`: the ID that was typed, if any."""
+def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None], typed_id: str | None = None) -> None:
+    """Print an answer or an error, and exit with the error's code. `typed_id` is the ID that was typed, if any."""
     answer = msgspec.json.decode(reply.text)
     error = _error(answer)
     if as_json:
         print_json(reply.text)
     elif error is not None:
-        is_bad_id = reply.kind is ErrorKind.BAD_ID and identity is not None
-        message = NOT_AN_ID.format(typed=identity) if is_bad_id else _with_option_names(error["message"])
+        is_bad_id = reply.kind is ErrorKind.BAD_ID and typed_id is not None
+        message = NOT_AN_ID.format(typed=typed_id) if is_bad_id else _with_option_names(error["message"])
         say(f"recollect: {message}", err=True)
     else:
         for warning in answer.get("warnings") or ():
@@ -83,18 +84,18 @@ def deliver(reply: Reply, *, as_json: bool, show: Callable[[Any], None], identit
 
 
 def _with_option_names(message: str) -> str:
-    """A message that begins with an argument's name (`n_hits must be …`), with the option that was typed (`-n`)."""
+    """The message with the option that was typed (`-n`), if it begins with an argument's name (`n_hits must be …`)."""
     context = click.get_current_context(silent=True)
     names: dict[str, str] = {}
     for parameter in context.command.params if context is not None else ():
         is_option = isinstance(parameter, click.Option)
-        shown = parameter.opts[0] if is_option else parameter.make_metavar(context)  # type: ignore[arg-type]
-        names |= dict.fromkeys((str(parameter.name), f"{parameter.name}_id"), shown)
+        option = parameter.opts[0] if is_option else parameter.make_metavar(context)  # type: ignore[arg-type]
+        names |= dict.fromkeys((str(parameter.name), f"{parameter.name}_id"), option)
     first, space, rest = message.partition(" ")
     return f"{names.get(first, first)}{space}{rest}"
 
 
 def _error(answer: Any) -> dict[str, Any] | None:
-    """The error in an answer: most families wrap it, sessions returns the bare code and message."""
+    """The error in an answer. Most families wrap it; sessions returns the bare code and message."""
     error: dict[str, Any] | None = answer if {"code", "message"} <= answer.keys() <= BARE else answer.get("error")
     return error

@@ -56,7 +56,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def print_json(text: str) -> None:
-    """Print JSON. Characters that a terminal obeys are escaped, because a person may look at it."""
+    """Print JSON. Control characters are escaped, because a person may read it in a terminal."""
     click.echo(escape_json(text))
 
 
@@ -78,12 +78,13 @@ def ago(stamp: str | int | None, *, estimated: bool = False) -> str:
     return day(round(at * 1000), estimated=estimated)
 
 
-def time_of(shown: dict[str, Any], field: str) -> str:
-    """The relative time in a field of an answer."""
-    return ago(shown[field], estimated=FIELD in shown)
+def time_of(item: dict[str, Any], field: str) -> str:
+    """The relative time in a field of an answer's item."""
+    return ago(item[field], estimated=FIELD in item)
 
 
 def size(count: float) -> str:
+    """A number of bytes in a readable unit."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024 or unit == "GB":
             return f"{count:.0f} {unit}" if unit in ("B", "KB") else f"{count:.1f} {unit}"
@@ -104,7 +105,7 @@ def draw_search(answer: dict[str, Any]) -> None:
             (f"  {session['source']}, turn {hit['turn']['ordinal']}, {time_of(event, 'timestamp')}", "dim"),
         )
         out.print(head)
-        out.print(Text("   ").append_text(_matched(hit["snippet"]["text"], request["query"])))
+        out.print(Text("   ").append_text(_highlight(hit["snippet"]["text"], request["query"])))
         out.print(f"   [blue]{hit['id']}[/]")
         if "why" in hit:
             parts = " + ".join(f"{name} {points:.1f}" for name, points in hit["why"].items())
@@ -114,18 +115,19 @@ def draw_search(answer: dict[str, Any]) -> None:
     if not count:
         out.print(f"Nothing found for {request['query']!r} in {', '.join(request['event_types'])}.", markup=False)
         return
-    more = " (more with -n 50)" if data["truncated"] else ""
-    took = answer["performance"]["elapsed_ms"]
-    out.print(f"[dim]{count} hit{'s' if count != 1 else ''} in {took:.1f} ms{more}. Open one: recollect open ID[/]")
+    hint = " (more with -n 50)" if data["truncated"] else ""
+    elapsed_ms = answer["performance"]["elapsed_ms"]
+    out.print(f"[dim]{count} hit{'s' if count != 1 else ''} in {elapsed_ms:.1f} ms{hint}. Open one: recollect open ID[/]")
 
 
-def _matched(text: str, query: str) -> Text:
+def _highlight(text: str, query: str) -> Text:
+    """The text with the words of the query highlighted."""
     stems = {word for group in parse(query).word_groups() for word in group}
-    drawn = Text(plain(text))
+    highlighted = Text(plain(text))
     if stems:
         pattern = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))
-        drawn.highlight_regex(re.compile(rf"(?:{pattern})\w*", re.IGNORECASE), "bold yellow")
-    return drawn
+        highlighted.highlight_regex(re.compile(rf"(?:{pattern})\w*", re.IGNORECASE), "bold yellow")
+    return highlighted
 
 
 def draw_list(answer: dict[str, Any]) -> None:
@@ -134,9 +136,9 @@ def draw_list(answer: dict[str, Any]) -> None:
         session = item["session"]
         state = "" if session["completed"] else ", not completed"
         counts = f"{session['turn_count']} turns, {session['event_count']} events"
-        about = f"  {session['source']}, {counts}, {session['mode']}{state}"
+        details = f"  {session['source']}, {counts}, {session['mode']}{state}"
         when = f"{time_of(session, 'updated_at'):>11}  "
-        out.print(Text.assemble((when, "dim"), (plain(session["title"]), "bold"), (about, "dim")))
+        out.print(Text.assemble((when, "dim"), (plain(session["title"]), "bold"), (details, "dim")))
         out.print(f"             [blue]{item['id']}[/]", soft_wrap=True)
     if answer["data"]["next_cursor"]:
         out.print(f"[dim]More: --cursor {answer['data']['next_cursor']}[/]", soft_wrap=True)
@@ -174,8 +176,8 @@ def _draw_session(data: dict[str, Any]) -> None:
 def _draw_turn(data: dict[str, Any]) -> None:
     out = console()
     turn, traversal = data["turn"], data["traversal"]
-    place = f"[dim]turn {turn['ordinal']}, {time_of(turn, 'updated_at')}[/]"
-    out.print(Text(plain(data["session"]["title"]), "bold"), place)
+    position = f"[dim]turn {turn['ordinal']}, {time_of(turn, 'updated_at')}[/]"
+    out.print(Text(plain(data["session"]["title"]), "bold"), position)
     for name in ("session_id", "previous_turn_id", "next_turn_id"):
         if traversal[name]:
             out.print(f"[dim]{name.removesuffix('_id')}:[/] [blue]{traversal[name]}[/]")

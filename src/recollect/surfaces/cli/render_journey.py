@@ -25,7 +25,7 @@ def history(answer: Answer) -> None:
     out = console()
     for row in answer["sessions"]:
         score = f"  {row['relevance_score']:.2f}" if row["relevance_score"] else ""
-        _session(time_of(row, "created_at"), row["session_id"], row["summary"], score, diagnosed=row["has_diagnosis"])
+        _session(time_of(row, "created_at"), row["session_id"], row["summary"], score, is_diagnosed=row["has_diagnosis"])
     for row in answer.get("documents", ()):
         _document(time_of(row, "created_at"), row["document_id"], row["document_type"], row["title"])
     shown, total = len(answer["sessions"]), answer["total_results"]
@@ -38,7 +38,7 @@ def history(answer: Answer) -> None:
 def timeline(answer: Answer) -> None:
     for entry in answer["entries"]:
         if entry["entry_type"] == "session":
-            _session(time_of(entry, "created_at"), entry["entry_id"], entry["summary"], diagnosed=entry["has_diagnosis"])
+            _session(time_of(entry, "created_at"), entry["entry_id"], entry["summary"], is_diagnosed=entry["has_diagnosis"])
         else:
             _document(time_of(entry, "created_at"), entry["entry_id"], entry["document_type"], entry["title"])
     if not answer["entries"]:
@@ -74,18 +74,18 @@ def document_deleted(answer: Answer) -> None:
     console().print(f"Deleted [blue]{answer['document_id']}[/].", soft_wrap=True)
 
 
-def _session(at: str, identity: str, summary: str, score: str = "", *, diagnosed: bool) -> None:
-    found = ", diagnosed" if diagnosed else ""
-    _entry(at, identity, f"session{found}{score}", summary)
+def _session(at: str, identity: str, summary: str, score: str = "", *, is_diagnosed: bool) -> None:
+    diagnosis = ", diagnosed" if is_diagnosed else ""
+    _entry(at, identity, f"session{diagnosis}{score}", summary)
 
 
 def _document(at: str, identity: str, kind: str, title: str) -> None:
     _entry(at, identity, kind, title or "without a title")
 
 
-def _entry(at: str, identity: str, kind: str, words: str) -> None:
+def _entry(at: str, identity: str, kind: str, title: str) -> None:
     out = console()
-    out.print(Text.assemble((plain(" ".join(words.split())), "bold"), (f"  {kind}, {at}", "dim")))
+    out.print(Text.assemble((plain(" ".join(title.split())), "bold"), (f"  {kind}, {at}", "dim")))
     out.print(f"   [blue]{identity}[/]")
 
 

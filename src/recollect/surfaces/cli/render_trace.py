@@ -20,10 +20,10 @@ TYPE_STYLES = {
 }
 STATUS_STYLES = {"failed": "red", "partial": "yellow", "in_progress": "yellow", "done": "green", "success": "green"}
 NEXT_LEVEL = {"summary": "turns", "turns": "steps", "steps": "full"}
-Shown = dict[str, Any]
+Answer = dict[str, Any]
 
 
-def matches(answer: Shown, query: str) -> None:
+def matches(answer: Answer, query: str) -> None:
     out = console()
     for match in answer["data"]["matches"]:
         out.print(_head(match))
@@ -38,35 +38,35 @@ def matches(answer: Shown, query: str) -> None:
         out.print(f"[dim]More: --cursor {answer['pagination']['next_cursor']}[/]", soft_wrap=True)
 
 
-def event(answer: Shown) -> None:
+def event(answer: Answer) -> None:
     out = console()
-    found = answer["data"]
-    out.print(_head(found))
-    payload = dict(found["payload"])
+    data = answer["data"]
+    out.print(_head(data))
+    payload = dict(data["payload"])
     text = payload.pop("text", None) or payload.pop("output", None)
     for name, value in payload.items():
-        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        out.print(Text(f"{name}: {plain(shown)}", "dim"), soft_wrap=True)
+        encoded = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        out.print(Text(f"{name}: {plain(encoded)}", "dim"), soft_wrap=True)
     if text:
         out.print(Text(plain(text)), soft_wrap=True)
 
 
-def session(answer: Shown) -> None:
+def session(answer: Answer) -> None:
     out = console()
-    found = answer["data"]
-    stats = found["stats"]
+    data = answer["data"]
+    stats = data["stats"]
     counts = f"{stats['total_turns']} turns, {stats['total_steps']} steps, {stats['total_tool_calls']} tool calls"
     failed = f", {stats['failed_tool_calls']} failed" if stats["failed_tool_calls"] else ""
-    about = f"  {found['provider']}, {counts}{failed}, {time_of(found, 'end_time')}"
-    out.print(Text.assemble((plain(found["title"]), "bold"), (about, "dim")))
-    out.print(f"[blue]{found['session_id']}[/]")
-    for turn in found["turns"]:
+    details = f"  {data['provider']}, {counts}{failed}, {time_of(data, 'end_time')}"
+    out.print(Text.assemble((plain(data["title"]), "bold"), (details, "dim")))
+    out.print(f"[blue]{data['session_id']}[/]")
+    for turn in data["turns"]:
         _turn(out, turn)
-    if level := NEXT_LEVEL.get(found["detail_level"]):
-        out.print(f"[dim]More detail: recollect trace session {found['session_id']} --level {level}[/]", soft_wrap=True)
+    if level := NEXT_LEVEL.get(data["detail_level"]):
+        out.print(f"[dim]More detail: recollect trace session {data['session_id']} --level {level}[/]", soft_wrap=True)
 
 
-def _turn(out: Console, turn: Shown) -> None:
+def _turn(out: Console, turn: dict[str, Any]) -> None:
     outcome = turn.get("outcome", "")
     head = (f"{turn['turn_index']:>3} ", "dim"), (_one_line(turn["user_message"]), "bold green")
     out.print(Text.assemble(*head, (f"  {turn['step_count']} steps ", "dim"), (outcome, STATUS_STYLES.get(outcome, ""))))
@@ -76,7 +76,7 @@ def _turn(out: Console, turn: Shown) -> None:
         out.print(f"      [dim]{turn['steps_left_out']} steps are not shown[/]")
 
 
-def _step(out: Console, step: Shown) -> None:
+def _step(out: Console, step: dict[str, Any]) -> None:
     if "summary" in step:
         failed = (f"  {step['failed_tools']} failed" if step["failed_tools"] else "", "red")
         out.print(Text.assemble((f"    {step['step_index']:>2} ", "dim"), _one_line(step["summary"]), failed))
@@ -96,25 +96,25 @@ def _step(out: Console, step: Shown) -> None:
             out.print(Text(_indented(tool["output"]), STATUS_STYLES["failed"] if tool["status"] == "failed" else "dim"))
 
 
-def analysis(answer: Shown) -> None:
+def analysis(answer: Answer) -> None:
     out = console()
-    found = answer["data"]
-    out.print(f"Score [bold]{found['score']}[/] of 100  [blue]{found['session_id']}[/]")
-    for insight in found["insights"]:
+    data = answer["data"]
+    out.print(f"Score [bold]{data['score']}[/] of 100  [blue]{data['session_id']}[/]")
+    for insight in data["insights"]:
         kind = (f"{insight['kind']:<11}", STATUS_STYLES["failed" if insight["kind"] == "failure" else "partial"])
         out.print(Text.assemble((f"turn {insight['turn_index']:>3}  ", "dim"), kind, plain(insight["message"])))
-    if not found["insights"]:
+    if not data["insights"]:
         out.print("No failures, loops or slow steps.")
     else:
-        out.print(f"[dim]More detail: recollect trace session {found['session_id']} --level steps[/]", soft_wrap=True)
+        out.print(f"[dim]More detail: recollect trace session {data['session_id']} --level steps[/]", soft_wrap=True)
 
 
-def _head(found: Shown) -> Text:
+def _head(event: dict[str, Any]) -> Text:
     return Text.assemble(
-        (found["session_id"], "blue"),
-        (f" {found['event_index']} ", "bold"),
-        (found["event_type"], TYPE_STYLES[found["event_type"]]),
-        (f"  {time_of(found, 'timestamp')}", "dim"),
+        (event["session_id"], "blue"),
+        (f" {event['event_index']} ", "bold"),
+        (event["event_type"], TYPE_STYLES[event["event_type"]]),
+        (f"  {time_of(event, 'timestamp')}", "dim"),
     )
 
 

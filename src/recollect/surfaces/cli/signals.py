@@ -1,4 +1,4 @@
-"""Ends commands on a signal: once, and in good order. A program that a turn has started must not outlive us."""
+"""Ends a command on its first signal, with clean-up: a program that a turn has started must not outlive us."""
 
 import signal
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def interrupt_on_signals() -> None:
-    """Turn the first signal into a KeyboardInterrupt, also when a terminal closes. `nohup` is respected."""
+    """Turn the first signal into a KeyboardInterrupt, also when the terminal closes. `nohup` still works."""
     for number in SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -28,7 +28,7 @@ def until_signal() -> Iterator[None]:
 
 
 def ignore_signals() -> None:
-    """From here on the process ends anyway."""
+    """Ignore all further signals: the process is ending."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -7,21 +7,21 @@ from typing import TextIO
 
 from recollect.display import json_escapes
 
-ASCII = "recollect-ascii"  # an alias of `ascii`: click would replace that one by UTF-8
+ASCII = "recollect-ascii"  # an alias of `ascii`: click would replace `ascii` by UTF-8
 ESCAPES = "recollect-json"  # an error handler that writes JSON escapes
 
 
-def prepare_streams(*, for_programs: bool) -> None:
+def prepare_streams(*, as_json: bool) -> None:
     """Open closed streams. Text that cannot be encoded is replaced, or escaped in JSON."""
     _open_closed()
     codecs.register(_find_ascii)
     codecs.register_error(ESCAPES, _escape)
     for stream in (sys.stdout, sys.stderr):
-        _accept_any_text(stream, for_programs=for_programs)
+        _accept_any_text(stream, as_json=as_json)
 
 
 def _open_closed() -> None:
-    """Otherwise the next file that is opened would get the number of a standard stream and receive its output."""
+    """Open closed standard streams. Otherwise the next opened file would get the number of one, and its output."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -30,32 +30,32 @@ def _open_closed() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
-def _accept_any_text(stream: TextIO, *, for_programs: bool) -> None:
+def _accept_any_text(stream: TextIO, *, as_json: bool) -> None:
     """Set the encoding and the error handler. JSON is UTF-8, or ASCII with escapes, never another encoding."""
     name = codecs.lookup(stream.encoding).name
     if name == "utf-8":
         return
-    name = ASCII if for_programs or name == "ascii" else name
-    stream.reconfigure(encoding=name, errors=ESCAPES if for_programs else "replace")  # type: ignore[attr-defined]
+    name = ASCII if as_json or name == "ascii" else name
+    stream.reconfigure(encoding=name, errors=ESCAPES if as_json else "replace")  # type: ignore[attr-defined]
 
 
 def _find_ascii(name: str) -> codecs.CodecInfo | None:
     if name.replace("_", "-") != ASCII:
         return None
-    known = codecs.lookup("ascii")
+    codec = codecs.lookup("ascii")
     return codecs.CodecInfo(
         name=ASCII,
-        encode=known.encode,
-        decode=known.decode,
-        incrementalencoder=known.incrementalencoder,
-        incrementaldecoder=known.incrementaldecoder,
-        streamreader=known.streamreader,
-        streamwriter=known.streamwriter,
+        encode=codec.encode,
+        decode=codec.decode,
+        incrementalencoder=codec.incrementalencoder,
+        incrementaldecoder=codec.incrementaldecoder,
+        streamreader=codec.streamreader,
+        streamwriter=codec.streamwriter,
     )
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Non-ASCII characters only occur inside of JSON strings, so an escape is always valid."""
+    """Replace characters by JSON escapes. Non-ASCII characters only occur in JSON strings, so an escape is always valid."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json_escapes(error.object[error.start : error.end]), error.end

@@ -13,7 +13,7 @@ DAYS_AGO = {"today": 0, "yesterday": 1}
 def milliseconds_of(text: str | None, option: str) -> int | None:
     """A time in milliseconds since 1970: `today`, `yesterday`, `7d` (seven days ago), a date, or an ISO 8601 time.
 
-    A day is its beginning in the local time zone.
+    A day means its beginning in the local time zone.
     """
     if text is None:
         return None
@@ -36,4 +36,5 @@ def _moment(text: str) -> datetime:
 
 
 def iso(at: int) -> str:
+    """Milliseconds since 1970 as an ISO 8601 time."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")

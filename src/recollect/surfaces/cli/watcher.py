@@ -21,9 +21,9 @@ from recollect.live import LiveRealm
 from recollect.realms.manifest import Backend
 from recollect.store.watcher_lock import WatcherLock
 
-DELAYS_S = (0.1, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # before each restart of a watcher that keeps ending
-STEADY_S = 60.0  # a watcher that ran this long works: when it ends, the delays start over
-LOCK_AGAIN_S = 60.0  # before a lock that cannot be opened is tried again: the disk is full, or the folder read-only
+DELAYS_S = (0.1, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds before each restart of a watcher that keeps ending
+STEADY_S = 60.0  # seconds: a watcher that ran this long works, so the delays start over when it ends
+LOCK_AGAIN_S = 60.0  # seconds before another attempt to open the lock: the disk may be full, or the folder read-only
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class WatcherProgress(Struct, frozen=True):
 
 @contextmanager
 def watching(realm: LiveRealm, *, is_enabled: bool) -> Iterator[None]:
-    """Keep a realm up to date while the block runs; not one in memory, which only this process sees."""
+    """Keep a realm up to date while the block runs. A realm in memory is left out: only this process sees it."""
     if not is_enabled or realm.backend is Backend.MEMORY:
         yield
         return
@@ -76,30 +76,30 @@ class Supervisor(threading.Thread):
                 self._stopping.wait(LOCK_AGAIN_S)
 
     def _keep_watching(self, lock: WatcherLock) -> None:
-        """Start a watcher, and restart it whenever it ends, with growing delays while none of them lasts."""
+        """Start a watcher, and restart it whenever it ends. Delays grow while no watcher lasts."""
         failures = 0
         while not self._stopping.is_set():
             began = time.monotonic()
-            ended = self._watch(lock)
+            ending = self._watch(lock)
             if self._stopping.is_set():
                 return
             failures = 0 if time.monotonic() - began > STEADY_S else failures
             delay = DELAYS_S[min(failures, len(DELAYS_S) - 1)]
             failures += 1
-            log.warning("The watcher of realm %s ended (%s); restart in %g s", self._realm.name, ended, delay)
-            lock.set_stopped(f"the process that reads them ended ({ended}). Recollect restarts it.")
+            log.warning("The watcher of realm %s ended (%s); restart in %g s", self._realm.name, ending, delay)
+            lock.set_stopped(f"the process that reads them ended ({ending}). Recollect restarts it.")
             self._stopping.wait(delay)
 
     def _watch(self, lock: WatcherLock) -> str:
         """Run one watcher to its end. Returns how it ended."""
         command = [*SELF_COMMAND, "watch", "--while-open", "--realm", self._realm.name]
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
         with self._starting:
             if self._stopping.is_set():
                 return "stopped"
             try:
                 # In its own session: Ctrl-C in the agent's terminal must not stop reading for all other servers.
-                self._watcher = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True)
+                self._watcher = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, start_new_session=True)
             except OSError as reason:
                 return f"cannot be started: {reason.strerror}"
         with self._watcher as watcher:
@@ -107,7 +107,7 @@ class Supervisor(threading.Thread):
             for line in watcher.stdout:
                 if (progress := _progress(line)) is not None:
                     lock.set_stopped(progress.stopped)
-        return _ending(watcher.returncode)
+        return _describe_exit(watcher.returncode)
 
 
 def _progress(line: bytes) -> WatcherProgress | None:
@@ -117,7 +117,8 @@ def _progress(line: bytes) -> WatcherProgress | None:
         return None
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
+    """An exit code or a signal in words."""
     if code >= 0:
         return f"exit code {code}"
     try:

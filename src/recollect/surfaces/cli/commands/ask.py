@@ -15,7 +15,7 @@ from recollect.surfaces.cli.render import print_json, say
 @click.command("ask")
 @click.argument("question", type=TEXT, nargs=-1, required=True)
 @click.option("--project", type=TEXT, help="Only sessions of this project.")
-@click.option("--extract", is_flag=True, help="Quote what was found, even if a model is configured.")
+@click.option("--extract", is_flag=True, help="Quote passages, even if a model is configured.")
 @json_option
 @realm_options
 def command(question: tuple[str, ...], project: str | None, extract: bool, as_json: bool, **realm: object) -> None:
@@ -25,15 +25,15 @@ def command(question: tuple[str, ...], project: str | None, extract: bool, as_js
     recollect ask "why did we move to JWT?"
     recollect ask how was the flaky upload test fixed --project webapp
 
-    Quotes what was found. A model writes the answer if [extraction] in settings.toml names one.
+    Quotes the passages it finds. A model writes the answer if [extraction] in settings.toml names one.
     """
     opened = realm_to_read(**realm)  # type: ignore[arg-type]
     context = RequestContext.now(has_deadline=as_json)
-    given = answer(opened, " ".join(question), context, os.environ, project, by_model=not extract)
-    given.warnings += notes(opened)
-    for warning in given.warnings:
+    reply = answer(opened, " ".join(question), context, os.environ, project, by_model=not extract)
+    reply.warnings += notes(opened)
+    for warning in reply.warnings:
         say(f"! {warning}", err=True)
     if as_json:
-        print_json(msgspec.json.encode(given).decode())
+        print_json(msgspec.json.encode(reply).decode())
     else:
-        say(given.answer)
+        say(reply.answer)

@@ -51,7 +51,7 @@ def replace(config: str, expected_generation: int | None, as_json: bool, **realm
     \b
     recollect config set '{"deadline_ms": 2000}'
     """
-    arguments = {"action": "set", "config": _decoded(config), "expected_generation": expected_generation}
+    arguments = {"action": "set", "config": _decode(config), "expected_generation": expected_generation}
     ask("meerkat_config", arguments, _draw, as_json=as_json, realm=realm)
 
 
@@ -63,18 +63,18 @@ def replace(config: str, expected_generation: int | None, as_json: bool, **realm
 def patch(changes: str, expected_generation: int | None, as_json: bool, **realm: Any) -> None:
     """Merge changes into the config (RFC 7396).
 
-    null removes a key, objects are merged.
+    null removes a key; objects are merged.
 
     \b
     recollect config patch '{"deadline_ms": null}'
     """
-    arguments = {"action": "patch", "patch": _decoded(changes), "expected_generation": expected_generation}
+    arguments = {"action": "patch", "patch": _decode(changes), "expected_generation": expected_generation}
     ask("meerkat_config", arguments, _draw, as_json=as_json, realm=realm)
 
 
-def _decoded(given: str) -> Any:
+def _decode(text: str) -> Any:
     try:
-        return msgspec.json.decode(given)
+        return msgspec.json.decode(text)
     except msgspec.DecodeError as reason:
         raise click.UsageError(f"{invalid_json(reason)}. Example: '{{\"deadline_ms\": 2000}}'.") from reason
 

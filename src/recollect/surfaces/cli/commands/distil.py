@@ -19,7 +19,7 @@ NICE = 10  # lower priority than programs that a person waits for
 def command(again: bool, quiet: bool, **realm: object) -> None:
     """Extract observations and build the semantic index.
 
-    `sync`, `watch` and `mcp` do this by themselves.
+    `sync`, `watch` and `mcp` do this automatically.
 
     \b
     recollect distil
@@ -35,7 +35,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
         memory.close()
     with opened.open_archive():  # creates the archive if there is none
         pass
-    done = distil(opened.folder, opened.settings, os.environ, lambda: False, None if quiet else _show)
+    has_run = distil(opened.folder, opened.settings, os.environ, lambda: False, None if quiet else _show)
     if quiet:
         return
     if sys.stderr.isatty():
@@ -43,7 +43,7 @@ def command(again: bool, quiet: bool, **realm: object) -> None:
     if not opened.folder.exists():
         click.echo(f"The folder {opened.folder} was deleted in the meantime.", err=True)
         return
-    if not done:
+    if not has_run:
         click.echo("Another process is already doing this.")
         return
     with opened.open_memory() as memory:

@@ -29,8 +29,8 @@ HINTS = {
 def command(wants_repair: bool, as_json: bool, **realm: object) -> None:
     """Check the store, and report unreadable log lines.
 
-    Shows what could not be read and why, whether archive and index are undamaged, and what to do. The exit code is 1 if
-    there is something to do.
+    Shows which lines could not be read and why, whether archive and index are damaged, and what to do. The exit code is 1
+    if there is something to do.
 
     \b
     recollect doctor
@@ -38,16 +38,16 @@ def command(wants_repair: bool, as_json: bool, **realm: object) -> None:
     """
     opened = chosen_realm(**realm) if wants_repair else realm_to_read(**realm)  # type: ignore[arg-type]
     repaired = repair(opened) if wants_repair else []
-    found = {**examine(opened), "repaired": repaired}
+    report = {**examine(opened), "repaired": repaired}
     if as_json:
-        print_json(msgspec.json.encode(found).decode())
+        print_json(msgspec.json.encode(report).decode())
     else:
-        _draw(found)
-    sys.exit(1 if found["hints"] else 0)
+        _draw(report)
+    sys.exit(1 if report["hints"] else 0)
 
 
 def examine(realm: LiveRealm) -> dict[str, Any]:
-    """The condition of archive, index and memory, problems by reason, and hints about what to do."""
+    """The condition of archive, index and memory, the problems by reason, and hints what to do."""
     try:
         with realm.open_archive() as reader:
             damage = reader.integrity_fault()
@@ -82,27 +82,27 @@ def _problem(row: tuple[str, str, int, str, int, str]) -> dict[str, Any]:
     return dict(zip(names, row, strict=True))
 
 
-def _draw(found: dict[str, Any]) -> None:
+def _draw(report: dict[str, Any]) -> None:
     out = console()
-    for line in found["repaired"]:
+    for line in report["repaired"]:
         out.print(f"[green]{escape(line)}[/]", soft_wrap=True)
-    out.print(f"archive: {found['archive']}", markup=False, soft_wrap=True)
-    out.print(f"index: {found['index']}", markup=False)
-    out.print(f"memory: {found['memory']}", markup=False, soft_wrap=True)
-    for name, lines in found["lines"].items():
+    out.print(f"archive: {report['archive']}", markup=False, soft_wrap=True)
+    out.print(f"index: {report['index']}", markup=False)
+    out.print(f"memory: {report['memory']}", markup=False, soft_wrap=True)
+    for name, lines in report["lines"].items():
         events = sum(count for kind, count in lines.items() if not kind.startswith(NOT_EVENTS))
         ignored = sum(count for kind, count in lines.items() if kind.startswith("noise"))
-        rest = f"{lines.get('unknown', 0):,} not recognised, {lines.get('problem', 0):,} unreadable"
+        unread = f"{lines.get('unknown', 0):,} not recognised, {lines.get('problem', 0):,} unreadable"
         if undated := lines.get("undated"):
-            rest += f", {undated:,} without a timestamp (file date used, shown as ~)"
-        out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {ignored:,} ignored, {rest}")
-    for problem in found["problems"]:
+            unread += f", {undated:,} without a timestamp (file date used, shown as ~)"
+        out.print(f"{name}: {lines['lines']:,} lines: {events:,} events, {ignored:,} ignored, {unread}")
+    for problem in report["problems"]:
         out.print()
         out.print(f"[yellow]{problem['count']:,} × {problem['source']}: {escape(problem['reason'])}[/]")
         out.print(f"  for example {problem['path']}:{problem['line']}", markup=False, soft_wrap=True)
         if problem["excerpt"]:
             out.print(f"  {problem['excerpt']}", markup=False)
-    for hint in found["hints"]:
+    for hint in report["hints"]:
         out.print(f"[bold]→ {escape(hint)}[/]", soft_wrap=True)
-    if not found["hints"] and not found["problems"]:
+    if not report["hints"] and not report["problems"]:
         out.print("[green]Nothing to repair.[/]")

@@ -19,20 +19,20 @@ from recollect.store.memory import Memory
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import print_json, say
 
-NAMED = 10  # turns that are listed one by one
+MAX_LISTED = 10  # turns that are listed one by one
 
 
 @click.command("extract")
-@click.option("--dry-run", is_flag=True, help="Show what would be read and its cost. Asks no model.")
-@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Most tokens to use, input and output.")
+@click.option("--dry-run", is_flag=True, help="Show what would be read and its cost. Calls no model.")
+@click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="Maximum tokens to use, input and output.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="TURNS", help="Read at most this many turns.")
-@click.option("--again", is_flag=True, help="Also read turns that this model has read before.")
+@click.option("--again", is_flag=True, help="Also read turns that this model has already read.")
 @json_option
 @realm_options
 def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, as_json: bool, **realm: object) -> None:
     """Let a model read turns and record observations.
 
-    Reads finished turns, newest first, each of them once. [extraction] in settings.toml names the model and its budget:
+    Reads every finished turn once, newest first. [extraction] in settings.toml names the model and its budget:
     an OpenAI-compatible service or your own command. No model reads anything unless you run this.
 
     \b
@@ -52,7 +52,7 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
     except ModelDidNotAnswer as error:
         if report.turns and not as_json:
             say(_report_in_words(report), err=True)
-        error.details["report"] = _for_programs(report)
+        error.details["report"] = _as_object(report)
         raise
     _deliver(report, as_json, _report_in_words)
 
@@ -60,20 +60,20 @@ def command(dry_run: bool, budget: int | None, limit: int | None, again: bool, a
 def _planned(realm: LiveRealm, name: str, limits: Limits, *, quiet: bool) -> Plan:
     try:
         with closing(Memory(realm.folder)) as memory:
-            read = memory.extracted_turns(name)
+            extracted = memory.extracted_turns(name)
     except OutOfDate:  # there are no observations yet
-        read = {}
+        extracted = {}
     with realm.open_archive() as reader, _progress(quiet) as show:
         return plan_extraction(
-            reader, read, name, limits, lambda found: show(found.turns, found.fits_tokens, found.budget, 0)
+            reader, extracted, name, limits, lambda plan: show(plan.turns, plan.fits_tokens, plan.budget, 0)
         )
 
 
 def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quiet: bool) -> None:
     model = open_model(realm.settings.extraction, os.environ)
 
-    def on_progress(done: ExtractionReport) -> None:
-        show(done.turns, done.tokens_in + done.tokens_out, done.budget, done.observations)
+    def on_progress(progress: ExtractionReport) -> None:
+        show(progress.turns, progress.tokens_in + progress.tokens_out, progress.budget, progress.observations)
 
     try:
         with (
@@ -92,33 +92,34 @@ def _extract(realm: LiveRealm, limits: Limits, report: ExtractionReport, *, quie
 # ---- output
 
 
-def _deliver(found: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
+def _deliver(result: Any, as_json: bool, in_words: Callable[[Any], str]) -> None:
     if as_json:
-        print_json(msgspec.json.encode(_for_programs(found)).decode())
+        print_json(msgspec.json.encode(_as_object(result)).decode())
     else:
-        say(in_words(found))
+        say(in_words(result))
 
 
-def _for_programs(found: Plan | ExtractionReport) -> dict[str, Any]:
-    values = msgspec.structs.asdict(found)
-    if isinstance(found, ExtractionReport):
-        values["nonsense"] = [{"turn": _turn(odd), "reason": odd.reason} for odd in found.nonsense]
+def _as_object(result: Plan | ExtractionReport) -> dict[str, Any]:
+    """The fields for JSON."""
+    values = msgspec.structs.asdict(result)
+    if isinstance(result, ExtractionReport):
+        values["nonsense"] = [{"turn": _turn(answer), "reason": answer.reason} for answer in result.nonsense]
     return values
 
 
-def _turn(odd: UnusableAnswer) -> str:
-    """An ID for `recollect open`."""
-    return f"turn:{odd.session.hex()}-{odd.turn}"
+def _turn(answer: UnusableAnswer) -> str:
+    """The turn's ID, for `recollect open`."""
+    return f"turn:{answer.session.hex()}-{answer.turn}"
 
 
-def _plan_in_words(found: Plan) -> str:
-    if not found.turns:
-        return f"Nothing to read for {found.model}: it has read every finished turn."
+def _plan_in_words(plan: Plan) -> str:
+    if not plan.turns:
+        return f"Nothing to read for {plan.model}: it has read every finished turn."
     return (
-        f"{found.turns:,} turns to read for {found.model}: about {found.tokens_in:,} tokens in, "
-        f"at most {found.tokens_out:,} out. {found.trivial:,} more are too short to be worth reading.\n"
-        f"The budget of {found.budget:,} tokens is enough for at least {found.fits:,} of them, the newest "
-        f"({found.fits_tokens:,} tokens). No model was asked."
+        f"{plan.turns:,} turns to read for {plan.model}: about {plan.tokens_in:,} tokens in, "
+        f"at most {plan.tokens_out:,} out. {plan.trivial:,} more are too short to be worth reading.\n"
+        f"The budget of {plan.budget:,} tokens is enough for at least {plan.fits:,} of them, the newest "
+        f"({plan.fits_tokens:,} tokens). No model was called."
     )
 
 
@@ -130,9 +131,9 @@ def _report_in_words(report: ExtractionReport) -> str:
     if report.refused:
         lines.append(f"{report.refused:,} observations were rejected: without evidence, malformed, or too many at once.")
     if report.nonsense:
-        lines.append(f"{len(report.nonsense):,} answers contained no observations; `--again` asks again:")
-        lines += [f"  {_turn(odd)}: {odd.reason}" for odd in report.nonsense[:NAMED]]
-        lines += ["  …"] if len(report.nonsense) > NAMED else []
+        lines.append(f"{len(report.nonsense):,} answers contained no observations; `--again` retries them:")
+        lines += [f"  {_turn(answer)}: {answer.reason}" for answer in report.nonsense[:MAX_LISTED]]
+        lines += ["  …"] if len(report.nonsense) > MAX_LISTED else []
     match report.ended:
         case "budget":
             lines.append("The next turn does not fit the budget: `recollect extract` continues from here.")

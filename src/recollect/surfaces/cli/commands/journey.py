@@ -65,7 +65,7 @@ def create(arguments: dict[str, Any], as_json: bool, **realm: Any) -> None:
 def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bool, as_json: bool, **realm: Any) -> None:
     """Add a session to a journey.
 
-    A session is in one journey at a time, so it leaves its earlier one.
+    A session is in one journey at a time: it leaves its earlier journey.
 
     \b
     recollect journey link JOURNEY session:9ab2…
@@ -82,9 +82,13 @@ def link(journey: str, session: str, arguments: dict[str, Any], no_diagnosis: bo
 @click.argument("journey")
 @click.argument("query", nargs=-1)
 @click.option(
-    "--from", "--from-date", "from_date", metavar="WHEN", help="Sessions started then or later: today, 2026-04-30, 7d."
+    "--from",
+    "--from-date",
+    "from_date",
+    metavar="WHEN",
+    help="Sessions started at this time or later: today, 2026-04-30, 7d.",
 )
-@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions started then or earlier.")
+@click.option("--to", "--to-date", "to_date", metavar="WHEN", help="Sessions started at this time or earlier.")
 @request_options(
     QueryJourneyHistory,
     {"limit": "-n --limit", "include_documents": "--documents --include-documents"},
@@ -103,7 +107,7 @@ def history(
 ) -> None:
     """Search a journey's sessions by their summaries.
 
-    Without a query, shows the newest.
+    Without a query, it lists the newest sessions.
 
     \b
     recollect journey history JOURNEY
@@ -163,11 +167,11 @@ def add(journey: str, arguments: dict[str, Any], metadata: str | None, as_json: 
     recollect journey add JOURNEY --title "What we agreed" --content "Ship on Friday"
     recollect journey add JOURNEY --type artifact --content build/report.pdf --metadata '{"pages": 12}'
     """
-    arguments = {"document_type": "note", **arguments, "journey_id": journey, "metadata": _object(metadata)}
+    arguments = {"document_type": "note", **arguments, "journey_id": journey, "metadata": _decode(metadata)}
     ask("add_document_to_journey", arguments, draw.added, as_json=as_json, realm=realm)
 
 
-def _object(text: str | None) -> Any:
+def _decode(text: str | None) -> Any:
     try:
         return msgspec.json.decode(text) if text is not None else None
     except (msgspec.DecodeError, UnicodeError, RecursionError):

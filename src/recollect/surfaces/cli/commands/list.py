@@ -18,7 +18,7 @@ AHEAD_MS = 86_400_000  # a day: clocks of other machines may be ahead of ours
 
 @click.command("list")
 @click.option("--since", metavar="WHEN", help="Sessions active since: today, yesterday, 2026-04-30, 12h, 7d.")
-@click.option("--until", metavar="WHEN", help="Sessions started before (default: now).")
+@click.option("--until", metavar="WHEN", help="Sessions started before this time (default: now).")
 @request_options(
     ListSessions,
     {"limit": "-n --limit", "mode": "--mode", "sort": "--sort", "cursor": "--cursor"},

@@ -22,10 +22,10 @@ from recollect.surfaces.cli.times import milliseconds_of
 @click.option("-n", "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Number of observations.")
 @click.option("-t", "--type", "types", type=TEXT, multiple=True, help="Only this type: decision, bug-fix, pattern …")
 @click.option("--project", "projects", type=TEXT, multiple=True, help="Only this project.")
-@click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only with this concept as a tag.")
+@click.option("--concept", "concepts", type=TEXT, multiple=True, help="Only tagged with this concept.")
 @click.option("--file", "files", type=TEXT, multiple=True, help="Only about this file: a name or the end of a path.")
-@click.option("--since", metavar="WHEN", help="Only since then: today, yesterday, 2026-04-30, 12h, 7d.")
-@click.option("--until", metavar="WHEN", help="Only before then.")
+@click.option("--since", metavar="WHEN", help="Only since: today, yesterday, 2026-04-30, 12h, 7d.")
+@click.option("--until", metavar="WHEN", help="Only before this time.")
 @json_option
 @realm_options
 def command(
@@ -59,16 +59,16 @@ def command(
         files=files,
     )
     if words and all(word.startswith("obs-") for word in words):
-        named = observations_by_key(opened, GetObservations.parse({"ids": list(words)}).ids)
+        selected = observations_by_key(opened, GetObservations.parse({"ids": list(words)}).ids)
         if as_json:
-            print_json(_encoded([(row, None) for row in named]))
+            print_json(_encoded([(row, None) for row in selected]))
         else:
-            say(observations(named))
+            say(observations(selected))
         return
     rows: list[tuple[ObservationRow, float | None]]
     if words:
-        found = find_observations(opened, " ".join(words), filters, opened.settings.search.mode, limit)
-        rows = [(one.observation, one.score) for one in found]
+        results = find_observations(opened, " ".join(words), filters, opened.settings.search.mode, limit)
+        rows = [(result.observation, result.score) for result in results]
     else:
         rows = [(row, None) for row in newest_observations(opened, filters, limit)]
     for note in notes(opened) if words else ():
@@ -76,14 +76,14 @@ def command(
     if as_json:
         print_json(_encoded(rows))
     else:
-        _draw(rows, filters, asked=bool(words))
+        _draw(rows, filters, has_query=bool(words))
 
 
 def _encoded(rows: list[tuple[ObservationRow, float | None]]) -> str:
     return msgspec.json.encode([as_object(row, score) for row, score in rows]).decode()
 
 
-def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, asked: bool) -> None:
+def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationFilters, *, has_query: bool) -> None:
     from rich.text import Text
 
     out = console()
@@ -94,8 +94,8 @@ def _draw(rows: list[tuple[ObservationRow, float | None]], filters: ObservationF
             out.print(Text(f"   - {plain(' '.join(fact.split()))}"))
         out.print(f"   [blue]{observation_ref(row.id)}[/]")
     if not rows:
-        narrowed = asked or not filters.is_empty()
-        hint = "" if narrowed else " yet. `recollect sync` extracts them from your agents' logs"
+        is_filtered = has_query or not filters.is_empty()
+        hint = "" if is_filtered else " yet. `recollect sync` extracts them from your agents' logs"
         out.print(f"No observations found{hint}.")
         sys.exit(0)
     out.print(f"[dim]{len(rows)} observation{'s' if len(rows) != 1 else ''}. In full: recollect observations ID[/]")

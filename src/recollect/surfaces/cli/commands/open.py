@@ -13,14 +13,14 @@ from recollect.surfaces.cli.output import ask, deliver
 from recollect.surfaces.cli.realm_options import TEXT, json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import draw_open
 
-PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{0,35}", re.IGNORECASE)  # of a session's UUID
+PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{0,35}", re.IGNORECASE)  # the beginning of a session's UUID
 
 
 @click.command("open")
-@click.argument("identity", type=TEXT, metavar="ID")
+@click.argument("typed_id", type=TEXT, metavar="ID")
 @json_option
 @realm_options
-def command(identity: str, as_json: bool, **realm: Any) -> None:
+def command(typed_id: str, as_json: bool, **realm: Any) -> None:
     """Show a session, a turn or an event.
 
     \b
@@ -30,12 +30,12 @@ def command(identity: str, as_json: bool, **realm: Any) -> None:
     recollect open 9ab2             the session whose ID starts with 9ab2
     """
     opened = realm_to_read(**realm)
-    wanted = _session_with_prefix(opened, identity, as_json=as_json) if PREFIX.fullmatch(identity) else identity
-    ask("open", {"id": wanted}, draw_open, as_json=as_json, realm=opened, identity=identity)
+    full_id = _session_with_prefix(opened, typed_id, as_json=as_json) if PREFIX.fullmatch(typed_id) else typed_id
+    ask("open", {"id": full_id}, draw_open, as_json=as_json, realm=opened, typed_id=typed_id)
 
 
 def _session_with_prefix(realm: LiveRealm, prefix: str, *, as_json: bool) -> str:
-    """The ID of the session with this prefix; the prefix itself where there is none. Exits where there are several."""
+    """The ID of the session with this prefix, or the prefix if there is none. Exits if there are several."""
     context = RequestContext.now(has_deadline=as_json)
     reply = OPERATIONS["get_session_details"].run(realm, {"session_id": _with_dashes(prefix)}, context)
     if reply.kind is ErrorKind.AMBIGUOUS:
@@ -47,7 +47,7 @@ def _session_with_prefix(realm: LiveRealm, prefix: str, *, as_json: bool) -> str
 
 
 def _with_dashes(prefix: str) -> str:
-    """The beginning of a UUID, from its digits."""
+    """The digits of a UUID's beginning, with dashes in their places."""
     digits = prefix.replace("-", "")
     groups = (digits[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
     return "-".join(filter(None, groups))

@@ -27,7 +27,7 @@ def command(logs: bool, behind: bool, quiet: bool, **realm: object) -> None:
     recollect rebuild --logs
     """
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
-    patience_s = 0.0 if behind else PATIENCE_S  # another writer adds the missing entries itself
+    patience_s = 0.0 if behind else PATIENCE_S  # another writer also adds the missing entries
     with write_when_free(opened.folder, patience_s, lambda: _ingester(opened)) as ingester:
         if not behind:
             ingester.indexer.rebuild()

@@ -23,7 +23,7 @@ def command(port: int | None, host: str, no_token: bool, realm_name: str | None,
     """Serve JSON-RPC 2.0 to programs, one message per line.
 
     Serves standard input and output, or TCP with --port. Over TCP, `initialize` sends the token that `recollect token`
-    prints. Without --realm it uses a new realm, which `recollect realm prune` deletes after it has ended.
+    prints. Without --realm it uses a new realm. `recollect realm prune` deletes that realm once it is not in use.
 
     \b
     recollect rpc --realm main

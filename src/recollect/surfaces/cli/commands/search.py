@@ -28,7 +28,7 @@ from recollect.surfaces.cli.times import milliseconds_of
 @click.option("--source", type=TEXT, help="Only this agent, as listed by `recollect sources`.")
 @click.option("--project", type=TEXT, help="Only sessions of this project.")
 @click.option("--since", metavar="WHEN", help="Only events since: today, yesterday, 2026-04-30, 12h, 7d.")
-@click.option("--until", metavar="WHEN", help="Only events before.")
+@click.option("--until", metavar="WHEN", help="Only events before this time.")
 @click.option("--why", is_flag=True, help="Explain each score.")
 @json_option
 @realm_options
@@ -68,7 +68,7 @@ def command(
         draw_search,
         as_json=as_json,
         realm=opened,
-        identity=arguments.get("within_id"),
+        typed_id=arguments.get("within_id"),
         filters=filters,
         explain=why,
     )

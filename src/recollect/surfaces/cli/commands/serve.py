@@ -49,7 +49,7 @@ def command(
     recollect serve --port 0 --json
     curl -H "Authorization: Bearer $(recollect token)" "localhost:7377/search?query=flaky+test"
     """
-    from recollect.surfaces.http.server import open_server  # 600 ms, which --help does not need
+    from recollect.surfaces.http.server import open_server  # takes 600 ms, which --help should not
 
     chosen: LiveRealm = chosen_realm(**realm)  # type: ignore[arg-type]
     token = required_token(chosen.settings, no_token=no_token)
@@ -69,8 +69,8 @@ def command(
 def _print_addresses(realm: LiveRealm, url: str, rpc: str | None, link: str | None, *, as_json: bool) -> None:
     """Print the server's addresses. A program that starts the server waits for this line."""
     if as_json:
-        where = {"url": url, "rpc": rpc, "realm_id": realm.name, "instance_id": realm.instance, "link": link}
-        click.echo(json.dumps(where))
+        addresses = {"url": url, "rpc": rpc, "realm_id": realm.name, "instance_id": realm.instance, "link": link}
+        click.echo(json.dumps(addresses))
         return
     click.echo(f"Serving realm {realm.name} at {url}")
     click.echo(f"  browser  {link or f'{url}/docs'}")

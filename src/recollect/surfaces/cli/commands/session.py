@@ -13,7 +13,7 @@ from recollect.surfaces.cli.realm_options import json_option, labels_of, realm_o
 from recollect.surfaces.cli.render import console, say, time_of
 from recollect.surfaces.cli.request_options import request_options
 
-SHORT = 160  # characters of a tool call, a result or reasoning
+MAX_LINE = 160  # characters of a tool call, a result or reasoning
 LOCATOR = click.argument("session_id", metavar="SESSION")
 
 
@@ -38,7 +38,7 @@ def command() -> None:
     help={
         "imported": "Also list sessions from agents' logs.",
         "offset": "Skip this many sessions.",
-        "limit": "Most to show (default: {default}).",
+        "limit": "Number of sessions (default: {default}).",
     },
 )
 @json_option
@@ -71,7 +71,7 @@ def show(session_id: str, as_json: bool, **realm: Any) -> None:
 @request_options(
     ReadHistory,
     {"offset": "--offset", "limit": "--limit"},
-    help={"offset": "Skip this many messages.", "limit": "Most to show (default: {default})."},
+    help={"offset": "Skip this many messages.", "limit": "Number of messages (default: {default})."},
 )
 @json_option
 @realm_options
@@ -112,11 +112,11 @@ def archive(session_id: str, as_json: bool, **realm: Any) -> None:
     _ask("meerkat_archive", session_id, {}, _draw_archived, as_json=as_json, **realm)
 
 
-def _ask(operation: str, session: str, more: dict[str, Any], show: Any, *, as_json: bool, **realm: Any) -> None:
+def _ask(operation: str, session: str, arguments: dict[str, Any], show: Any, *, as_json: bool, **realm: Any) -> None:
     opened = realm_to_read(**realm)  # a session that exists is in a realm that exists
     try:
         key = locate_session(opened, session, as_json=as_json)
-        ask(operation, {"session_id": key, **more}, show, as_json=as_json, realm=opened)
+        ask(operation, {"session_id": key, **arguments}, show, as_json=as_json, realm=opened)
     finally:
         opened.close()
 
@@ -135,8 +135,8 @@ def _draw_list(answer: dict[str, Any]) -> None:
 def _draw_one(row: dict[str, Any]) -> None:
     out = console()
     for name, value in row.items():
-        shown = " ".join(f"{key}={inner}" for key, inner in value.items()) if isinstance(value, dict) else value
-        out.print(f"[dim]{name:>17}[/]  {escape(str(shown))}", highlight=False, soft_wrap=True)
+        text = " ".join(f"{key}={inner}" for key, inner in value.items()) if isinstance(value, dict) else value
+        out.print(f"[dim]{name:>17}[/]  {escape(str(text))}", highlight=False, soft_wrap=True)
 
 
 def _draw_history(answer: dict[str, Any]) -> None:
@@ -145,12 +145,12 @@ def _draw_history(answer: dict[str, Any]) -> None:
         out.print(f"[bold]{message['role']}[/]  [dim]{message['created_at']}[/]", highlight=False)
         say("\n".join(_parts(message)) + "\n")
     if answer["has_more"]:
-        rest = answer["offset"] + len(answer["messages"])
-        out.print(f"[dim]{answer['message_count'] - rest} more: --offset {rest}[/]")
+        next_offset = answer["offset"] + len(answer["messages"])
+        out.print(f"[dim]{answer['message_count'] - next_offset} more: --offset {next_offset}[/]")
 
 
 def _parts(message: dict[str, Any]) -> list[str]:
-    """Full text of messages, one line per tool call or result."""
+    """The full text of a message, with one line per tool call or result."""
     if blocks := message.get("blocks"):
         return [_block(block) for block in blocks]
     if results := message.get("results"):
@@ -160,17 +160,16 @@ def _parts(message: dict[str, Any]) -> list[str]:
 
 def _block(block: dict[str, Any]) -> str:
     if block.get("type") == "tool_use":
-        given = json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
-        return "-> " + one_line(f"{block.get('name', 'tool')} {given}", SHORT)
+        arguments = json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
+        return "-> " + one_line(f"{block.get('name', 'tool')} {arguments}", MAX_LINE)
     text: str = block.get("text", "")
-    return text.rstrip() if block.get("type") == "text" else one_line(f"(thinks) {text}", SHORT)
+    return text.rstrip() if block.get("type") == "text" else one_line(f"(thinks) {text}", MAX_LINE)
 
 
 def _result(result: dict[str, Any]) -> str:
     code = result.get("exit_code")
-    ends = [f"exit code {code}"] if code is not None else ["failed"] if result.get("is_error") else []
-    ended = "".join(f"({end}) " for end in ends)
-    return "<- " + one_line(ended + (result.get("content", "").strip() or "(nothing)"), SHORT)
+    outcome = f"(exit code {code}) " if code is not None else "(failed) " if result.get("is_error") else ""
+    return "<- " + one_line(outcome + (result.get("content", "").strip() or "(nothing)"), MAX_LINE)
 
 
 def _draw_interrupted(answer: dict[str, Any]) -> None:

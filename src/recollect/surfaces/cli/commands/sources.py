@@ -16,7 +16,7 @@ from recollect.sources import Source, all_sources
 from recollect.surfaces.cli.realm_options import json_option, realm_options, realm_to_read
 from recollect.surfaces.cli.render import console, print_json, tilde, time_of
 
-BY_NAME = "recollect sync FILE"  # for sources without a fixed place
+BY_NAME = "recollect sync FILE"  # how to read a source whose logs have no fixed place
 
 
 @click.command("sources")
@@ -25,8 +25,8 @@ BY_NAME = "recollect sync FILE"  # for sources without a fixed place
 def command(as_json: bool, **realm: object) -> None:
     """List the agents whose logs can be read.
 
-    Shows which are installed, where their logs are, and how many sessions are indexed. Logs inside of projects
-    (<project>/…) are found in the folders where agents worked, in their repositories, and below the folders in
+    Shows which are installed, where their logs are, and how many sessions are indexed. Logs inside projects
+    (<project>/…) are searched for in the folders where agents worked, in their repositories, and below the folders in
     `project_folders` in settings.toml.
 
     \b
@@ -46,17 +46,17 @@ def command(as_json: bool, **realm: object) -> None:
 
 def _row(source: Source, counts: dict[str, Any], projects: Sequence[Path], settings: Settings) -> dict[str, Any]:
     homes = source.homes(os.environ)
-    found = [log.path for log in discover([source], os.environ, settings, projects) if isinstance(log, Log)]
-    holding = [project for project in projects if any(logs_in_projects(source, [project]))]
+    logs = [log.path for log in discover([source], os.environ, settings, projects) if isinstance(log, Log)]
+    with_logs = [project for project in projects if any(logs_in_projects(source, [project]))]
     return {
         "source": source.name,
         "title": source.title,
-        "installed": any(home.is_dir() for home in homes) or bool(found),
+        "installed": any(home.is_dir() for home in homes) or bool(logs),
         "homes": [str(home) for home in homes],
         "places": source.places(os.environ),
         "containers": source.containers,
-        "logs": len(found),
-        "projects": [str(project) for project in holding],
+        "logs": len(logs),
+        "projects": [str(project) for project in with_logs],
         "sessions": counts.get("sessions", 0),
         "updated_at": counts.get("last"),
         **estimate_field(FIELD in counts),
@@ -73,7 +73,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     for name in ("agent", "here", "logs", "sessions", "newest", "verified on", "where"):
         table.add_column(name, justify="right" if name in {"logs", "sessions"} else "left")
     for row in sorted(rows, key=lambda row: not (row["installed"] or row["sessions"])):
-        there = row["installed"] or row["sessions"]
+        is_used = row["installed"] or row["sessions"]
         table.add_row(
             row["source"],
             "yes" if row["installed"] else "no",
@@ -82,14 +82,14 @@ def _draw(rows: list[dict[str, Any]]) -> None:
             time_of(row, "updated_at"),
             f"{row['real_sessions']:,} real sessions" if row["verified"] else "unverified",
             _where(row),
-            style=None if there else "dim",
+            style=None if is_used else "dim",
         )
     console().print(table)
 
 
 def _where(row: dict[str, Any]) -> str:
-    """The places that exist; for an agent that is not installed, the first place where it would be."""
-    there = [home for home in row["homes"] if Path(home).is_dir()]
+    """The places that exist. For an agent that is not installed: the first place where its logs would be."""
+    existing = [home for home in row["homes"] if Path(home).is_dir()]
     if count := len(row["projects"]):
-        there.append(f"{row['places'][-1]} in {count} project{'s' if count != 1 else ''}")
-    return ", ".join(tilde(place) for place in there or row["places"][:1]) or BY_NAME
+        existing.append(f"{row['places'][-1]} in {count} project{'s' if count != 1 else ''}")
+    return ", ".join(tilde(place) for place in existing or row["places"][:1]) or BY_NAME

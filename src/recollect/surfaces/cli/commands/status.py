@@ -19,17 +19,17 @@ from recollect.surfaces.cli.render import console, print_json, size, time_of
 @json_option
 @realm_options
 def command(as_json: bool, **realm: object) -> None:
-    """Show what is indexed, how fresh and how large.
+    """Show what is indexed, how new and how large it is.
 
     \b
     recollect status
     recollect status --json
     """
-    found = describe(realm_to_read(**realm))  # type: ignore[arg-type]
+    report = describe(realm_to_read(**realm))  # type: ignore[arg-type]
     if as_json:
-        print_json(msgspec.json.encode(found).decode())
+        print_json(msgspec.json.encode(report).decode())
     else:
-        _draw(found)
+        _draw(report)
 
 
 def describe(realm: LiveRealm) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _newest(sources: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _memory(realm: LiveRealm) -> dict[str, Any]:
-    """Numbers of observations and vectors, and their size."""
+    """The number of observations and vectors, and their size."""
     with realm.open_archive() as reader, realm.open_memory() as memory:
         return {
             "observations": memory.count(),
@@ -99,32 +99,32 @@ def _bytes(folder: Path, pattern: str) -> int:
     return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file())
 
 
-def _draw(found: dict[str, Any]) -> None:
+def _draw(report: dict[str, Any]) -> None:
     from rich.table import Table
 
     out = console()
-    for warning in found["warnings"]:
+    for warning in report["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
-    counts = f"[bold]{found['sessions']:,}[/] sessions, [bold]{found['events']:,}[/] events"
-    out.print(f"{counts}, newest {time_of(found, 'updated_at')}")
+    counts = f"[bold]{report['sessions']:,}[/] sessions, [bold]{report['events']:,}[/] events"
+    out.print(f"{counts}, newest {time_of(report, 'updated_at')}")
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("source", "sessions", "turns", "events", "logs", "read", "newest"):
         table.add_column(name, justify="left" if name in {"source", "newest"} else "right")
-    for name, source in found["sources"].items():
+    for name, source in report["sources"].items():
         covered = source["bytes_read"] / source["bytes"] if source["bytes"] else 1.0
         cells = (source["sessions"], source["turns"], source["events"], source["logs"])
         table.add_row(name, *(f"{cell:,}" for cell in cells), f"{covered:.1%}", time_of(source, "last"))
-    if found["sources"]:
+    if report["sources"]:
         out.print(table)
-    behind = f", {found['index']['behind']:,} events behind" if found["index"]["behind"] else ""
-    memory = found["memory"]
+    behind = f", {report['index']['behind']:,} events behind" if report["index"]["behind"] else ""
+    memory = report["memory"]
     out.print(f"{memory['observations']:,} observations, {memory['vectors']:,} vectors, {size(memory['bytes'])}")
     for warning in memory["warnings"]:
         out.print(f"[yellow]! {warning}[/]")
-    pieces = f", pieces {size(found['pieces']['bytes'])}" if found["pieces"]["bytes"] else ""
-    sizes = f"archive {size(found['archive']['bytes'])}, index {size(found['index']['bytes'])}"
-    out.print(f"{sizes}{behind}{pieces}, writer {found['writer']}")
-    if found["redactions"]:
-        rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(found["redactions"].items()))
+    pieces = f", pieces {size(report['pieces']['bytes'])}" if report["pieces"]["bytes"] else ""
+    sizes = f"archive {size(report['archive']['bytes'])}, index {size(report['index']['bytes'])}"
+    out.print(f"{sizes}{behind}{pieces}, writer {report['writer']}")
+    if report["redactions"]:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in sorted(report["redactions"].items()))
         out.print(f"redacted: {rules}")
-    out.print(f"[dim]{found['folder']}  (settings: {found['settings']})[/]", soft_wrap=True)
+    out.print(f"[dim]{report['folder']}  (settings: {report['settings']})[/]", soft_wrap=True)

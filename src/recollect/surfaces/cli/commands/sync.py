@@ -17,19 +17,19 @@ from recollect.store.write_access import write_when_free
 from recollect.surfaces.cli.realm_options import chosen_realm, json_option, realm_options
 from recollect.surfaces.cli.render import print_json, say, size
 
-PATIENCE_S = 10.0  # seconds to wait for another writer; then that one, or a background process, reads the rest
-LONG_PATIENCE_S = 600.0  # the same for named files, which no other process would read
-NAMED = 10  # files that are listed one by one
+PATIENCE_S = 10.0  # seconds to wait for another writer; then that writer, or a background process, reads the new logs
+LONG_PATIENCE_S = 600.0  # the same for named files: no other process reads them
+MAX_LISTED = 10  # files that are listed one by one
 
 
 @click.command("sync")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--no-distil", is_flag=True, help="Only read; do not extract observations.")
-@click.option("--patient", is_flag=True, hidden=True, help="Wait for as long as another process writes.")
+@click.option("--patient", is_flag=True, hidden=True, help="Wait as long as another process writes.")
 @json_option
 @realm_options
 def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bool, **realm: object) -> None:
-    """Read what agents wrote since the last time.
+    """Read what agents wrote since the last sync.
 
     Reads all logs on this machine, or the given files and folders.
 
@@ -41,7 +41,7 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
     opened = chosen_realm(**realm)  # type: ignore[arg-type]
     chosen = [path.absolute() for path in paths] or None
     try:
-        report = _read_in_turn(opened, chosen, is_patient=patient, is_drawn=not as_json and sys.stderr.isatty())
+        report = _read_in_turn(opened, chosen, is_patient=patient, with_bar=not as_json and sys.stderr.isatty())
     except StoreBusy as busy:
         if chosen or patient:
             raise
@@ -51,10 +51,10 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
         return
     for problem in report.unreadable:
         say(f"! {problem}", err=True)
-    for path in report.unrecognised[:NAMED]:
+    for path in report.unrecognised[:MAX_LISTED]:
         say(f"! {path}: not a log of a known agent", err=True)
-    if len(report.unrecognised) > NAMED:
-        click.echo(f"! and {len(report.unrecognised) - NAMED:,} more such files; --json lists them all", err=True)
+    if len(report.unrecognised) > MAX_LISTED:
+        click.echo(f"! and {len(report.unrecognised) - MAX_LISTED:,} more such files; --json lists them all", err=True)
     if as_json:
         print_json(msgspec.json.encode(report).decode())
     else:
@@ -67,11 +67,11 @@ def command(paths: tuple[Path, ...], no_distil: bool, patient: bool, as_json: bo
         sys.exit(1)
 
 
-def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bool, is_drawn: bool) -> SyncReport:
+def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bool, with_bar: bool) -> SyncReport:
     """Sync once no other process writes. Raises `StoreBusy` when that takes too long."""
 
     def read() -> SyncReport:
-        if not is_drawn:
+        if not with_bar:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen)
         with _Bar() as bar:
             return sync(realm.folder, realm.settings, all_sources(), os.environ, chosen, bar.update)
@@ -84,7 +84,7 @@ def _read_in_turn(realm: LiveRealm, chosen: list[Path] | None, *, is_patient: bo
 
 
 def distil_or_warn(realm: LiveRealm, after_s: float = 0.0) -> None:
-    """Distil what was read, or say why not. Everything can be found by words either way."""
+    """Distil what was read, or print why not. Search by words works either way."""
     try:
         distil_soon(realm, after_s)
     except StoreFault as fault:  # the next sync tries again
@@ -92,9 +92,9 @@ def distil_or_warn(realm: LiveRealm, after_s: float = 0.0) -> None:
 
 
 def _show_recognised(recognised: dict[str, str]) -> None:
-    """Which agent wrote each named file: a line per file for a few, counts for many."""
+    """Print which agent wrote each named file: one line per file, or counts if there are many."""
     titles = {source.name: source.title for source in all_sources()}
-    if len(recognised) <= NAMED:
+    if len(recognised) <= MAX_LISTED:
         for path, source in recognised.items():
             say(f"{path}: {titles[source]}")
         return
@@ -107,10 +107,10 @@ def sentence(report: SyncReport) -> str:
     if not report.files_read:
         return f"Nothing new in {report.files:,} logs ({report.seconds:.2f} s)."
     read = f"Read {size(report.bytes)} in {report.files_read:,} of {report.files:,} logs"
-    found = f"{report.events:,} events, {report.sessions:,} new sessions"
+    counts = f"{report.events:,} events, {report.sessions:,} new sessions"
     rate = f", {report.events / report.seconds:,.0f} events/s" if report.seconds > 1 else ""
     problems = f" {report.problems:,} lines could not be read: see `recollect doctor`." if report.problems else ""
-    return f"{read}: {found} ({report.seconds:.2f} s{rate}).{problems}"
+    return f"{read}: {counts} ({report.seconds:.2f} s{rate}).{problems}"
 
 
 class _Bar:

@@ -18,8 +18,8 @@ def command() -> None:
     """Find exact strings; read a session step by step.
 
     \b
-    recollect trace search serName            also inside of words
-    recollect trace session 9ab2              its prompts, and how much was done
+    recollect trace search serName            also inside words
+    recollect trace session 9ab2              its prompts and statistics
     recollect trace session 9ab2 --level steps
     recollect trace analyze 9ab2              failures, loops and slow steps
     """

@@ -21,7 +21,7 @@ from recollect.surfaces.cli.render import say
 from recollect.surfaces.cli.watcher import WatcherProgress
 from recollect.watch import Observer, watch
 
-POLL_S = 0.2  # seconds between two checks whether the lock is ours: signals are handled in between
+POLL_S = 0.2  # seconds between two checks whether we hold the lock; signals are handled in between
 
 
 @click.command("watch")
@@ -56,13 +56,13 @@ def _stop_at_end_of_input(stop: threading.Event) -> None:
 @contextmanager
 def _watcher_lock(realm: Path, stop: threading.Event) -> Iterator[None]:
     """Hold the watcher's lock. A thread waits for it, so that a signal can end the wait."""
-    taken: list[WatcherLock | StoreFault] = []
-    thread = threading.Thread(target=lambda: taken.append(_take_lock(realm)), daemon=True)
+    outcome: list[WatcherLock | StoreFault] = []
+    thread = threading.Thread(target=lambda: outcome.append(_take_lock(realm)), daemon=True)
     thread.start()
     while not stop.is_set() and thread.is_alive():
         thread.join(POLL_S)
-    if taken and isinstance(taken[0], StoreFault):
-        raise taken[0]
+    if outcome and isinstance(outcome[0], StoreFault):
+        raise outcome[0]
     yield  # the end of the process releases the lock
 
 
