@@ -26,7 +26,7 @@ from recollect.store import OutOfDate
 from recollect.store.lock import exclusive
 from recollect.store.memory import AGENT, RULES, Memory, ObservationWords, ObservedPlace, memory_path
 from recollect.surfaces import hook
-from recollect.surfaces.hook.queue import QUEUE, QUEUE_BYTES
+from recollect.surfaces.hook.queue import MAX_QUEUE_BYTES, QUEUE
 from tests.conftest import Person, unmeasured
 from tests.e2e.archives import found, sessions
 from tests.e2e.hook_calls import call, start
@@ -100,7 +100,7 @@ def test_tool_calls_at_the_same_time_are_all_queued(person: Person, folder: Path
 def test_the_queue_starts_over_when_it_is_full(person: Person, folder: Path) -> None:
     call(person, "post-tool-use", tool_use(folder))
     path = person.realm / QUEUE
-    path.write_bytes(path.read_bytes() * (QUEUE_BYTES // path.stat().st_size + 1))
+    path.write_bytes(path.read_bytes() * (MAX_QUEUE_BYTES // path.stat().st_size + 1))
     call(person, "post-tool-use", tool_use(folder))
     assert len(queue(person)) == 1
 

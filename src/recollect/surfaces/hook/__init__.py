@@ -1,10 +1,10 @@
 """`recollect hook`: what agents call after a tool, when they stop, and when a session starts.
 
 A hook delays another program's work, so it is quick and never fails: it imports only the light part of the standard
-library, does one thing, and exits with 0 whatever happened. Longer work is left to a background process.
+library, does one thing, and always exits with 0. A background process does longer work.
 
-Evidence: Codex's hook engine (codex-rs/hooks) and Gemini CLI's hook runner and reference were read; Claude Code and Cursor
-are known from published descriptions of their hooks and from others' hooks for them. No host was tried live.
+Evidence: Codex's hook engine (codex-rs/hooks) and Gemini CLI's hook runner and reference were read; for Claude Code and
+Cursor, published descriptions of their hooks and hooks that others wrote for them. No host was tried live.
 """
 # ruff: noqa: PTH100, PTH109, PTH111, PTH118, PTH119, PTH120, SIM105
 # `pathlib` takes 6 ms to import, `json` 5 ms, `typing` 24 ms.
@@ -19,10 +19,10 @@ from recollect.folders import state_folder_of
 from recollect.light_json import parse, quote
 from recollect.surfaces.hook import queue
 
-SILENCE_S = 2.0  # a host that sends nothing for so long forgot to close the pipe
-SHORTEST_ID = 8  # characters: a shorter session id could be part of any path
+SILENCE_S = 2.0  # seconds without input after which reading ends: some hosts do not close the pipe
+MIN_ID_LENGTH = 8  # characters: a shorter session id could be part of any path
 OPTIONS = {"budget": "1000", "format": "", "realm": "main"}
-FORMATS = ("", "text", "json")  # "": the host's own, recognised by what it sends
+FORMATS = ("", "text", "json")  # "": the host's own format, recognised from its input
 
 Input = dict[str, object]
 Options = dict[str, str]
@@ -40,31 +40,31 @@ def main(arguments: list[str]) -> None:
 
 def _run(arguments: list[str]) -> None:
     if arguments[:1] == ["read"]:  # the background process that `stop` starts
-        from pathlib import Path  # 6 ms, and nobody waits for this process
+        from pathlib import Path  # 6 ms, in a process that no host waits for
 
         from recollect.surfaces.hook.background_read import read  # 90 ms
 
         words, options = parse_arguments(arguments[1:])
         read(Path(realm_folder(options["realm"])), options["realm"], words)
         return
-    document = _standard_input()  # before anything else: the host may block until it has written everything
+    document = _read_stdin()  # before anything else: the host may block until it has written everything
     words, options = parse_arguments(arguments)
     if len(words) != 1 or words[0] not in EVENTS:
         raise ValueError(f"the event is one of {', '.join(EVENTS)}, not {' '.join(words)!r}")
     if not document.strip():
         return
-    given = parse(document)
-    if not isinstance(given, dict):
+    data = parse(document)
+    if not isinstance(data, dict):
         raise ValueError("the host's input is not a JSON object")
-    cwd = working_folder(given)
-    if not _is_excluded(cwd, text_of(given, "transcript_path")):
-        EVENTS[words[0]](given, cwd, options)
+    cwd = working_folder(data)
+    if not _is_excluded(cwd, first_text(data, "transcript_path")):
+        EVENTS[words[0]](data, cwd, options)
 
 
 # ---- input
 
 
-def _standard_input() -> str:
+def _read_stdin() -> str:
     """What the host sends. A terminal is not a host, so nothing is read from it."""
     if sys.stdin is None or os.isatty(0):
         return ""
@@ -78,15 +78,15 @@ def parse_arguments(arguments: list[str]) -> tuple[list[str], Options]:
     """The words and the options of a command line."""
     words: list[str] = []
     options = dict(OPTIONS)
-    rest = iter(arguments)
-    for word in rest:
+    remaining = iter(arguments)
+    for word in remaining:
         if word == "--":
-            words += rest
+            words += remaining
         elif word.startswith("--"):
-            name, has_value, value = word[2:].partition("=")
+            name, equals, value = word[2:].partition("=")
             if name not in options:
                 raise ValueError(f"there is no option --{name}")
-            options[name] = value if has_value else next(rest, "")
+            options[name] = value if equals else next(remaining, "")
         else:
             words.append(word)
     if options["format"] not in FORMATS:
@@ -97,16 +97,16 @@ def parse_arguments(arguments: list[str]) -> tuple[list[str], Options]:
     return words, options
 
 
-def text_of(given: Input, *names: str) -> str:
-    """The first of these fields that holds a non-empty string."""
-    return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
+def first_text(data: Input, *names: str) -> str:
+    """The first non-empty string in these fields."""
+    return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
 
 
-def working_folder(given: Input) -> str:
-    """Where the agent works. Cursor sends its workspace's roots; otherwise it is the current folder."""
-    roots = given.get("workspace_roots")
+def working_folder(data: Input) -> str:
+    """The agent's working folder. Cursor sends the roots of its workspace; otherwise it is the current folder."""
+    roots = data.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-    return text_of(given, "cwd") or first or os.getcwd()
+    return first_text(data, "cwd") or first or os.getcwd()
 
 
 def _is_excluded(cwd: str, transcript: str) -> bool:
@@ -114,7 +114,7 @@ def _is_excluded(cwd: str, transcript: str) -> bool:
     globs, projects = excluded_by_settings(state_folder_of(os.environ), os.environ)
     project = None
     if projects:
-        from recollect.project import project_of  # 7 ms, which is only spent where projects are excluded
+        from recollect.project import project_of  # 7 ms, only spent if projects are excluded
 
         project = project_of(cwd)
     if is_excluded(cwd, project, globs, projects):
@@ -129,14 +129,14 @@ def realm_folder(realm: str) -> str:
 # ---- events
 
 
-def post_tool_use(given: Input, cwd: str, options: Options) -> None:
-    """Queue the transcript that has grown, and nothing else: this runs at every tool call."""
-    queue.append(realm_folder(options["realm"]), text_of(given, "transcript_path"))
+def post_tool_use(data: Input, cwd: str, options: Options) -> None:
+    """Queue the transcript that has grown. Does nothing else, because it runs at every tool call."""
+    queue.append(realm_folder(options["realm"]), first_text(data, "transcript_path"))
 
 
-def stop(given: Input, cwd: str, options: Options) -> None:
+def stop(data: Input, cwd: str, options: Options) -> None:
     """Start reading the transcript in a process that outlives us and holds none of the host's pipes."""
-    transcript = text_of(given, "transcript_path")
+    transcript = first_text(data, "transcript_path")
     paths = [os.path.abspath(os.path.expanduser(transcript))] if transcript else []
     command = [*SELF_COMMAND, "hook", "read", "--realm", options["realm"], "--", *paths]
     no_streams = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
@@ -144,15 +144,15 @@ def stop(given: Input, cwd: str, options: Options) -> None:
     os.posix_spawn(sys.executable, command, os.environ, file_actions=no_streams, setsid=True)
 
 
-def session_start(given: Input, cwd: str, options: Options) -> None:
-    """Print what is known of this project."""
-    from recollect.session_context import session_context  # 10 ms, which the other events do not spend
+def session_start(data: Input, cwd: str, options: Options) -> None:
+    """Print what is known about this project."""
+    from recollect.session_context import session_context  # 10 ms, only spent for this event
 
-    session = text_of(given, "session_id", "conversation_id")
-    caller = (session if len(session) >= SHORTEST_ID else "", text_of(given, "transcript_path"))
+    session = first_text(data, "session_id", "conversation_id")
+    caller = (session if len(session) >= MIN_ID_LENGTH else "", first_text(data, "transcript_path"))
     context = session_context(realm_folder(options["realm"]), cwd, int(options["budget"]), caller)
     if context:
-        _print(formatted(options["format"] or host_format(given), context))
+        _print(format_context(options["format"] or host_format(data), context))
 
 
 EVENTS = {"post-tool-use": post_tool_use, "stop": stop, "session-start": session_start}
@@ -161,17 +161,17 @@ EVENTS = {"post-tool-use": post_tool_use, "stop": stop, "session-start": session
 # ---- output
 
 
-def host_format(given: Input) -> str:
-    """The format that the host reads. Claude Code and Codex take text; the others take JSON, each its own."""
-    if "workspace_roots" in given or "conversation_id" in given:
+def host_format(data: Input) -> str:
+    """The host's format: text for Claude Code and Codex; JSON for the others, each with its own fields."""
+    if "workspace_roots" in data or "conversation_id" in data:
         return "cursor"
-    if isinstance(given.get("timestamp"), str):  # Gemini CLI and its forks
+    if isinstance(data.get("timestamp"), str):  # Gemini CLI and its forks
         return "json"
     return "text"
 
 
-def formatted(format: str, context: str) -> str:
-    """The context as text, or in the JSON object that the host knows."""
+def format_context(format: str, context: str) -> str:
+    """The context as text, or in the JSON object that the host reads."""
     if format == "cursor":
         return f'{{"additional_context": {quote(context)}}}\n'
     if format == "json":
@@ -182,9 +182,9 @@ def formatted(format: str, context: str) -> str:
 def _print(text: str) -> None:
     if sys.stdout is None:
         return
-    rest = text.encode("utf-8", "replace")
-    while rest:
-        rest = rest[os.write(sys.stdout.fileno(), rest) :]
+    remaining = text.encode("utf-8", "replace")
+    while remaining:
+        remaining = remaining[os.write(sys.stdout.fileno(), remaining) :]
 
 
 def _report(text: str) -> None:
