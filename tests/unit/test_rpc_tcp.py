@@ -46,6 +46,6 @@ def test_a_connection_that_breaks_at_its_beginning_is_forgotten(listener: RpcLis
     """Each that stayed would be one less of those that may be served. A pair has no TCP whose ways could be set."""
     here, there = socket.socketpair()
     with here:
-        listener._begin(there)
+        listener._start_connection(there)
         assert here.recv(1) == b""
         until(lambda: not listener._connections)

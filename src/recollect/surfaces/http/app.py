@@ -36,6 +36,7 @@ MESSAGES = {
 def create_app(
     dispatcher: Dispatcher, toolset: Toolset, *, sign_in: SignIn | None, is_public: bool, rpc: str | None
 ) -> Starlette:
+    """The application: all routes, behind the guard."""
     app = Starlette(
         routes=[
             Route("/", lambda _: RedirectResponse("/docs"), methods=["GET"]),
@@ -47,9 +48,9 @@ def create_app(
             *(sign_in.routes() if sign_in is not None else ()),
         ],
         middleware=[Middleware(Guard, sign_in, is_public=is_public)],
-        exception_handlers={HTTPException: _http_error, Exception: _fault},  # type: ignore[dict-item]
+        exception_handlers={HTTPException: _http_error, Exception: _internal_error},  # type: ignore[dict-item]
     )
-    app.router.redirect_slashes = False  # a path has one spelling
+    app.router.redirect_slashes = False  # `/docs/` is not another name of `/docs`
     return app
 
 
@@ -82,5 +83,5 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     return error_response(error.status_code, code, message, headers=error.headers or {})
 
 
-async def _fault(request: Request, error: Exception) -> Response:
+async def _internal_error(request: Request, error: Exception) -> Response:
     return error_response(500, "INTERNAL_ERROR", "This request failed. Run `recollect doctor` to look for the cause.")

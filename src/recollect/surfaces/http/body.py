@@ -8,11 +8,11 @@ from starlette.requests import ClientDisconnect, Request
 from recollect.lenient_json import decode
 from recollect.surfaces.transport.line_reader import MAX_BYTES
 
-TIMEOUT_S = 30.0  # seconds for a whole body: a slow caller must not hold a connection for ever
+TIMEOUT_S = 30.0  # seconds for a complete body: a slow caller must not hold a connection for ever
 
 
 class BodyError(Exception):
-    """A body that cannot be read, with the status for the reason."""
+    """A body that cannot be read, with the HTTP status for the reason."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class BodyError(Exception):
 
 
 async def read_json(request: Request, timeout_s: float = TIMEOUT_S) -> Any:
-    """The JSON value of the body; None for an empty one."""
+    """The JSON value of the body; None if the body is empty."""
     content = await read_body(request, timeout_s)
     if not content.strip():
         return None
@@ -32,9 +32,10 @@ async def read_json(request: Request, timeout_s: float = TIMEOUT_S) -> Any:
 
 
 async def read_body(request: Request, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES) -> bytes:
-    """The whole body. A body that is too large is still read to its end, unless the caller sent `Expect`.
+    """The bytes of the body. Raises `BodyError` if it is too large, late or incomplete.
 
-    Callers read the response only after they have sent everything.
+    A body that is too large is still read to its end, unless the caller sent `Expect`: callers read the response only after
+    they have sent everything.
     """
     length = request.headers.get("content-length", "0")
     is_too_large = not length.isdigit() or int(length) > max_bytes
@@ -53,7 +54,7 @@ async def read_body(request: Request, timeout_s: float = TIMEOUT_S, max_bytes: i
                 else:
                     parts.append(part)
     except TimeoutError:
-        raise BodyError(408, f"the body did not come within {timeout_s:g} s") from None
+        raise BodyError(408, f"the body did not arrive within {timeout_s:g} s") from None
     except ClientDisconnect:
         raise BodyError(400, "the body is incomplete: the connection was closed") from None
     if is_too_large:

@@ -1,4 +1,4 @@
-"""An HTTP connection with a timeout for request heads, whose protocol errors are JSON like all others."""
+"""An HTTP connection with a timeout for request heads. Its protocol errors are JSON, like all other errors."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from recollect.surfaces.http.body import TIMEOUT_S
 from recollect.surfaces.http.responses import error_response
 
-MAX_CONNECTIONS = 2_048  # connections; further ones are told to retry
+MAX_CONNECTIONS = 2_048  # at once; further connections get status 503
 RETRY_AFTER_S = "1"
 TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
@@ -27,7 +27,7 @@ async def refuse_connection(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Connection(H11Protocol):
-    """A connection whose request heads must be complete in time. Between requests, uvicorn's own timeout applies."""
+    """A connection that limits the time for a request's head. Between requests, uvicorn's own timeout applies."""
 
     timeout_s = TIMEOUT_S
 
@@ -68,7 +68,7 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Called while uvicorn handles a parser error, which is the only source of the reason."""
+        """Refuse an invalid request. uvicorn calls this while it handles the parser error, which holds the reason."""
         fault = sys.exception()
         if isinstance(fault, h11.RemoteProtocolError) and fault.error_status_hint == TOO_LONG:
             self._refuse(TOO_LONG, "the head of the request is too long")

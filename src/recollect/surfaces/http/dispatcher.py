@@ -14,7 +14,7 @@ from recollect.operations import Operation, Reply, RequestContext
 from recollect.operations.sessions.reading import is_present, subscribe
 from recollect.surfaces.transport.thread_pool import ThreadPool
 
-HEARTBEAT_S = 15.0  # seconds without an event after which a comment keeps the connection alive
+HEARTBEAT_S = 15.0  # seconds without an event until a comment is sent, which keeps the connection alive
 HEARTBEAT = b": still here\n\n"
 
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ class Dispatcher:
         self._streams: set[EventStream] = set()
 
     async def run(self, operation: Operation, arguments: Any, context: RequestContext) -> Reply:
-        """The reply of an operation. A turn continues when its caller disconnects; `interrupt` ends it."""
+        """The reply of an operation. A turn continues when its caller disconnects; only `interrupt` ends it."""
         if operation.is_long:
             context = msgspec.structs.replace(context, cancelled=self.threads.is_stopping)
         return await self._in_thread(lambda: operation.run(self.realm, arguments, context), is_long=operation.is_long)
@@ -48,7 +48,7 @@ class Dispatcher:
         return self._open(subscriber, changed, lambda: self._in_thread(lambda: is_present(self.realm, session)))
 
     def open_stream(self) -> "EventStream":
-        """A stream of the events that are fed to its subscriber."""
+        """A stream of the events that its subscriber gets."""
         changed = ThreadEvent()
         return self._open(Subscriber(on_change=changed.set), changed)
 
@@ -67,9 +67,9 @@ class Dispatcher:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Result] = loop.create_future()
 
-        def settle(how: Callable[[Any], None], result: Any) -> None:
+        def settle(setter: Callable[[Any], None], result: Any) -> None:
             if not done.done():
-                how(result)
+                setter(result)
 
         def work() -> None:
             outcome: tuple[Callable[[Any], None], Any]
@@ -90,19 +90,19 @@ class ThreadEvent:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._called = asyncio.Event()
+        self._event = asyncio.Event()
 
     def set(self) -> None:
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._called.set)
+            self._loop.call_soon_threadsafe(self._event.set)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is set; False after a timeout. Clears it."""
+        """Wait until the event is set, and clear it. False after a timeout."""
         try:
-            await asyncio.wait_for(self._called.wait(), seconds)
+            await asyncio.wait_for(self._event.wait(), seconds)
         except TimeoutError:
             return False
-        self._called.clear()
+        self._event.clear()
         return True
 
 
@@ -116,7 +116,7 @@ class EventStream:
         on_close: Callable[["EventStream"], None],
         is_present: IsPresent | None,
     ) -> None:
-        """`is_present` tells whether there can be more events: another process may archive the session."""
+        """`is_present` returns whether more events can come: another process may archive the session."""
         self.subscriber = subscriber
         self._changed = changed
         self._on_close = on_close
@@ -134,8 +134,8 @@ class EventStream:
         """All events as Server-Sent Events, until the stream ends."""
         try:
             while True:
-                if waiting := list(iter(lambda: self.subscriber.next(0), None)):
-                    yield b"".join(map(encode_event, waiting))
+                if events := list(iter(lambda: self.subscriber.next(0), None)):
+                    yield b"".join(map(encode_event, events))
                 elif self.subscriber.is_finished():
                     return
                 elif not await self._changed.wait(HEARTBEAT_S):
@@ -151,9 +151,9 @@ class EventStream:
 
 
 def encode_event(event: Event) -> bytes:
-    """An event of a turn as a Server-Sent Event. A client that reconnects sends the last id."""
-    number = f"id: {event['sequence']}\n".encode() if "sequence" in event else b""
-    return number + b"data: " + encode(event) + b"\n\n"
+    """An event of a turn as a Server-Sent Event. A client that reconnects sends the last `id`."""
+    id_line = f"id: {event['sequence']}\n".encode() if "sequence" in event else b""
+    return id_line + b"data: " + encode(event) + b"\n\n"
 
 
 def encode_named_event(name: str, body: bytes) -> bytes:

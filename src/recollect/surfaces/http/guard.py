@@ -1,9 +1,9 @@
 """Refuses requests from other sites' pages and from callers without the token, before anything is read.
 
 Any web page can send requests to a port of this machine (cross-site), and can make its own host name point here (DNS
-rebinding). `Origin` and `Sec-Fetch-Site` reveal the first, `Host` the second: browsers send them, and pages cannot change
-them. Other users of this machine can connect too, so each request needs the server's token, or the cookie of a browser that
-has signed in.
+rebinding). `Origin` and `Sec-Fetch-Site` reveal cross-site requests, and `Host` reveals rebinding: browsers send them, and
+pages cannot change them. Other users of this machine can connect too, so each request needs the server's token, or the
+cookie of a browser that has signed in.
 """
 
 import re
@@ -26,13 +26,15 @@ PUBLIC_PATHS = frozenset({"/health", PATH, STYLE})  # served without the token
 UNAUTHORIZED = "Send this server's token: `Authorization: Bearer TOKEN`. `recollect token` prints it."
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with `no-referrer`, our own forms would have no origin either
+    (b"referrer-policy", b"same-origin"),  # with `no-referrer`, our own forms would send no origin
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
 )
 
 
 class Refusal(Struct, frozen=True):
+    """The response to a request that is not allowed."""
+
     status: int
     code: str
     message: str
@@ -40,6 +42,8 @@ class Refusal(Struct, frozen=True):
 
 
 class Guard:
+    """Middleware that answers refused requests itself, and adds security headers to all responses."""
+
     def __init__(self, app: ASGIApp, sign_in: SignIn | None, *, is_public: bool) -> None:
         """`is_public`: other machines can reach the server, by any host name."""
         self._app = app
@@ -59,13 +63,13 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
             await send(message)
 
-        answer = self._app
+        responder = self._app
         if refusal is not None and refusal.status == 401 and _is_page_view(scope, headers):
-            answer = sign_in_page(401)
+            responder = sign_in_page(401)
         elif refusal is not None:
-            answer = error_response(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
-        with suppress(LocalProtocolError):  # the caller disconnected inside of its body
-            await answer(scope, receive, send_secured)
+            responder = error_response(refusal.status, refusal.code, refusal.message, headers=refusal.headers)
+        with suppress(LocalProtocolError):  # the caller disconnected while sending its body
+            await responder(scope, receive, send_secured)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         host = headers.getlist("host")
@@ -82,15 +86,15 @@ class Guard:
 
 def _host_name(host: str) -> str:
     """The host without its port; empty if it is invalid."""
-    found = HOST.fullmatch(host)
-    return found[1] if found is not None else ""
+    match = HOST.fullmatch(host)
+    return match[1] if match is not None else ""
 
 
 def _is_local(scope: Scope, headers: Headers) -> bool:
     """Whether the caller is on this machine. A request from a proxy may come from anywhere."""
     address, _ = scope.get("client") or ("", 0)
-    is_passed_on = any(header in headers for header in PROXY_HEADERS)
-    return is_loopback(address) and is_loopback(_host_name(headers.get("host", ""))) and not is_passed_on
+    is_proxied = any(header in headers for header in PROXY_HEADERS)
+    return is_loopback(address) and is_loopback(_host_name(headers.get("host", ""))) and not is_proxied
 
 
 def _is_own_origin(headers: Headers, host: str) -> bool:

@@ -1,8 +1,8 @@
 """MCP over streamable HTTP: one message per POST, answered as JSON, or as a stream if the client wants progress.
 
-A client that starts with `initialize` gets a session. It only separates the client's calls from others', so that it can
-cancel them. From 2026-07-28 on there are no sessions: a client cancels a call by disconnecting, and headers repeat parts of
-the body for proxies.
+A client that starts with `initialize` gets a session, whose only purpose is to let the client cancel its own calls. From
+2026-07-28 on there are no sessions: a client cancels a call by disconnecting, and headers repeat parts of the body for
+proxies.
 """
 
 import asyncio
@@ -27,10 +27,6 @@ from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE
 from recollect.surfaces.mcp.server import (
     HANDSHAKE,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    NO_METHOD,
-    PARSE_ERROR,
     STATELESS,
     UNSUPPORTED_VERSION,
     VERSION_KEY,
@@ -40,6 +36,7 @@ from recollect.surfaces.mcp.server import (
     Message,
     RpcError,
 )
+from recollect.surfaces.transport.error_codes import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE_ERROR
 
 PATH = "/mcp"
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
@@ -66,16 +63,18 @@ class McpSession(Struct):
 
 
 class McpEndpoint:
+    """Answers the POST and DELETE requests of all MCP clients."""
+
     def __init__(self, dispatcher: Dispatcher, toolset: Toolset) -> None:
         self._dispatcher = dispatcher
         self._toolset = toolset
         self._sessions: OrderedDict[str, McpSession] = OrderedDict()
 
     def route(self) -> Route:
-        async def enter(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             return await (self.receive(request) if request.method == "POST" else self.close_session(request))
 
-        return Route(PATH, enter, methods=["POST", "DELETE"])
+        return Route(PATH, handle, methods=["POST", "DELETE"])
 
     async def close_session(self, request: Request) -> Response:
         """End a client's session."""
@@ -85,21 +84,22 @@ class McpEndpoint:
         return Response(status_code=204 if session is not None else 404)
 
     async def receive(self, request: Request) -> Response:
+        """The response to a message."""
         context = RequestContext(
             RequestContext.now().received, cancelled=self._dispatcher.threads.is_stopping, is_local=request.scope[LOCAL]
         )
         try:
             message = await read_json(request)
-        except BodyError as wrong:
-            code = PARSE_ERROR if wrong.status == 400 else INVALID_REQUEST
-            return _error(RpcError(code, str(wrong)), status=wrong.status, headers=wrong.headers)
+        except BodyError as error:
+            code = PARSE_ERROR if error.status == 400 else INVALID_REQUEST
+            return _error(RpcError(code, str(error)), status=error.status, headers=error.headers)
         is_stateless = _is_stateless(request, message)
         try:
             session = self._session_of(request, message, is_stateless)
             if is_stateless:
                 _check_headers(request, message)
-        except RpcError as refused:
-            return _error(refused, message)
+        except RpcError as error:
+            return _error(error, message)
         except KeyError:
             return _error(RpcError(INVALID_REQUEST, "there is no such session; initialize again"), message, status=404)
         exchange = self._start(message, context, session, STATUS if is_stateless else HANDSHAKE_STATUS)
@@ -168,15 +168,15 @@ class Exchange:
 
         return work
 
-    def _put(self, sent: tuple[Message, bytes] | None) -> None:
+    def _put(self, item: tuple[Message, bytes] | None) -> None:
         self.has_response = True
         with suppress(RuntimeError):  # the loop is closed: no caller waits
-            self._loop.call_soon_threadsafe(self._sent.put_nowait, sent)
+            self._loop.call_soon_threadsafe(self._sent.put_nowait, item)
 
     async def answer(self) -> Answer:
         """The response and its status; empty if the call was cancelled."""
-        while (sent := await self._sent.get()) is not None:
-            message, line = sent
+        while (item := await self._sent.get()) is not None:
+            message, line = item
             if "id" in message:
                 return line, self._statuses.get(message["error"]["code"], 200) if "error" in message else 200
         return b"", 202
@@ -184,8 +184,8 @@ class Exchange:
     async def lines(self, on_end: Callable[[], None] | None) -> AsyncIterator[bytes]:
         """Progress and the response as Server-Sent Events, until the client disconnects."""
         try:
-            while (sent := await self._next()) is not None:
-                message, line = sent
+            while (item := await self._next()) is not None:
+                message, line = item
                 yield encode_named_event("message", line) if line else HEARTBEAT
                 if "id" in message:
                     return
@@ -194,7 +194,7 @@ class Exchange:
                 on_end()
 
     async def _next(self) -> tuple[Message, bytes] | None:
-        """The next message; an empty one as a heartbeat after some silence; None at the end."""
+        """The next message; an empty message after some silence, for a heartbeat; None at the end."""
         try:
             return await asyncio.wait_for(self._sent.get(), HEARTBEAT_S)
         except TimeoutError:
@@ -202,15 +202,15 @@ class Exchange:
 
 
 async def _answer_while_connected(request: Request, exchange: Exchange, session: McpSession) -> Answer:
-    """The response, while the client is connected: without a session, disconnecting cancels the call."""
-    answering, leaving = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_wait_for_disconnect(request))
+    """The response. Cancels the call if the client disconnects, for clients without a session."""
+    answering, disconnecting = asyncio.ensure_future(exchange.answer()), asyncio.ensure_future(_wait_for_disconnect(request))
     try:
-        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((answering, disconnecting), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
             session.cancel()
         return await answering
     finally:
-        leaving.cancel()
+        disconnecting.cancel()
 
 
 async def _wait_for_disconnect(request: Request) -> None:
@@ -226,7 +226,7 @@ def _wants_progress(message: Message) -> bool:
 
 
 def _is_stateless(request: Request, message: Message) -> bool:
-    """Whether a message is of a revision without a handshake, by its header or its `_meta`."""
+    """Whether a message uses a revision without a handshake, by its header or its `_meta`."""
     match message:
         case {"params": {"_meta": dict(meta)}} if VERSION_KEY in meta:
             return True
@@ -234,7 +234,7 @@ def _is_stateless(request: Request, message: Message) -> bool:
 
 
 def _check_headers(request: Request, message: Message) -> None:
-    """Headers must repeat the body's values. The specification does not require them for notifications."""
+    """Raise an error unless the headers repeat the body's values. Notifications need no headers, by the specification."""
     if "id" not in message:
         return
     match message:
@@ -247,15 +247,16 @@ def _check_headers(request: Request, message: Message) -> None:
         expected.append((NAME, name))
     for header, value in expected:
         if _decode_header(request.headers.get(header)) != value:
-            raise RpcError(HEADER_MISMATCH, f"the header {header} does not say what the body does")
+            raise RpcError(HEADER_MISMATCH, f"the header {header} does not match the body")
 
 
 def _decode_header(header: str | None) -> str | None:
-    found = ENCODED.fullmatch(header) if header is not None else None
-    if found is None:
+    """The value of a header, which may be encoded in Base64."""
+    match = ENCODED.fullmatch(header) if header is not None else None
+    if match is None:
         return header
     try:
-        return base64.b64decode(found[1], validate=True).decode()
+        return base64.b64decode(match[1], validate=True).decode()
     except ValueError:
         return header
 

@@ -22,10 +22,10 @@ FAILURES = {
     "403": "The request comes from another site's page, or its `Host` is not this machine's.",
     "404": "Not found in this realm.",
     "408": "The request took too long to arrive.",
-    "409": "Conflict: a turn is running, or the config was written in between.",
+    "409": "Conflict: a turn is running, or the config has changed.",
     "413": "The body is too large.",
     "499": "The turn was interrupted.",
-    "500": "The agent failed, or this server did.",
+    "500": "The agent or this server failed.",
     "501": "This realm does not store this.",
     "502": "A service that the agent needs is not available.",
     "503": "The server takes no more requests now.",
@@ -35,16 +35,17 @@ FAILURES = {
 
 @cache
 def document() -> bytes:
+    """The document as JSON."""
     return msgspec.json.encode(_document())
 
 
 def _document() -> Part:
     paths: dict[str, Part] = {}
-    for family, name in ((family, one) for family, members in FAMILIES.items() for one in members.operations):
-        for route in name.routes:
+    for family, operation in ((name, operation) for name in FAMILIES for operation in FAMILIES[name].operations):
+        for route in operation.routes:
             if route.http:
                 method, path = route.http.split(" ")
-                paths.setdefault(path, {})[method.lower()] = _entry(name, route, family)
+                paths.setdefault(path, {})[method.lower()] = _entry(operation, route, family)
     paths["/sessions/{session_id}/events"] = {"get": _events()}
     paths["/health"] = {"get": _health()}
     paths["/login-links"] = {"post": _new_link()}
@@ -56,7 +57,7 @@ def _document() -> Part:
             "title": "Recollect",
             "version": __version__,
             "description": "The history and memory of AI agents. Arguments have the same names in paths, queries and "
-            "bodies, and errors the same codes as on every other surface. Every path is found under /v1 too.",
+            "bodies, and errors the same codes as on every other surface. Every path also exists under /v1.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "tags": [{"name": name} for name in (*FAMILIES, "tools", "server")],
@@ -101,33 +102,37 @@ _EVENT: Part = {
 
 def _entry(operation: Operation, route: Route, family: str) -> Part:
     method, path = route.http.split(" ")
-    inside = ARGUMENT.findall(path)
+    path_names = ARGUMENT.findall(path)
     schema = schema_of(route.request) if route.request else _without(operation.input_schema, *route.implied_arguments)
     has_body = method in ("POST", "PUT", "PATCH")
-    asked = inside if has_body else [*inside, *(name for name in schema["properties"] if name not in inside)]
-    found = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
+    query_names = [] if has_body else [name for name in schema["properties"] if name not in path_names]
+    content = {JSON: {"schema": operation.answer_schema or operation.output_schema or {"type": "object"}}}
     if (operation.is_long and "messages" in path) or (path == "/sessions" and method == "POST"):
-        found[SSE] = {"schema": TEXT}
+        content[SSE] = {"schema": TEXT}
     entry: Part = {
         "operationId": route.rpc.replace("/", "_") or operation.name,
         "summary": operation.title,
         "description": operation.description,
         "tags": [family],
-        "parameters": [*(_parameter(name, schema, name in inside) for name in asked), *_headers(route, schema)],
-        "responses": _responses(found, family),
+        "parameters": [
+            *(_parameter(name, schema, is_in_path=True) for name in path_names),
+            *(_parameter(name, schema, is_in_path=False) for name in query_names),
+            *_headers(route, schema),
+        ],
+        "responses": _responses(content, family),
     }
     if has_body:
-        entry["requestBody"] = _body(_without(schema, *inside))
+        entry["requestBody"] = _body(_without(schema, *path_names))
     return entry
 
 
 def _body(schema: Part) -> Part:
     """The JSON body. Unknown names are refused, and null means absent."""
     required = schema.get("required", [])
-    properties = {name: of if name in required else _or_null(of) for name, of in schema["properties"].items()}
+    properties = {name: part if name in required else _or_null(part) for name, part in schema["properties"].items()}
     kind = "object" if required else ["object", "null"]
-    whole = {**schema, "type": kind, "properties": properties, "additionalProperties": False}
-    return {"required": bool(required), "content": {JSON: {"schema": whole}}}
+    body = {**schema, "type": kind, "properties": properties, "additionalProperties": False}
+    return {"required": bool(required), "content": {JSON: {"schema": body}}}
 
 
 def _or_null(schema: Part) -> Part:
@@ -142,20 +147,20 @@ def _or_null(schema: Part) -> Part:
 
 
 def _without(schema: Part, *names: str) -> Part:
-    properties = {name: of for name, of in schema["properties"].items() if name not in names}
+    properties = {name: part for name, part in schema["properties"].items() if name not in names}
     required = [name for name in schema.get("required", ()) if name not in names]
     rest = {key: value for key, value in schema.items() if key not in ("properties", "required")}
     return {**rest, "properties": properties, **({"required": required} if required else {})}
 
 
-def _parameter(name: str, schema: Part, is_inside: bool) -> Part:
-    of = _plain(schema["properties"].get(name, TEXT))
-    parameter: Part = {"name": name, "in": "path" if is_inside else "query", "schema": of}
-    if "description" in of:
-        parameter["description"] = of["description"]
-    if is_inside or name in schema.get("required", ()):
+def _parameter(name: str, schema: Part, *, is_in_path: bool) -> Part:
+    value = _plain(schema["properties"].get(name, TEXT))
+    parameter: Part = {"name": name, "in": "path" if is_in_path else "query", "schema": value}
+    if "description" in value:
+        parameter["description"] = value["description"]
+    if is_in_path or name in schema.get("required", ()):
         parameter["required"] = True
-    if of.get("type") == "object":
+    if value.get("type") == "object":
         parameter |= {"style": "deepObject", "explode": True}
     return parameter
 
@@ -183,7 +188,7 @@ def _headers(route: Route, schema: Part) -> list[Part]:
 
 
 def _responses(content: Part, family: str) -> Part:
-    """Success and all errors, in the format of the family or of this server."""
+    """Success and all errors. Errors are in the format of the family, or of this server."""
     error = {"$ref": "#/components/schemas/Error"} if family == "sessions" else {"type": "object"}
     failures = {status: _failure(text, error) for status, text in FAILURES.items()}
     return {"200": {"description": "The result.", "content": content}, **failures}
@@ -210,7 +215,7 @@ def _events() -> Part:
         "operationId": "session_events",
         "summary": "Follow a session",
         "description": "The events of this session's turns that run in this server, as Server-Sent Events: `data` is "
-        "an event. A client that joins during a turn gets it from the beginning; with Last-Event-ID, from there on.",
+        "an event. A client that joins during a turn gets all its events; with Last-Event-ID, those after that event.",
         "tags": ["sessions"],
         "parameters": [
             {"name": "session_id", "in": "path", "required": True, "schema": TEXT},

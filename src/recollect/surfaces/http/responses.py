@@ -21,7 +21,7 @@ def response_of(reply: Reply) -> Response:
 
 
 def _is_json(text: str) -> bool:
-    """Some texts are JSON, such as errors of journeys."""
+    """Whether a text is JSON, such as an error of journeys."""
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -35,6 +35,6 @@ def status_of(reply: Reply) -> int:
 
 
 def error_response(status: int, code: str, message: str, *, headers: Mapping[str, str] = {}) -> Response:
-    """An error of the server itself, which did not reach an operation."""
+    """An error of the server itself: the request did not reach an operation."""
     body = msgspec.json.encode({"code": code, "message": message})
     return Response(body, status, dict(headers), JSON)

@@ -18,11 +18,12 @@ from recollect.surfaces.http.dispatcher import Dispatcher, Overloaded, encode_na
 from recollect.surfaces.http.guard import LOCAL
 from recollect.surfaces.http.responses import JSON, SSE, error_response, response_of, status_of
 from recollect.surfaces.mcp.server import tool_result
+from recollect.surfaces.transport.thread_pool import OVERLOADED
 
 VERSION = "/v1"  # optional prefix of every path, for clients that name their version
 STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-WHOLE = re.compile(r"-?[0-9]{1,4000}")  # as long as Python reads it
-NAME = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # in a query; `labels[team]` is one entry of an object
+INTEGER = re.compile(r"-?[0-9]{1,4000}")  # Python refuses to convert longer numbers
+PARAMETER = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")  # a query parameter; `labels[team]` is one entry of an object
 WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -47,31 +48,31 @@ def routes(dispatcher: Dispatcher) -> list[HttpRoute]:
 
 
 def _route(path: str, methods: dict[str, Endpoint]) -> HttpRoute:
-    async def enter(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         try:
             return await methods[method](request)
-        except BodyError as wrong:
-            return error_response(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
+        except BodyError as error:
+            return error_response(error.status, "INVALID_PARAMS", str(error), headers=error.headers)
         except Overloaded:
-            return error_response(503, "OVERLOADED", "this server takes no more requests now", headers={"retry-after": "1"})
+            return error_response(503, "OVERLOADED", OVERLOADED, headers={"retry-after": "1"})
 
-    return HttpRoute(path, enter, methods=[*methods])
+    return HttpRoute(path, handle, methods=[*methods])
 
 
 def _handler(dispatcher: Dispatcher, operation: Operation, route: Route) -> Endpoint:
-    async def enter(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         context = _context(request)
         arguments: Any
         try:
             arguments = route.arguments(await _arguments(request, operation, route))
-        except BadRequest as wrong:
-            arguments = wrong  # the operation reports it in its family's format
+        except BadRequest as error:
+            arguments = error  # the operation reports it in its family's format
         if operation.is_long and SSE in request.headers.get("accept", ""):
             return await _turn(dispatcher, operation, arguments, context)
         return response_of(await dispatcher.run(operation, arguments, context))
 
-    return enter
+    return handle
 
 
 def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
@@ -81,8 +82,8 @@ def _tool(dispatcher: Dispatcher, operation: Operation) -> Endpoint:
         context = _context(request)
         try:
             arguments = await _body(request)
-        except BadRequest as wrong:
-            arguments = wrong
+        except BadRequest as error:
+            arguments = error
         reply = await dispatcher.run(operation, arguments, context)
         return Response(encode(tool_result(reply)), status_of(reply), media_type=JSON)
 
@@ -100,15 +101,15 @@ def _events(dispatcher: Dispatcher) -> Endpoint:
     async def stream(request: Request) -> Response:
         """The events of a session's turns in this server, until it is archived."""
         last = request.headers.get("last-event-id", "")
-        found = await dispatcher.follow_session(
-            request.path_params["session_id"], int(last) if WHOLE.fullmatch(last) else None
+        events = await dispatcher.follow_session(
+            request.path_params["session_id"], int(last) if INTEGER.fullmatch(last) else None
         )
-        if isinstance(found, Reply):
-            return response_of(found)
-        if request.method == "HEAD":  # which wants no events, and would wait for the end of them
-            found.close()
+        if isinstance(events, Reply):
+            return response_of(events)
+        if request.method == "HEAD":  # it gets no events, and would wait until the stream ends
+            events.close()
             return Response(media_type=SSE)
-        return _stream(found.lines())
+        return _stream(events.lines())
 
     return stream
 
@@ -140,64 +141,65 @@ def _stream(lines: AsyncIterator[bytes]) -> Response:
 
 
 async def _arguments(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
-    """The arguments of a request, from path, query, body and headers. One that is given twice must be equal."""
+    """The arguments in path, query, body and headers. An argument that occurs twice must have equal values."""
     properties = operation.input_schema["properties"]
-    given = _from_query(properties, request.query_params.multi_items())
+    arguments = _from_query(properties, request.query_params.multi_items())
     if request.method in WITH_BODY:
         body = await _body(request)
         if body is not None and not isinstance(body, dict):
             raise BadRequest("the body must be a JSON object")
-        _merge(given, body or {})
-    _merge(given, request.path_params)
+        _merge(arguments, body or {})
+    _merge(arguments, request.path_params)
     for header, name in route.headers.items():
-        if name not in given and header in request.headers:
-            given[name] = request.headers[header]
-    return given
+        if name not in arguments and header in request.headers:
+            arguments[name] = request.headers[header]
+    return arguments
 
 
 async def _body(request: Request) -> Any:
-    """The body. The operation refuses invalid JSON; a body that is too large or late never reaches it."""
+    """The body's JSON. Invalid JSON is `BadRequest`, which the operation reports; other errors do not reach it."""
     try:
         return await read_json(request)
-    except BodyError as wrong:
-        if wrong.status != 400:
+    except BodyError as error:
+        if error.status != 400:
             raise
-        raise BadRequest(str(wrong)) from None
+        raise BadRequest(str(error)) from None
 
 
-def _merge(given: dict[str, Any], more: dict[str, Any]) -> None:
-    for name, value in more.items():
-        if name in given and given[name] != value:
-            raise BadRequest(f"{name} is given twice, and not alike", field=name)
-        given[name] = value
+def _merge(arguments: dict[str, Any], others: dict[str, Any]) -> None:
+    """Add other arguments. Raises an error for an argument with two different values."""
+    for name, value in others.items():
+        if name in arguments and arguments[name] != value:
+            raise BadRequest(f"{name} has two different values", field=name)
+        arguments[name] = value
 
 
 def _from_query(properties: dict[str, Any], query: list[tuple[str, str]]) -> dict[str, Any]:
-    """The values of a query by the types that the schema has for them; what does not fit stays text, to be refused."""
-    given: dict[str, Any] = {}
-    for whole, text in query:
-        found = NAME.fullmatch(whole)
-        name, key = found.groups() if found is not None else (whole, None)
+    """The arguments in a query, by their types in the schema. A value of another type stays text, to be refused."""
+    arguments: dict[str, Any] = {}
+    for parameter, text in query:
+        match = PARAMETER.fullmatch(parameter)
+        name, key = match.groups() if match is not None else (parameter, None)
         kinds = _kinds(properties.get(name, {}))
         if "object" in kinds:
-            given.setdefault(name, {}).update(_entry(key, text))
+            arguments.setdefault(name, {}).update(_entry(key, text))
         elif "array" in kinds and key in (None, ""):
-            given.setdefault(name, []).extend(_items(text))
-        elif found is None or key is not None or name in given:
-            raise BadRequest(f"{whole} cannot be given so", field=name)
+            arguments.setdefault(name, []).extend(_items(text))
+        elif match is None or key is not None or name in arguments:
+            raise BadRequest(f"cannot read the query parameter {parameter}", field=name)
         else:
-            given[name] = _value(kinds, text)
-    return given
+            arguments[name] = _value(kinds, text)
+    return arguments
 
 
 def _kinds(schema: dict[str, Any]) -> set[str]:
     kinds = schema.get("type", [])
-    inner = [kind for one in schema.get("anyOf", ()) for kind in _kinds(one)]
+    inner = [kind for option in schema.get("anyOf", ()) for kind in _kinds(option)]
     return {kinds} if isinstance(kinds, str) else {*kinds, *inner}
 
 
 def _value(kinds: set[str], text: str) -> Any:
-    if "integer" in kinds and WHOLE.fullmatch(text):
+    if "integer" in kinds and INTEGER.fullmatch(text):
         return int(text)
     if "boolean" in kinds and text in ("true", "false"):
         return text == "true"
@@ -205,22 +207,22 @@ def _value(kinds: set[str], text: str) -> Any:
 
 
 def _entry(key: str | None, text: str) -> dict[str, Any]:
-    """An entry of an object: `labels[team]=core`, `labels=team=core`, or all of it as JSON."""
+    """An entry of an object: `labels[team]=core`, `labels=team=core`, or the whole object as JSON."""
     if key is not None:
         return {key: text}
     if text.startswith("{"):
-        found = _json(text)
-        if isinstance(found, dict):
-            return found
-    name, is_one, value = text.partition("=")
-    if not is_one:
+        decoded = _json(text)
+        if isinstance(decoded, dict):
+            return decoded
+    name, equals, value = text.partition("=")
+    if not equals:
         raise BadRequest(f"{text!r} is neither KEY=VALUE nor a JSON object")
     return {name: value}
 
 
 def _items(text: str) -> list[Any]:
-    found = _json(text) if text.startswith("[") else [text]
-    return found if isinstance(found, list) else [text]
+    decoded = _json(text) if text.startswith("[") else [text]
+    return decoded if isinstance(decoded, list) else [text]
 
 
 def _json(text: str) -> Any:

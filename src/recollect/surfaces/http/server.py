@@ -29,8 +29,8 @@ from recollect.surfaces.transport.thread_pool import ThreadPool
 IDLE_S = 75  # seconds that a connection may be idle between two requests
 SHUTDOWN_S = 5  # seconds that running requests have when the server stops
 MAX_FILES = 4 * MAX_CONNECTIONS  # open at once: connections, databases, and pipes to agents
-FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-LISTENING_AGAIN = "_start_serving"  # asyncio listens again a second later, on a port that may be closed by then
+RESOURCE_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+RETRY_FAILED = "_start_serving"  # asyncio tries to listen again a second later, when the port may be closed
 LOG_AGAIN_S = 60.0  # seconds between two warnings
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def open_server(realm: LiveRealm, host: str, port: int, rpc_port: int | None, token: str | None) -> Iterator["HttpServer"]:
-    """A server that is bound but does not serve yet, with JSON-RPC on another port for programs on this machine."""
+    """A server that listens but does not serve yet. It has JSON-RPC on another port, for programs on this machine."""
     if token is None and not is_loopback(host):
         raise BadSettings(f"Other machines can reach {host}, so callers must send a token. Leave out --no-token.")
     with listening_socket(host, port) as listening:
@@ -50,6 +50,8 @@ def open_server(realm: LiveRealm, host: str, port: int, rpc_port: int | None, to
 
 
 class HttpServer:
+    """A listening server. `run` serves; before that, connections wait."""
+
     def __init__(self, realm: LiveRealm, listening: socket.socket, host: str, rpc: str | None, token: str | None) -> None:
         self.url = f"http://{address_of(listening)}"
         self.rpc = rpc
@@ -76,13 +78,13 @@ class HttpServer:
         )
 
     def link(self) -> str | None:
-        """A link that signs a browser of this machine in, once; None without a token."""
+        """A link that signs in a browser of this machine, once; None without a token."""
         if self._sign_in is None:
             return None
         return self._sign_in.link(f"http://{address_of(self._listening, to_connect=True)}")
 
     def run(self) -> None:
-        """Serve until a signal comes. Then event streams end, and turns are interrupted."""
+        """Serve until a signal comes. Then end event streams and interrupt turns."""
         _raise_file_limit()
         try:
             asyncio.run(self._serve())
@@ -100,7 +102,7 @@ class _Server(uvicorn.Server):
         self._dispatcher = dispatcher
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Also end turns and event streams: uvicorn waits for running requests, and these would not end."""
+        """Also end turns and event streams: uvicorn waits for running requests, and these would go on."""
         super().handle_exit(sig, frame)
         threading.Thread(target=self._finish, daemon=True).start()
 
@@ -110,11 +112,11 @@ class _Server(uvicorn.Server):
 
 
 def _raise_file_limit() -> None:
-    """Raise the limit of open files, if the system allows it: some start with 256."""
+    """Raise the limit of open files, if the system allows it: on some systems it starts at 256."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    limit = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class _LoopErrors:
@@ -125,9 +127,9 @@ class _LoopErrors:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         fault = context.get("exception")
-        if isinstance(fault, OSError) and fault.errno in FULL:
+        if isinstance(fault, OSError) and fault.errno in RESOURCE_LIMITS:
             self._warn(fault)
-        elif LISTENING_AGAIN not in context.get("message", ""):
+        elif RETRY_FAILED not in context.get("message", ""):
             loop.default_exception_handler(context)
 
     def _warn(self, fault: OSError) -> None:

@@ -22,7 +22,7 @@ from recollect.surfaces.http.responses import JSON, error_response
 PATH = "/login"
 LINKS = "/login-links"
 STYLE = "/login.css"
-MAX_LINKS = 64  # unused at once; the oldest expires first
+MAX_LINKS = 64  # unused links at once; the oldest expires first
 MAX_FORM_BYTES = 16 << 10  # bytes: callers without the token can send it
 COOKIE_S = 30 * 24 * 3600
 WRONG_LINK = "This link was used before, or the server was restarted. <code>recollect token --link</code> prints a new one."
@@ -30,7 +30,7 @@ WRONG_TOKEN = "This is not the server's token. <code>recollect token</code> prin
 
 
 class SignIn:
-    """Checks tokens and cookies, and makes links that work once."""
+    """Checks tokens and cookies, and creates links that work once."""
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token.encode()
@@ -40,20 +40,20 @@ class SignIn:
 
     def admits(self, headers: Headers) -> bool:
         """Whether a request has the token or the cookie."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        return (scheme.lower() == "bearer" and self._is_token(given.strip())) or self._has_cookie(headers)
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return (scheme.lower() == "bearer" and self._is_token(token.strip())) or self._has_cookie(headers)
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode("utf-8", "replace"), self._token)
 
     def _has_cookie(self, headers: Headers) -> bool:
-        given = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._cookie_value.encode())
+        value = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
+        return hmac.compare_digest(value.encode("utf-8", "replace"), self._cookie_value.encode())
 
     # ---- links
 
     def link(self, url: str) -> str:
-        """A link that signs a browser in, once."""
+        """A link that signs in a browser, once."""
         code = secrets.token_urlsafe(32)
         self._unused[code] = True
         while len(self._unused) > MAX_LINKS:
@@ -72,17 +72,17 @@ class SignIn:
 
     async def _show(self, request: Request) -> Response:
         code = request.query_params.get("code")
-        if code is None or request.method == "HEAD":  # a link preview does not use the link up
+        if code is None or request.method == "HEAD":  # a link preview must not use up the link
             return sign_in_page(200)
         return self._signed_in() if self._unused.pop(code, False) else sign_in_page(403, WRONG_LINK)
 
     async def _submit(self, request: Request) -> Response:
         try:
             form = parse_qs((await read_body(request, max_bytes=MAX_FORM_BYTES)).decode("utf-8", "replace"))
-        except BodyError as wrong:
-            return error_response(wrong.status, "INVALID_PARAMS", str(wrong), headers=wrong.headers)
-        given = form.get("token", [""])
-        return self._signed_in() if self._is_token(given[0].strip()) else sign_in_page(403, WRONG_TOKEN)
+        except BodyError as error:
+            return error_response(error.status, "INVALID_PARAMS", str(error), headers=error.headers)
+        token = form.get("token", [""])[0]
+        return self._signed_in() if self._is_token(token.strip()) else sign_in_page(403, WRONG_TOKEN)
 
     def _signed_in(self) -> Response:
         response = RedirectResponse("/", 303)

@@ -1,8 +1,8 @@
 """Sampling: extracts observations in the background with the model of an MCP client.
 
-Only for clients with a handshake that declare sampling, and only if the settings enable it. One request at a time, one run
-per server, within the budget. A run pauses while tool calls are answered. It does not start while another process extracts
-from this realm.
+It needs a client that declares sampling in a handshake, and settings that enable it. A server starts one run, which sends
+one request at a time, within the budget. A run pauses while tool calls are answered. It does not start while another
+process extracts from this realm.
 """
 
 import sys
@@ -24,7 +24,7 @@ from recollect.store.memory import Memory
 
 METHOD = "sampling/createMessage"
 POLL_S = 0.02  # seconds between two checks whether tool calls are done
-EXIT_S = 5.0  # seconds for a run to end: it is at most in one short transaction
+EXIT_S = 5.0  # seconds for a run to end: at most, it finishes one short transaction
 PREFERENCES = {"costPriority": 0.8, "speedPriority": 0.4, "intelligencePriority": 0.4}  # extraction is simple work
 
 Message = dict[str, Any]
@@ -47,7 +47,7 @@ class _PendingRequest(Struct):
 
 
 class Sampling:
-    """The client's model, and the thread that uses it. The server calls everything except `complete`."""
+    """The client's model, and the thread that uses it. The server calls every method except `complete`."""
 
     name = SAMPLING
 
@@ -55,37 +55,37 @@ class Sampling:
         self._realm = realm
         self._send = send
         self._is_busy = is_busy
-        self._declared = False
+        self._is_supported = False
         self._closed = threading.Event()
         self._pending: dict[str, _PendingRequest] = {}
-        self._numbers = count(1)
+        self._next_id = count(1)
         self._thread: threading.Thread | None = None
 
     # ---- called by the server
 
     def initialize(self, params: Message) -> None:
-        """Read the client's capabilities."""
+        """Read from the client's capabilities whether it supports sampling."""
         capabilities = params.get("capabilities")
-        self._declared = isinstance(capabilities, dict) and isinstance(capabilities.get("sampling"), dict)
+        self._is_supported = isinstance(capabilities, dict) and isinstance(capabilities.get("sampling"), dict)
 
     def start(self) -> None:
         """Start a run: the client is ready."""
-        if self._declared and self._thread is None and not self._closed.is_set():
+        if self._is_supported and self._thread is None and not self._closed.is_set():
             self._thread = threading.Thread(target=self._run, daemon=True, name="sampling")
             self._thread.start()
 
     def on_response(self, message: Message) -> None:
-        """Take a response. One without a pending request is dropped."""
-        waiting = self._pending.pop(str(message.get("id")), None)
-        if waiting is not None:
-            waiting.answer = message
-            waiting.answered.set()
+        """Handle a response. Without a pending request it is dropped."""
+        pending = self._pending.pop(str(message.get("id")), None)
+        if pending is not None:
+            pending.answer = message
+            pending.answered.set()
 
     def close(self) -> None:
         """End the run: the client is gone."""
         self._closed.set()
-        for waiting in list(self._pending.values()):
-            waiting.answered.set()
+        for pending in list(self._pending.values()):
+            pending.answered.set()
         if self._thread is not None:
             self._thread.join(EXIT_S)
 
@@ -96,7 +96,7 @@ class Sampling:
             self._read_turns()
         except StoreBusy:
             pass
-        except (OSError, ValueError):  # the client is gone; the server's loop ends as well
+        except (OSError, ValueError):  # the client is gone, and the server's loop ends too
             pass
         except RecollectError as reason:
             if not self._closed.is_set():
@@ -140,15 +140,15 @@ class Sampling:
 
     def _request(self, params: Message) -> Message:
         """Send a request and wait for the response. A request that takes too long is cancelled."""
-        identity, waiting = f"recollect-{next(self._numbers)}", _PendingRequest(threading.Event())
-        self._pending[identity] = waiting
+        identity, pending = f"recollect-{next(self._next_id)}", _PendingRequest(threading.Event())
+        self._pending[identity] = pending
         if self._closed.is_set():
             raise ModelDidNotAnswer("The client is gone.")
         self._send({"jsonrpc": "2.0", "id": identity, "method": METHOD, "params": params})
         timeout_s = self._realm.settings.extraction.timeout_s
-        waiting.answered.wait(timeout_s)
-        if waiting.answer is not None:
-            return waiting.answer
+        pending.answered.wait(timeout_s)
+        if pending.answer is not None:
+            return pending.answer
         self._pending.pop(identity, None)
         if self._closed.is_set():
             raise ModelDidNotAnswer("The client is gone.")

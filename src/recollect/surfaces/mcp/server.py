@@ -18,6 +18,8 @@ from recollect.display import escape_json, neutralise, one_line
 from recollect.live import LiveRealm
 from recollect.operations import Operation, Reply, RequestContext, Toolset, caller_of
 from recollect.operations.prompts import Prompt
+from recollect.surfaces.transport.error_codes import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD
+from recollect.surfaces.transport.thread_pool import OVERLOADED
 
 if TYPE_CHECKING:
     from recollect.surfaces.mcp.sampling import Sampling
@@ -27,11 +29,10 @@ STATELESS = ("2026-07-28",)
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
-LIST_TTL_MS = 3_600_000  # the tools of a running server do not change
+CACHEABLE = {"ttlMs": 3_600_000, "cacheScope": "private"}  # the tools of a running server do not change
 PROGRESS_INTERVAL_S = 0.1  # seconds between two progress notices: an agent may write a thousand words per second
-SHORT = 80  # characters of a progress notice
+MAX_NOTICE = 80  # characters of a progress notice
 
-PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
 PROGRESS = "notifications/progress"
 
@@ -43,13 +44,15 @@ Job = Callable[[], None]
 
 
 class RpcError(Exception):
+    """A JSON-RPC error: a code, a message and optional data."""
+
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
         self.code = code
         self.data = data
 
     def response(self, identity: str | int | float | None = None) -> Message:
-        """The error response to a request; without an id if it could not be read."""
+        """The error response to a request. The id is null if the request's id could not be read."""
         data = {"data": self.data} if self.data is not None else {}
         return {"jsonrpc": "2.0", "id": identity, "error": {"code": self.code, "message": str(self), **data}}
 
@@ -63,7 +66,7 @@ class Call(Struct):
 
 
 class McpServer:
-    """Answers messages. `send` is called from several threads; it must not block or raise."""
+    """Answers the messages of a client. `send` is called from several threads; it must not block or raise."""
 
     def __init__(
         self, realm: LiveRealm, toolset: Toolset, send: Send, running: "dict[str | int, Call] | None" = None
@@ -86,9 +89,9 @@ class McpServer:
             call.cancelled.set()
 
     def receive(self, message: Any, context: RequestContext, run: Callable[[Job, bool], bool]) -> None:
-        """Handle one message. `run` runs tool calls, and gets whether they may take long; False means overloaded.
+        """Handle one message. Everything except tool calls is answered at once.
 
-        Everything else is answered at once.
+        `run` runs a tool call and gets whether it may take long. It returns False if the server is overloaded.
         """
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self._refuse(None, RpcError(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object"))
@@ -110,7 +113,7 @@ class McpServer:
             if method == "tools/call":
                 if not run(lambda: self._answer(call, method, params), self._is_long(params)):
                     self._running.pop(identity, None)
-                    self._refuse(identity, RpcError(INTERNAL, "this server takes no more requests now"))
+                    self._refuse(identity, RpcError(INTERNAL, OVERLOADED))
             else:
                 self._answer(call, method, params)
 
@@ -153,37 +156,37 @@ class McpServer:
     def _result(self, call: Call, method: str, params: Message) -> Message:
         meta = params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
-        stateless = VERSION_KEY in meta
-        if stateless and meta[VERSION_KEY] not in STATELESS:
+        is_stateless = VERSION_KEY in meta
+        if is_stateless and meta[VERSION_KEY] not in STATELESS:
             supported = {"supported": [*STATELESS], "requested": meta[VERSION_KEY]}
             raise RpcError(UNSUPPORTED_VERSION, "unsupported protocol version", supported)
-        if stateless and not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        if is_stateless and not isinstance(meta.get(CAPABILITIES_KEY), dict):
             raise RpcError(INVALID_PARAMS, f"params._meta must have {CAPABILITIES_KEY}")
         match method:
-            case "initialize" if not stateless:
+            case "initialize" if not is_stateless:
                 return self._initialize(params)
-            case "ping" if not stateless:
+            case "ping" if not is_stateless:
                 result: Message = {}
             case "tools/list":
                 result = {"tools": [tool_of(operation) for operation in self.toolset.operations.values()]}
-                if stateless:
-                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+                if is_stateless:
+                    result |= CACHEABLE
             case "tools/call":
                 result = self._call_tool(call, params, meta)
             case "prompts/list":
                 result = {"prompts": [prompt_of(prompt) for prompt in self.toolset.prompts.values()]}
-                if stateless:
-                    result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+                if is_stateless:
+                    result |= CACHEABLE
             case "prompts/get":
                 result = self._get_prompt(params)
             case "server/discover":
                 versions = [*STATELESS, *reversed(HANDSHAKE)]
                 result = {"supportedVersions": versions, "capabilities": CAPABILITIES, "instructions": self.toolset.guide}
-                result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
-                stateless = True
+                result |= CACHEABLE
+                is_stateless = True
             case _:
                 raise RpcError(NO_METHOD, f"Method not found: {method}")
-        return {**result, "resultType": "complete", "_meta": {SERVER_KEY: SERVER}} if stateless else result
+        return {**result, "resultType": "complete", "_meta": {SERVER_KEY: SERVER}} if is_stateless else result
 
     def _initialize(self, params: Message) -> Message:
         self.on_initialize()
@@ -205,28 +208,28 @@ class McpServer:
         progress = ProgressReporter(meta.get("progressToken"), self.send)
         progress.send(0, f"{operation.title}…")
 
-        def cancelled() -> bool:  # a server that stops still answers quick calls
+        def is_cancelled() -> bool:  # a server that stops still answers quick calls
             return call.cancelled.is_set() or (operation.is_long and call.context.cancelled())
 
         caller = caller_of(meta, self.folder)
-        context = replace(call.context, cancelled=cancelled, on_event=progress.on_event, is_mcp=True, caller=caller)
+        context = replace(call.context, cancelled=is_cancelled, on_event=progress.on_event, is_mcp=True, caller=caller)
         reply = operation.run(self.realm, params.get("arguments"), context)
         progress.send(1, "done")
         return tool_result(reply)
 
     def _get_prompt(self, params: Message) -> Message:
-        name, given = params.get("name"), params.get("arguments") or {}
+        name, arguments = params.get("name"), params.get("arguments") or {}
         prompt = self.toolset.prompts.get(name) if isinstance(name, str) else None
         if prompt is None:
             raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
-        if not isinstance(given, dict) or any(not isinstance(given.get(argument), str) for argument in prompt.arguments):
+        if not isinstance(arguments, dict) or any(not isinstance(arguments.get(key), str) for key in prompt.arguments):
             raise RpcError(INVALID_PARAMS, f"{prompt.name} needs these arguments, as text: {', '.join(prompt.arguments)}")
-        message = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(given))}}
+        message = {"role": "user", "content": {"type": "text", "text": neutralise(prompt.text(arguments))}}
         return {"description": prompt.description, "messages": [message]}
 
 
 class ProgressReporter:
-    """Progress notices of a call, if the client wants them: a fraction that only grows, and a few words."""
+    """Sends progress notices of a call, if the client wants them: a fraction that only grows, and a few words."""
 
     def __init__(self, token: Any, send: Send) -> None:
         self._token = token
@@ -234,13 +237,13 @@ class ProgressReporter:
         self._events = 0
         self._next_at = 0.0
 
-    def send(self, done: float, message: str) -> None:
+    def send(self, fraction: float, message: str) -> None:
         if isinstance(self._token, str | int):
-            params = {"progressToken": self._token, "progress": done, "total": 1, "message": message}
+            params = {"progressToken": self._token, "progress": fraction, "total": 1, "message": message}
             self._send({"jsonrpc": "2.0", "method": PROGRESS, "params": params})
 
     def on_event(self, event: Message) -> None:
-        """Report an event of the call's turn. The total is unknown, so each event adds less."""
+        """Report an event of the call's turn. Each event adds less, because the total is unknown."""
         if time.monotonic() < self._next_at:
             return
         self._next_at = time.monotonic() + PROGRESS_INTERVAL_S
@@ -252,9 +255,9 @@ def _short(event: Message) -> str:
     """An event in a few words."""
     match event:
         case {"type": "text_delta" | "reasoning_delta", "delta": str(text)} if text.strip():
-            return one_line(text)[:SHORT]
+            return one_line(text)[:MAX_NOTICE]
         case {"type": "tool_call", "name": str(name)}:
-            return one_line(name)[:SHORT]
+            return one_line(name)[:MAX_NOTICE]
     return str(event["type"]).replace("_", " ")
 
 
@@ -266,13 +269,13 @@ def tool_result(reply: Reply) -> Message:
 
 
 def tool_of(operation: Operation) -> Message:
-    shape = {"outputSchema": operation.output_schema} if operation.output_schema else {}
+    output = {"outputSchema": operation.output_schema} if operation.output_schema else {}
     return {
         "name": operation.name,
         "title": operation.title,
         "description": operation.description,
         "inputSchema": operation.input_schema,
-        **shape,
+        **output,
         "annotations": {
             "readOnlyHint": not operation.writes,
             "destructiveHint": operation.runs_programs or operation.is_destructive,

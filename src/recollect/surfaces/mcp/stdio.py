@@ -7,7 +7,8 @@ from typing import Any, BinaryIO
 from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import RequestContext, Toolset
-from recollect.surfaces.mcp.server import INVALID_REQUEST, PARSE_ERROR, PROGRESS, Job, McpServer, Message, RpcError
+from recollect.surfaces.mcp.server import PROGRESS, Job, McpServer, Message, RpcError
+from recollect.surfaces.transport.error_codes import INVALID_REQUEST, PARSE_ERROR
 from recollect.surfaces.transport.line_reader import POLL_S, TOO_LONG, has_reader, read_chunk, read_lines
 from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.warm_up import WarmUp
@@ -35,7 +36,7 @@ def serve(realm: LiveRealm, toolset: Toolset, stdin: BinaryIO, stdout: BinaryIO)
     server.folder = _working_folder()
     server.on_initialize = warm_up.request
     if realm.settings.extraction.by == "sampling":
-        from recollect.surfaces.mcp.sampling import Sampling  # 40 ms, and rarely configured
+        from recollect.surfaces.mcp.sampling import Sampling  # takes 40 ms, and is rarely configured
 
         server.sampling = Sampling(realm, send, server.is_busy)
     try:
@@ -46,8 +47,8 @@ def serve(realm: LiveRealm, toolset: Toolset, stdin: BinaryIO, stdout: BinaryIO)
                 continue
             try:
                 server.receive(_message(line), context, run)
-            except RpcError as refused:
-                send(refused.response())
+            except RpcError as error:
+                send(error.response())
         while not threads.wait(POLL_S) and has_reader(stdout.fileno()):
             pass
     except KeyboardInterrupt:
@@ -63,7 +64,7 @@ def serve(realm: LiveRealm, toolset: Toolset, stdin: BinaryIO, stdout: BinaryIO)
 
 
 def _working_folder() -> str | None:
-    """Where the agent works: agents start servers in that folder. None if it was deleted."""
+    """The agent's working folder, in which agents start servers. None if it was deleted."""
     try:
         return str(Path.cwd())
     except OSError:

@@ -2,7 +2,7 @@
 
 Methods are the routes of the operations (`session/create`, `turn/start`, …); `tools/call` calls any tool, with the same
 result as over MCP. Events of a turn are `session/event` notifications to the connection that started it, all before the
-response. Batches are refused: their events could not be told apart.
+response. Batches are refused, because an event does not say to which of several requests it belongs.
 """
 
 import hmac
@@ -20,20 +20,18 @@ from recollect.errors import BadRequest
 from recollect.lenient_json import decode
 from recollect.live import LiveRealm
 from recollect.operations import FAMILIES, OPERATIONS, Operation, Reply, RequestContext, Route, toolset_of
-from recollect.surfaces.mcp.server import (
+from recollect.surfaces.mcp.server import Message, RpcError, tool_of, tool_result
+from recollect.surfaces.transport.error_codes import (
     INTERNAL,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     NO_METHOD,
     PARSE_ERROR,
-    Message,
-    RpcError,
-    tool_of,
-    tool_result,
+    codes_of_reply,
 )
-from recollect.surfaces.transport.error_codes import INTERNAL_ERROR, codes_of_reply
 from recollect.surfaces.transport.line_reader import POLL_S, TOO_LONG
-from recollect.surfaces.transport.thread_pool import Job, ThreadPool
+from recollect.surfaces.transport.thread_pool import OVERLOADED, Job, ThreadPool
 from recollect.surfaces.transport.write_queue import WriteQueue, encode_line
 
 OWN_METHODS = ("initialize", "ping", "tools/list", "tools/call")
@@ -54,6 +52,7 @@ class Method(Struct, frozen=True):
 
 @cache
 def methods() -> dict[str, Method]:
+    """The methods of all operations, by name."""
     return {
         route.rpc: Method(operation, route) for operation in OPERATIONS.values() for route in operation.routes if route.rpc
     }
@@ -75,35 +74,35 @@ class RpcConnection:
         self._realm = realm
         self._threads = threads
         self._write_queue = write_queue
-        self._token = token  # that `initialize` must bring before anything else is answered
-        self._under_way = 0  # requests that are not answered yet
+        self._token = token  # `initialize` must send it first; None once it has, or if none is required
+        self._unanswered = 0  # requests
         self._changed = threading.Condition()
 
     def has_token(self) -> bool:
-        """Whether the caller has brought the token, or need not."""
+        """Whether the caller has sent the token, or does not need one."""
         return self._token is None
 
     def receive(self, line: bytes | None) -> None:
-        """Take one line, or None for one that was too long. What takes time is done elsewhere."""
+        """Handle one line; None stands for a line that was too long. Operations run in other threads."""
         self._write_queue.wait_for_space()
         context = RequestContext.now()
         if line is not None and not line.strip():
             return
         try:
             self._handle(_request(line), context)
-        except NotARequest as refused:
-            self._refuse(refused.id, refused.error)
+        except InvalidRequest as invalid:
+            self._refuse(invalid.id, invalid.error)
 
     def receive_strictly(self, line: bytes) -> None:
-        """The same, but raises `NotARequest` for a line that is not a JSON-RPC 2.0 object."""
+        """Handle one line. Raises `InvalidRequest` if it is not a JSON-RPC 2.0 object."""
         self._write_queue.wait_for_space()
         context = RequestContext.now()
         try:
             self._handle(_request(line), context)
-        except NotARequest as refused:
-            if not refused.is_message:
+        except InvalidRequest as invalid:
+            if not invalid.is_message:
                 raise
-            self._refuse(refused.id, refused.error)
+            self._refuse(invalid.id, invalid.error)
 
     def _handle(self, request: RpcRequest, context: RequestContext) -> None:
         try:
@@ -115,22 +114,22 @@ class RpcConnection:
     def wait_until_answered(self, is_read: Callable[[], bool]) -> None:
         """Wait until all requests are answered, or the client no longer reads."""
         with self._changed:
-            while self._under_way and is_read():
+            while self._unanswered and is_read():
                 self._changed.wait(POLL_S)
 
     def _start(self, request: RpcRequest, context: RequestContext) -> None:
         if self._token is not None:
             self._check_token(request)
-        given = request.params
-        if given is None:
-            given = {}
-        if not isinstance(given, dict):
+        params = request.params
+        if params is None:
+            params = {}
+        if not isinstance(params, dict):
             raise RpcError(INVALID_PARAMS, "params must be an object", BAD_PARAMS)
         if request.method in ("initialize", "ping", "tools/list"):
             self._answer(request, self._own_result(request.method))
             return
         is_tool = request.method == "tools/call"
-        operation, arguments = _tool_call(given) if is_tool else _route_call(request.method, given)
+        operation, arguments = _tool_call(params) if is_tool else _route_call(request.method, params)
 
         def run() -> None:
             try:
@@ -145,13 +144,13 @@ class RpcConnection:
                 raise
 
         if not self._submit(run, is_long=operation.is_long):
-            raise RpcError(INTERNAL, "this server takes no more requests now", {"code": "INTERNAL_ERROR"})
+            raise RpcError(INTERNAL, OVERLOADED, {"code": "INTERNAL_ERROR"})
 
     def _check_token(self, request: RpcRequest) -> None:
         """The first request must be `initialize`, with the token."""
         token = request.params.get("token") if isinstance(request.params, dict) else None
-        is_right = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
-        if request.method != "initialize" or not is_right:
+        is_valid = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token_bytes())
+        if request.method != "initialize" or not is_valid:
             raise RpcError(INVALID_REQUEST, NO_TOKEN)
         self._token = None
 
@@ -159,25 +158,25 @@ class RpcConnection:
         return (self._token or "").encode()
 
     def _submit(self, run: Job, *, is_long: bool) -> bool:
-        def counted() -> None:
+        def run_counted() -> None:
             try:
                 run()
             finally:
                 self._count(-1)
 
         self._count(1)
-        if self._threads.submit(counted, is_long=is_long):
+        if self._threads.submit(run_counted, is_long=is_long):
             return True
         self._count(-1)
         return False
 
-    def _count(self, more: int) -> None:
+    def _count(self, change: int) -> None:
         with self._changed:
-            self._under_way += more
+            self._unanswered += change
             self._changed.notify_all()
 
     def _context(self, operation: Operation, received: RequestContext) -> RequestContext:
-        """The context of an operation. When the server stops, turns are interrupted and quick requests answered."""
+        """The context of an operation. When the server stops, turns are interrupted, and quick requests are answered."""
         if not operation.is_long:
             return received
         return RequestContext(received.received, cancelled=self._threads.is_stopping, on_event=self._write_queue.put_event)
@@ -186,8 +185,8 @@ class RpcConnection:
         """The result of a method of the server itself."""
         match method:
             case "initialize":
-                where = {"realm_id": self._realm.name, "instance_id": self._realm.instance, "backend": self._realm.backend}
-                return {"name": "recollect", "version": __version__, **where, "methods": sorted([*OWN_METHODS, *methods()])}
+                realm = {"realm_id": self._realm.name, "instance_id": self._realm.instance, "backend": self._realm.backend}
+                return {"name": "recollect", "version": __version__, **realm, "methods": sorted([*OWN_METHODS, *methods()])}
             case "tools/list":
                 return {"tools": [tool_of(operation) for operation in _tools().values()]}
             case _:
@@ -210,48 +209,48 @@ class RpcConnection:
 # ---- from a line to a request
 
 
-class NotARequest(Exception):
-    """A line that is not a valid request, with the line's id if it has one."""
+class InvalidRequest(Exception):
+    """A line that is not a valid request. `id` is the line's id, if it has one."""
 
     def __init__(self, code: int, message: str, identity: Id = None, *, is_message: bool = False) -> None:
         super().__init__(message)
         self.error = RpcError(code, message)
         self.id = identity
-        self.is_message = is_message  # the line is a JSON-RPC 2.0 object anyway
+        self.is_message = is_message  # whether the line is a JSON-RPC 2.0 object
 
 
 def _request(line: bytes | None) -> RpcRequest:
     if line is None:
-        raise NotARequest(INVALID_REQUEST, TOO_LONG)
+        raise InvalidRequest(INVALID_REQUEST, TOO_LONG)
     try:
         message = decode(line)
     except (ValueError, RecursionError):
-        raise NotARequest(PARSE_ERROR, "not JSON in UTF-8") from None
+        raise InvalidRequest(PARSE_ERROR, "not JSON in UTF-8") from None
     if isinstance(message, list):
-        raise NotARequest(INVALID_REQUEST, "batches are not served: send one message a line")
+        raise InvalidRequest(INVALID_REQUEST, "batches are not served: send one message per line")
     if not isinstance(message, dict):
-        raise NotARequest(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
+        raise InvalidRequest(INVALID_REQUEST, "a message must be one JSON-RPC 2.0 object")
     identity, method, is_message = message.get("id"), message.get("method"), message.get("jsonrpc") == "2.0"
     if "id" in message and (not isinstance(identity, str | int | float) or isinstance(identity, bool)):
-        raise NotARequest(INVALID_REQUEST, "id must be a string or a number", is_message=is_message)
+        raise InvalidRequest(INVALID_REQUEST, "id must be a string or a number", is_message=is_message)
     if not is_message:
-        raise NotARequest(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
+        raise InvalidRequest(INVALID_REQUEST, 'jsonrpc must be "2.0"', identity)
     if not isinstance(method, str):
-        raise NotARequest(INVALID_REQUEST, "method must be a string", identity, is_message=True)
+        raise InvalidRequest(INVALID_REQUEST, "method must be a string", identity, is_message=True)
     return RpcRequest(method, message.get("params"), identity, "id" not in message)
 
 
 # ---- from a request to an operation, and back
 
 
-def _route_call(method: str, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
-    found = methods().get(method)
-    if found is None:
-        raise RpcError(NO_METHOD, f"Method not found: {method}")
+def _route_call(name: str, params: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+    method = methods().get(name)
+    if method is None:
+        raise RpcError(NO_METHOD, f"Method not found: {name}")
     try:
-        return found.operation, found.route.arguments(given)
-    except BadRequest as refused:
-        raise RpcError(INVALID_PARAMS, str(refused), BAD_PARAMS) from None
+        return method.operation, method.route.arguments(params)
+    except BadRequest as error:
+        raise RpcError(INVALID_PARAMS, str(error), BAD_PARAMS) from None
 
 
 @cache
@@ -259,12 +258,12 @@ def _tools() -> dict[str, Operation]:
     return toolset_of(tuple(FAMILIES)).operations
 
 
-def _tool_call(given: dict[str, Any]) -> tuple[Operation, Any]:
-    name = given.get("name")
+def _tool_call(params: dict[str, Any]) -> tuple[Operation, Any]:
+    name = params.get("name")
     operation = _tools().get(name) if isinstance(name, str) else None
     if operation is None:
         raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", BAD_PARAMS)
-    return operation, given.get("arguments")
+    return operation, params.get("arguments")
 
 
 def _result(reply: Reply) -> Any:
@@ -274,7 +273,7 @@ def _result(reply: Reply) -> Any:
 
 
 def _raise(reply: Reply) -> NoReturn:
-    """Raise an error reply, which is bare, in an envelope, or a text."""
+    """Raise an error reply: bare JSON, JSON in an envelope, or text."""
     try:
         body = msgspec.json.decode(reply.structured or reply.text)
     except msgspec.DecodeError:

@@ -14,24 +14,23 @@ from contextlib import contextmanager, suppress
 from recollect.errors import BadSettings
 from recollect.live import LiveRealm
 from recollect.loopback import is_loopback
-from recollect.surfaces.rpc.server import NotARequest, RpcConnection
-from recollect.surfaces.transport.line_reader import MAX_BYTES, BadLine, read_object_lines
+from recollect.surfaces.rpc.server import InvalidRequest, RpcConnection
+from recollect.surfaces.transport.line_reader import CHUNK, MAX_BYTES, BadLine, read_object_lines
 from recollect.surfaces.transport.port import address_of, listening_socket
 from recollect.surfaces.transport.thread_pool import ThreadPool
 from recollect.surfaces.transport.write_queue import DRAIN_S, WriteQueue
 
-CHUNK = 1 << 16  # bytes per read
 MAX_CONNECTIONS = 256  # each has two threads
-PAUSE_S = 0.1  # seconds before the next accept after a system limit
+PAUSE_S = 0.1  # seconds until the next accept, after a system limit was reached
 TOKEN_TIMEOUT_S = 10.0  # seconds for `initialize`: a caller without the token must not hold a connection
-MAX_TOKEN_BYTES = 1 << 16  # bytes of `initialize`: nor fill our memory
+MAX_TOKEN_BYTES = 1 << 16  # of `initialize`: such a caller must not fill our memory either
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def listen(realm: LiveRealm, host: str, port: int, token: str | None) -> Iterator["RpcListener"]:
-    """Serve until the block ends; then turns are interrupted. Port 0 picks a free port."""
+    """Serve until the block ends, then interrupt turns. Port 0 picks a free port."""
     if not is_loopback(host):
         raise BadSettings(f"JSON-RPC is served to this machine only, and {host} is not a loopback address. Use 127.0.0.1.")
     listener = RpcListener(realm, listening_socket(host, port), token)
@@ -61,87 +60,87 @@ class RpcListener:
         """Accept no more connections, interrupt turns, and send the rest of the responses."""
         self._closing = True
         with suppress(OSError), socket.create_connection((self.host, self.port), DRAIN_S):
-            pass  # wakes the accepting thread: closing the socket does not on every system
+            pass  # wakes the accepting thread: on some systems, closing the socket does not
         self._accepting.join(DRAIN_S)
         self._listening.close()
         self._threads.finish()
         with self._changing:
-            served = dict(self._connections)
-        for connected in served.values():
+            connections = dict(self._connections)
+        for client in connections.values():
             with suppress(OSError):
-                connected.shutdown(socket.SHUT_RD)
-        for thread in served:
+                client.shutdown(socket.SHUT_RD)
+        for thread in connections:
             thread.join(2 * DRAIN_S)
 
     def _accept(self) -> None:
         while True:
             try:
-                connected, _ = self._listening.accept()
-            except OSError:  # too many open files: existing connections go on
+                client, _ = self._listening.accept()
+            except OSError:  # too many open files: existing connections continue
                 if self._closing:
                     return
                 time.sleep(PAUSE_S)
                 continue
             if self._closing:
-                connected.close()
+                client.close()
                 return
-            self._begin(connected)
+            self._start_connection(client)
 
-    def _begin(self, connected: socket.socket) -> None:
-        thread = threading.Thread(target=self._serve, args=(connected,), daemon=True, name="rpc connection")
+    def _start_connection(self, client: socket.socket) -> None:
+        thread = threading.Thread(target=self._serve, args=(client,), daemon=True, name="rpc connection")
         with self._changing:
             if len(self._connections) >= MAX_CONNECTIONS:
-                connected.close()
+                client.close()
                 return
-            self._connections[thread] = connected
+            self._connections[thread] = client
         try:
             thread.start()
-        except RuntimeError:  # the system's limit of threads: existing connections go on
-            self._disconnect(connected, thread)
+        except RuntimeError:  # the system's limit of threads: existing connections continue
+            self._disconnect(client, thread)
 
-    def _serve(self, connected: socket.socket) -> None:
+    def _serve(self, client: socket.socket) -> None:
         thread = threading.current_thread()
         try:
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            write_queue = WriteQueue(connected.sendall)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            write_queue = WriteQueue(client.sendall)
         except (OSError, RuntimeError):  # the client is gone, or the system's limit of threads
-            self._disconnect(connected, thread)
+            self._disconnect(client, thread)
             return
         try:
-            self._answer_lines(connected, write_queue)
+            self._answer_lines(client, write_queue)
         finally:
             write_queue.discard()
-            self._disconnect(connected, thread)
+            self._disconnect(client, thread)
 
-    def _disconnect(self, connected: socket.socket, thread: threading.Thread) -> None:
+    def _disconnect(self, client: socket.socket, thread: threading.Thread) -> None:
         with suppress(OSError):
-            connected.shutdown(socket.SHUT_RDWR)
-        connected.close()
+            client.shutdown(socket.SHUT_RDWR)
+        client.close()
         with self._changing:
             del self._connections[thread]
 
-    def _answer_lines(self, connected: socket.socket, write_queue: WriteQueue) -> None:
+    def _answer_lines(self, client: socket.socket, write_queue: WriteQueue) -> None:
         connection = RpcConnection(self._realm, self._threads, write_queue, self._token)
-        greeted_by = time.monotonic() + TOKEN_TIMEOUT_S
+        token_deadline = time.monotonic() + TOKEN_TIMEOUT_S
 
         def read() -> bytes:
-            return _receive(connected, None if connection.has_token() else greeted_by - time.monotonic())
+            return _receive(client, None if connection.has_token() else token_deadline - time.monotonic())
 
         try:
             for line in read_object_lines(read, lambda: MAX_BYTES if connection.has_token() else MAX_TOKEN_BYTES):
                 connection.receive_strictly(line)
             connection.wait_until_answered(lambda: not write_queue.is_closed())
-        except (BadLine, NotARequest):
+        except (BadLine, InvalidRequest):
             log.info("Closed a connection that sent a line that is not JSON-RPC.")
         write_queue.close()
 
 
-def _receive(connected: socket.socket, seconds: float | None) -> bytes:
-    """The next bytes, within so many seconds; empty at the end."""
+def _receive(client: socket.socket, seconds: float | None) -> bytes:
+    """The next bytes; empty at the end, and after this many seconds."""
     if seconds is not None and seconds <= 0:
         return b""
     try:
-        connected.settimeout(seconds)
-        return connected.recv(CHUNK)
-    except OSError:  # the client crashed, or is too late
+        client.settimeout(seconds)
+        return client.recv(CHUNK)
+    except OSError:  # the client crashed, or the time is over
         return b""

@@ -3,7 +3,7 @@
 import ctypes
 from contextlib import suppress
 
-M_ARENA_MAX = -8  # glibc's number for the highest number of arenas
+M_ARENA_MAX = -8  # glibc's parameter for the maximum number of arenas
 
 
 def use_one_arena() -> None:

@@ -1,4 +1,4 @@
-"""The code of every kind of error in JSON-RPC, in HTTP and as an exit code."""
+"""The codes of errors: in JSON-RPC, as HTTP status, and as exit code of the command line."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,12 @@ from recollect.errors import ErrorKind
 if TYPE_CHECKING:  # importing all operations takes 150 ms
     from recollect.operations import Reply
 
-INVALID_PARAMS, INTERNAL = -32602, -32603
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 
 
 class ErrorCodes(Struct, frozen=True):
+    """One error in JSON-RPC, in HTTP, and in the shell."""
+
     rpc: int
     http: int
     exit: int

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 
-MAX_BYTES = 32 << 20  # bytes of one message: a prompt may have 8 million characters
+MAX_BYTES = 32 << 20  # of one message: a prompt may have 8 million characters
 TOO_LONG = f"a message must be at most {MAX_BYTES >> 20} MB"
 CHUNK = 1 << 16  # bytes per read
 MAX_INDENT = 64  # bytes of white space before an object's brace
-POLL_S = 0.5  # seconds between two checks whether the client still reads answers
+POLL_S = 0.5  # seconds between two checks whether the client still reads
 
 
 class BadLine(Exception):
@@ -22,7 +22,7 @@ class BadLine(Exception):
 
 
 def read_chunk(descriptor: int) -> bytes:
-    """The next bytes; empty at the end. Wakes up on signals: Python handles them in the main thread only."""
+    """The next bytes; empty at the end. Signals interrupt the wait: Python handles them in the main thread only."""
     is_main = threading.current_thread() is threading.main_thread()
     signals = [_signal_pipe()] if is_main else []
     while descriptor not in (ready := select.select([descriptor, *signals], [], [])[0]):
@@ -48,7 +48,7 @@ def has_reader(descriptor: int) -> bool:
 
 
 def read_lines(read: Callable[[], bytes]) -> Iterator[bytes | None]:
-    """Every line of the bytes that `read` returns, until it returns nothing. None stands for a line that is too long."""
+    """All lines of a stream, until `read` returns nothing. None stands for a line that is too long."""
     parts: list[bytes] = []
     length = 0
     while chunk := read():
@@ -66,8 +66,8 @@ def read_lines(read: Callable[[], bytes]) -> Iterator[bytes | None]:
         yield b"".join(parts) if length <= MAX_BYTES else None
 
 
-def read_object_lines(read: Callable[[], bytes], longest: Callable[[], int]) -> Iterator[bytes]:
-    """Every line of the bytes that `read` returns. Raises `BadLine` at the first that is too long or not an object.
+def read_object_lines(read: Callable[[], bytes], max_bytes: Callable[[], int]) -> Iterator[bytes]:
+    """All lines of a stream. Raises `BadLine` at the first line that is too long or cannot be an object.
 
     The first bytes of a line decide: a TLS handshake, for example, never sends the end of a line.
     """
@@ -76,16 +76,16 @@ def read_object_lines(read: Callable[[], bytes], longest: Callable[[], int]) -> 
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             line += end
-            _check(line, longest())
+            _check(line, max_bytes())
             yield bytes(line)
             line.clear()
         line += rest
         if line:
-            _check(line, longest())
+            _check(line, max_bytes())
     if line:
         yield bytes(line)
 
 
-def _check(line: bytearray, longest: int) -> None:
-    if len(line) > longest or not line[:MAX_INDENT].lstrip(b" \t").startswith(b"{"):
+def _check(line: bytearray, max_bytes: int) -> None:
+    if len(line) > max_bytes or not line[:MAX_INDENT].lstrip(b" \t").startswith(b"{"):
         raise BadLine

@@ -5,11 +5,13 @@ import queue
 import threading
 from collections.abc import Callable
 
-QUICK_THREADS = 4  # more would only compete for the interpreter
+QUICK_THREADS = 4  # more threads would only compete for the interpreter
 LONG_THREADS = 512  # turns at once: each has a thread here, and most have a program
 IDLE_S = 10.0  # seconds that a thread waits for its next job: a new thread would have to open its connections again
 QUICK_TIMEOUT_S = 30.0  # seconds for quick requests that were submitted before the server stops
 LONG_TIMEOUT_S = 15.0  # seconds for turns to end after they were cancelled; a program has 5 of them
+
+OVERLOADED = "this server takes no more requests now"  # the error when `submit` returns False
 
 Job = Callable[[], None]
 
@@ -29,13 +31,13 @@ class ThreadPool:
         return self._stopping.is_set()
 
     def submit(self, job: Job, *, is_long: bool) -> bool:
-        """Run a job: a quick one when a thread is free, a long one at once. False if there are too many, or at the end."""
+        """Run a quick job when a thread is free, a long one at once. False if there are too many, or the pool is ending."""
         if self.is_stopping():
             return False
         return self._long.submit(job, may_wait=False) if is_long else self._quick.submit(job, may_wait=True)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for all quick jobs, and so many seconds for the long ones. False if that took too long."""
+        """Wait for all quick jobs, and this many seconds for the long ones. False if that took too long."""
         return self._quick.wait(QUICK_TIMEOUT_S) and self._long.wait(seconds)
 
     def finish(self) -> None:
@@ -45,10 +47,10 @@ class ThreadPool:
 
 
 class _Workers:
-    """Up to `most` threads. They start when there are jobs for them, and end after some idle time."""
+    """Up to `max_threads` threads. They start when there are jobs for them, and end after some idle time."""
 
-    def __init__(self, most: int, name: str) -> None:
-        self._most = most
+    def __init__(self, max_threads: int, name: str) -> None:
+        self._max_threads = max_threads
         self._name = name
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._threads = 0
@@ -65,7 +67,7 @@ class _Workers:
         return True
 
     def _start_thread(self) -> bool:
-        if self._threads >= self._most:
+        if self._threads >= self._max_threads:
             return False
         try:
             threading.Thread(target=self._work, daemon=True, name=self._name).start()
@@ -83,7 +85,7 @@ class _Workers:
         while (job := self._next()) is not None:
             try:
                 job()
-            except BaseException:  # not only Exception: this thread must go on with the next job
+            except BaseException:  # not only Exception: this thread must continue with the next job
                 log.exception("A job failed")
             with self._changed:
                 self._unfinished -= 1

@@ -1,4 +1,4 @@
-"""Opens archive, indexes and model as soon as a client has connected, so that its first question is fast."""
+"""Opens archive, indexes and model after a client has connected, so that its first request is fast."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class WarmUp(threading.Thread):
-    """Opens one part after the other. Faults are only logged: the first question meets and reports them."""
+    """Opens one part after the other. Faults are only logged: the first request reports them."""
 
     def __init__(self, realm: LiveRealm) -> None:
         super().__init__(daemon=True, name="warm-up")
@@ -26,7 +26,7 @@ class WarmUp(threading.Thread):
         self._is_requested = True
 
     def then_start(self, write: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        """`write`, which then starts the warm-up if one was requested: no client waits at that moment."""
+        """A `write` that afterwards starts the warm-up, if requested. No client waits at that moment."""
 
         def write_then_start(line: bytes) -> None:
             write(line)
@@ -36,7 +36,7 @@ class WarmUp(threading.Thread):
         return write_then_start
 
     def close(self) -> None:
-        """Stop after the current part: the process must not exit while a thread is inside of a library."""
+        """Stop after the current part. The process must not exit while a thread is inside a library."""
         self._stopping.set()
         if self.ident is not None:
             self.join()
@@ -65,11 +65,11 @@ class WarmUp(threading.Thread):
                 pass
 
     def _events(self) -> None:
-        self._meaning("events")
+        self._vectors("events")
 
     def _observations(self) -> None:
-        self._meaning("observations")
+        self._vectors("observations")
 
-    def _meaning(self, of: str) -> None:
+    def _vectors(self, kind: str) -> None:
         if self._realm.settings.search.mode != "text":
-            self._realm.semantic.vector_search(of)
+            self._realm.semantic.vector_search(kind)

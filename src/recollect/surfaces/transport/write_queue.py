@@ -1,4 +1,4 @@
-"""A queue of messages for one reader. A turn never waits for a slow reader, which is told how many events it missed."""
+"""A queue of messages for one reader. A turn never waits for a slow reader; the reader gets the number of missed events."""
 
 import logging
 import os
@@ -13,29 +13,29 @@ from recollect.lenient_json import encode
 from recollect.live.event_streams import EXTRA_FOR_ENDS, QUEUE_SIZE, TURN_END_TYPES, Event, truncation_event
 
 MAX_RESPONSE_BYTES = 64 << 20  # bytes of queued responses, above which no more requests are read
-WRITE_BYTES = 1 << 16  # bytes per write, about: one write per event would be slower than a fast agent
+WRITE_BYTES = 1 << 16  # approximate bytes per write: one write per event would be slower than a fast agent
 DRAIN_S = 5.0  # seconds to write the rest of the queue when a connection closes
 
 log = logging.getLogger(__name__)
 
 
 class _Dropped(Struct):
-    """Takes the place of dropped events of a session in the queue, and counts them until it is written."""
+    """Replaces the dropped events of a session in the queue, and counts them until it is written."""
 
     session: str
     events: int
 
 
 class WriteQueue:
-    """A queue and the thread that writes it. Responses are never dropped; events are, above a limit."""
+    """A queue and the thread that writes it. Responses are never dropped; events are dropped above a limit."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         """`write` writes all bytes, and raises OSError when the reader is gone."""
         self.fault: OSError | None = None  # why writing failed
         self._write = write
         self._queue: deque[bytes | Event | _Dropped] = deque()
-        self._event_count = 0  # queued
-        self._response_bytes = 0  # queued
+        self._event_count = 0  # in the queue
+        self._response_bytes = 0  # in the queue
         self._dropped: dict[str, _Dropped] = {}
         self._closing = self._closed = False
         self._changed = threading.Condition()
@@ -85,7 +85,7 @@ class WriteQueue:
         return self._closed
 
     def close(self, seconds: float | None = DRAIN_S) -> None:
-        """Write the rest, for at most so many seconds; None waits for ever."""
+        """Write the rest of the queue within these seconds; None sets no limit."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -102,8 +102,8 @@ class WriteQueue:
 
     def _run(self) -> None:
         try:
-            while waiting := self._next():
-                self._write(b"".join(map(_as_line, waiting)))
+            while items := self._next():
+                self._write(b"".join(map(_as_line, items)))
         except OSError as reason:
             log.info("The reader is gone: %s", reason)
             self.fault = reason
@@ -113,7 +113,7 @@ class WriteQueue:
         """The oldest items, enough for one write. Empty at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closing or self._closed)
-            taken: list[bytes | Event] = []
+            items: list[bytes | Event] = []
             size = 0
             while self._queue and size < WRITE_BYTES:
                 item = self._queue.popleft()
@@ -127,9 +127,9 @@ class WriteQueue:
                 else:
                     self._event_count -= 1
                     size += len(item.get("delta", ""))
-                taken.append(item)
+                items.append(item)
             self._changed.notify_all()
-        return taken
+        return items
 
 
 def _as_line(item: bytes | Event) -> bytes:
@@ -141,7 +141,7 @@ def encode_line(message: dict[str, Any]) -> bytes:
 
 
 def write_all(descriptor: int, line: bytes) -> None:
-    """Write all bytes to a descriptor. A buffered stream would block at exit if the reader never reads."""
-    left = memoryview(line)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    """Write all bytes to a descriptor. A buffered stream would block at exit if nothing reads it."""
+    remaining = memoryview(line)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]
