@@ -1,4 +1,4 @@
-"""Run `make test-fast` with every Python that the project supports and that is installed, each in an environment of its own.
+"""Run `make test-fast` with every installed Python that the project supports, each in its own environment.
 
 python scripts/all_pythons.py [--others]     with --others, all except the one that runs this
 """
@@ -15,13 +15,13 @@ SUPPORTED = re.compile(r'"Programming Language :: Python :: (3\.\d+)"')
 
 
 def interpreter(version: str) -> str | None:
-    """The path of an installed Python: on PATH, or one of pyenv's. A shim of pyenv may lead nowhere, so it is asked."""
+    """The path of an installed Python: on PATH, or from pyenv. A shim of pyenv may be broken, so this runs it."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for path in (shutil.which(f"python{version}"), *map(str, sorted(pyenv.glob(f"{version}.*/bin/python")))):
         if path is None:
             continue
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        if told.returncode == 0 and told.stdout.startswith(f"Python {version}."):
+        result = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        if result.returncode == 0 and result.stdout.startswith(f"Python {version}."):
             return path
     return None
 

@@ -46,7 +46,7 @@ def generate() -> dict[Path, str]:
 
 
 def _format(text: str) -> str:
-    """Sort the imports, simplify loops that no longer await (UP028), and wrap the lines, which are shorter now."""
+    """Sort the imports, simplify loops that no longer await (UP028), and wrap the lines again: they are shorter now."""
     fixes = ("check", "--quiet", "--fix", "--unsafe-fixes", "--select", "I,UP028")
     for arguments in (fixes, ("format", "--quiet")):
         command = [*RUFF, *arguments, "--stdin-filename", str(FOLDER / "_client.py"), "-"]

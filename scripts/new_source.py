@@ -1,4 +1,4 @@
-"""Start a source for one more agent: a module, a fixture with its golden result, and its line in the registry.
+"""Start a source for another agent: a module, a fixture with its golden result, and a line in the registry.
 
 python scripts/new_source.py heron-cli --title "Heron CLI" --kind document
 """
@@ -13,11 +13,11 @@ ROOT = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 EXAMPLE = 'make new-source heron-cli TITLE="Heron CLI" KIND=document'
 SESSION = "6a1f0c5e-2b1d-4f7e-9a3c-0d5e8f7a1b21"
-LAST = "recollect.SOURCE"  # Recollect's own sessions stay the last line of the registry
+LAST = "recollect.SOURCE"  # Recollect's own source stays the last line of the registry
 
 MODULE = '''"""{title} keeps {what} under ~/.{name}/sessions/.
 
-Evidence: none yet. Say here which versions and how many real sessions you have read, and what is odd about them.
+Evidence: none yet. Say here which versions and how many real sessions you have read, and what is unusual about them.
 """
 
 from recollect.sources.formats.chat import {format}
@@ -91,19 +91,19 @@ def main() -> None:
     parser.add_argument("name", nargs="?", default="", help="as in `recollect sources`: small letters, digits and hyphens")
     parser.add_argument("--title", help="the agent's name as its makers write it")
     parser.add_argument("--kind", default="lines", help="how a log is written: lines (default), document or database")
-    chosen = parser.parse_args()
-    if not chosen.name:
+    options = parser.parse_args()
+    if not options.name:
         sys.exit(f"A new source needs a name, as in `{EXAMPLE}`.")
-    if not NAME.fullmatch(chosen.name):
+    if not NAME.fullmatch(options.name):
         sys.exit(
-            f"{chosen.name!r} is not a name for a source: use small letters, digits and single hyphens, as in `{EXAMPLE}`."
+            f"{options.name!r} is not a name for a source: use small letters, digits and single hyphens, as in `{EXAMPLE}`."
         )
-    if chosen.kind not in KINDS:
-        sys.exit(f"{chosen.kind!r} is not a kind of log: choose {', '.join(KINDS)}, as in `{EXAMPLE}`.")
-    title = chosen.title or chosen.name.replace("-", " ").title()
+    if options.kind not in KINDS:
+        sys.exit(f"{options.kind!r} is not a kind of log: choose {', '.join(KINDS)}, as in `{EXAMPLE}`.")
+    title = options.title or options.name.replace("-", " ").title()
     if not title.isprintable() or set(title) & set("\"\\{}|'"):
         sys.exit(f"{title!r} is not a title: leave out quotes, braces, bars and backslashes, as in `{EXAMPLE}`.")
-    _create(chosen.name, title, KINDS[chosen.kind])
+    _create(options.name, title, KINDS[options.kind])
 
 
 def _create(name: str, title: str, kind: dict[str, str]) -> None:
@@ -123,11 +123,11 @@ def _create(name: str, title: str, kind: dict[str, str]) -> None:
         subprocess.run([sys.executable, "-m", *script], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     created = "\n".join(f"  {path.relative_to(ROOT)}" for path in (module, log, fixture / "expected.jsonl"))
     print(f"Created\n{created}\n  and a line in src/recollect/sources/__init__.py.")
-    print("Now put the real format in; `make golden` writes what it reads, `make docs` the tables.")
+    print("Now write the real format. `make golden` writes what it reads; `make docs` updates the tables.")
 
 
 def _register(module: str) -> None:
-    """Add the module to the imports, in their order, and to the registry, before Recollect's own source."""
+    """Add the module to the sorted imports, and to the registry before Recollect's own source."""
     listing = ROOT / "src/recollect/sources/__init__.py"
     text = listing.read_text("utf-8")
     before, imports, after = re.split(r"(?s)(from recollect\.sources import \(\n.*?\n\))", text, maxsplit=1)

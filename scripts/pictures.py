@@ -1,6 +1,6 @@
-"""Draw the README's pictures: run the program on the bundled sample in a terminal, and write what it prints as SVG.
+"""Draw the README's pictures: run the program on the bundled sample in a terminal, and write its output as SVG.
 
-Durations are left out, because they differ from run to run. Everything else is as printed.
+Durations are left out, because they differ from run to run. Everything else is the exact output.
 """
 
 import os
@@ -27,7 +27,7 @@ PICTURES = {
     "list": "list",
 }
 DURATION = re.compile(r" in [\d,.]+ m?s\b")
-FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)  # as rich writes them: fetched from elsewhere
+FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)  # rich's fonts, which a browser would fetch from another server
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 SVG = FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code, monospace", FONT).replace("Fira Code", FONT)
 
@@ -49,39 +49,39 @@ def main() -> None:
         _run("sync", env)
         _run("distil", env)
         for name, words in PICTURES.items():
-            printed = DURATION.sub("", _run(words, env).replace(str(home), "~"))
-            (FOLDER / f"{name}.svg").write_text(_draw(name, words, printed), "utf-8")
+            output = DURATION.sub("", _run(words, env).replace(str(home), "~"))
+            (FOLDER / f"{name}.svg").write_text(_draw(name, words, output), "utf-8")
             print(f"docs/pictures/{name}.svg")
 
 
 def _run(words: str, env: dict[str, str]) -> str:
-    """What a command prints to a terminal of this width, with its colours."""
-    ours, theirs = pty.openpty()
+    """The output of a command on a terminal of this width, with its colours."""
+    our_end, its_end = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "recollect", *shlex.split(words)],
-        env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.STDOUT,
+        env=env, stdin=subprocess.DEVNULL, stdout=its_end, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
-        os.close(theirs)
-        printed = b""
-        while chunk := _read(ours):
-            printed += chunk
-    os.close(ours)
+        os.close(its_end)
+        output = b""
+        while chunk := _read(our_end):
+            output += chunk
+    os.close(our_end)
     if process.returncode:
-        raise SystemExit(f"recollect {words} failed:\n{printed.decode()}")
-    return printed.decode().replace("\r\n", "\n")
+        raise SystemExit(f"recollect {words} failed:\n{output.decode()}")
+    return output.decode().replace("\r\n", "\n")
 
 
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # Linux ends a terminal with an error
+    except OSError:  # on Linux, the end of a terminal is an error
         return b""
 
 
-def _draw(name: str, words: str, printed: str) -> str:
+def _draw(name: str, words: str, output: str) -> str:
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, highlight=False)
     console.print(Text.assemble(("$ ", "green"), (f"recollect {words}", "bold")))
-    console.print(Text.from_ansi(printed.rstrip("\n")))
+    console.print(Text.from_ansi(output.rstrip("\n")))
     svg = console.export_svg(title="recollect", code_format=SVG, unique_id=f"recollect-{name}")
     return re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE).rstrip() + "\n"
 

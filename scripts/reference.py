@@ -26,7 +26,7 @@ def generate() -> str:
 
 def _family(name: str) -> str:
     family = FAMILIES[name]
-    return "\n".join([f"## {name}\n", f"{family.guide}\n", *(_operation(one) for one in family.operations)])
+    return "\n".join([f"## {name}\n", f"{family.guide}\n", *(_operation(operation) for operation in family.operations)])
 
 
 def _operation(operation: Operation) -> str:
@@ -39,7 +39,7 @@ def _operation(operation: Operation) -> str:
         *(["writes"] if operation.writes else []),
     ]
     lines += [f"{', '.join(notes)}\n"] if notes else []
-    rows = [_row(one) for one in arguments_of(operation.request).values() if not one.extra.get("is_hidden")]
+    rows = [_row(argument) for argument in arguments_of(operation.request).values() if not argument.extra.get("is_hidden")]
     lines += ["| argument | type | default | |", "|---|---|---|---|", *rows, ""] if rows else ["No arguments.\n"]
     return "\n".join(lines)
 
@@ -57,10 +57,10 @@ def _type(argument: Argument) -> str:
     schema = argument.schema()
     if words := [word for word in schema.get("enum", ()) if word is not None]:
         return ", ".join(f"`{word}`" for word in words)
-    kinds = schema.get("type") or [one["type"] for one in schema.get("anyOf", ())]
-    named = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
+    kinds = schema.get("type") or [option["type"] for option in schema.get("anyOf", ())]
+    names = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
     limits = f", {schema['minimum']} to {schema['maximum']}" if {"minimum", "maximum"} <= schema.keys() else ""
-    return " or ".join(named) + limits
+    return " or ".join(names) + limits
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A first look at Recollect: index this machine's agent sessions, or a small sample, search them, and say how to go on."""
+"""A first look at Recollect: index this machine's agent sessions, or a small sample, search them, and print next steps."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SAMPLE = Path(__file__).parent / "sample"
 PROGRAM = Path(sys.executable).with_name("recollect")
 FIRST_STEPS = ("sync", "list -n 5", "search -n 3 tests fail", "observations -n 3")
 
-# How each agent adds an MCP server, by the name of its source: its program, and the command for all of your projects.
+# How each agent adds an MCP server: source name -> (the agent's program, the command for all projects).
 # `{program}` is quoted for a shell.
 COMMANDS = {
     "claude-code": ("claude", "claude mcp add --scope user recollect -- {program} mcp"),
@@ -26,7 +26,7 @@ COMMANDS = {
     "qwen-code": ("qwen", "qwen mcp add --scope user recollect {program} mcp"),
     "amp": ("amp", "amp mcp add recollect -- {program} mcp"),
 }
-# Agents that read a file instead: their program, the file, and what to add to it.
+# Agents that read a file instead: source name -> (the agent's program, the file, what to add to it).
 FILES = {
     "opencode": (
         "opencode",
@@ -62,11 +62,11 @@ def main() -> None:
 
 
 def _has_sessions(source: Source, env: Mapping[str, str]) -> bool:
-    return any(not isinstance(found, Problem) for _, found in source.find(env))
+    return any(not isinstance(log, Problem) for _, log in source.find(env))
 
 
 def _without_homes(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment without folders of agents, which would be read beside the sample."""
+    """The environment without the variables that name agents' folders. Else their logs would be read with the sample."""
     return {name: value for name, value in env.items() if not name.endswith(("_HOME", "_DIR"))}
 
 
@@ -77,15 +77,15 @@ def _show(env: Mapping[str, str]) -> None:
 
 
 def path_hint(env: Mapping[str, str]) -> str:
-    """How to call `recollect` by its name."""
-    found = shutil.which("recollect", path=env.get("PATH"))
-    if found and Path(found).resolve() == PROGRAM.resolve():
+    """How to run `recollect` by its name."""
+    installed = shutil.which("recollect", path=env.get("PATH"))
+    if installed and Path(installed).resolve() == PROGRAM.resolve():
         return "`recollect` is on your PATH."
-    return f"Call it by its name, in this shell:\n  export PATH={shlex.quote(str(PROGRAM.parent))}:$PATH"
+    return f"To run it by its name in this shell:\n  export PATH={shlex.quote(str(PROGRAM.parent))}:$PATH"
 
 
 def connections(agents: Mapping[str, str]) -> str:
-    """The commands that connect these agents, by name and title, and what any other needs."""
+    """The commands that connect these agents (titles by name), and what any other MCP client needs."""
     program = shlex.quote(str(PROGRAM))
     lines = ["Connect your agents, and they can search all of this themselves:"]
     for name in [name for name in agents if name in COMMANDS]:

@@ -18,7 +18,7 @@ HEADER = """\
 export type JsonObject = { [name: string]: unknown };
 """
 OBJECT = "JsonObject"
-KNOWN = {  # schema keywords that make a type, and those that no type can express; any other one is an error
+KNOWN = {  # schema keywords that become types, and those that no type can express; any other keyword is an error
     *("type", "properties", "required", "items", "additionalProperties", "enum", "anyOf", "description", "default"),
     *("format", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
 }
@@ -32,15 +32,15 @@ Schema = dict[str, Any]
 
 
 def type_of(schema: Schema, depth: int = 0) -> str:
-    """The TypeScript type for a JSON schema, on a line that is indented this deep."""
+    """The TypeScript type for a JSON schema, on a line with this depth of indentation."""
     if unknown := schema.keys() - KNOWN:
         raise ValueError(f"cannot make a type for {', '.join(sorted(unknown))} in {schema}")
     if "anyOf" in schema:
-        return _union(type_of(one, depth) for one in schema["anyOf"])
+        return _union(type_of(option, depth) for option in schema["anyOf"])
     if "enum" in schema:
         return _union(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
     if isinstance(schema.get("type"), list):
-        return _union(type_of({**schema, "type": one}, depth) for one in schema["type"])
+        return _union(type_of({**schema, "type": kind}, depth) for kind in schema["type"])
     match schema.get("type"):
         case "array":
             return _array(schema.get("items", {}), depth)
@@ -63,25 +63,25 @@ def _array(items: Schema, depth: int) -> str:
 def _object(schema: Schema, depth: int) -> str:
     if _fields(schema):
         return _braces(schema, depth)
-    if isinstance(more := schema.get("additionalProperties"), dict):
-        return f"{{ [name: string]: {type_of(more, depth)} }}"
-    return "Record<string, never>" if more is False else OBJECT
+    if isinstance(extra := schema.get("additionalProperties"), dict):
+        return f"{{ [name: string]: {type_of(extra, depth)} }}"
+    return "Record<string, never>" if extra is False else OBJECT
 
 
 def _braces(schema: Schema, depth: int) -> str:
     """The body of an interface. A response may have more fields than its schema; they are not declared."""
-    inside = INDENT * (depth + 1)
+    indent = INDENT * (depth + 1)
     lines = []
-    for name, of in _fields(schema).items():
-        if comment := _field_comment(of):
-            lines.append(f"{inside}{comment}")
+    for name, field in _fields(schema).items():
+        if comment := _field_comment(field):
+            lines.append(f"{indent}{comment}")
         mark = "" if name in schema.get("required", ()) else "?"
-        lines.append(f"{inside}{_key(name)}{mark}: {type_of(of, depth + 1)};")
+        lines.append(f"{indent}{_key(name)}{mark}: {type_of(field, depth + 1)};")
     return "\n".join(["{", *lines, f"{INDENT * depth}}}"])
 
 
 def _fields(schema: Schema) -> dict[str, Schema]:
-    """The fields of an object. A required field without a schema is of unknown type."""
+    """The fields of an object. A required field without a schema has an unknown type."""
     declared: dict[str, Schema] = schema.get("properties", {})
     return declared | {name: {} for name in schema.get("required", ()) if name not in declared}
 
@@ -147,12 +147,12 @@ def _routes(routes: list[tuple[Operation, Route]]) -> str:
 
 def generate() -> str:
     operations = list(OPERATIONS.values())
-    routes = [(one, route) for one in operations for route in one.routes if route.rpc]
-    methods = {route.rpc: _pair(one, tuple(route.implied_arguments)) for one, route in routes}
-    tools = {one.name: _pair(one) for one in operations if one.is_tool}
+    routes = [(operation, route) for operation in operations for route in operation.routes if route.rpc]
+    methods = {route.rpc: _pair(operation, tuple(route.implied_arguments)) for operation, route in routes}
+    tools = {operation.name: _pair(operation) for operation in operations if operation.is_tool}
     parts = [
         HEADER,
-        *(_operation(one) for one in operations),
+        *(_operation(operation) for operation in operations),
         _table("Methods", "JSON-RPC methods: parameters and response of each.", methods),
         "/** The name of a JSON-RPC method. */\nexport type Method = keyof Methods;\n",
         _table("Tools", "Tools: arguments and structured result of each.", tools),
