@@ -6,11 +6,11 @@ import { resolve } from "node:path";
 import { ConnectionLost } from "./errors.js";
 import { readLines, type LineConnection } from "./line-connection.js";
 
-/** Which server to start, and the realm it works in. */
+/** Which server to start, and in which realm it works. */
 export interface SpawnOptions {
   /** The program, or the program and its first arguments. Default: `recollect`, found on the PATH. */
   command?: string | readonly string[];
-  /** The realm to work in. Default: a new realm that nobody else sees. */
+  /** The realm to work in. Default: a new realm that no other client sees. */
   realm?: string;
   /** How a new realm stores its data. Default: `sqlite`. */
   backend?: "sqlite" | "jsonl" | "memory";
@@ -26,10 +26,10 @@ export interface SpawnOptions {
   cwd?: string;
 }
 
-const STDERR_CHARS = 4_096; // of standard error that are kept: its end says what went wrong
-const DRAIN_MS = 1_000; // to read what a dead server left in its pipes; a child of its may hold them open for ever
+const STDERR_CHARS = 4_096; // of standard error that are stored: its end says what went wrong
+const DRAIN_MS = 1_000; // to read the rest of a dead server's output; a child process of it may hold the pipes open for ever
 const IDLE_EXIT_MS = 500; // an idle server exits within this when its input closes; a busy one then gets SIGTERM
-const EXIT_TIMEOUT_MS = 25_000; // a server first ends its turns and sends its responses, which takes 20 seconds at most
+const EXIT_TIMEOUT_MS = 25_000; // a server first ends its turns and sends its responses, which takes at most 20 seconds
 
 /** Start a server. If it cannot be started, the connection ends at once. */
 export function startServer(options: SpawnOptions = {}): LineConnection {
@@ -51,8 +51,8 @@ export function startServer(options: SpawnOptions = {}): LineConnection {
 
 function argumentsOf({ realm, backend, instance, isolated }: SpawnOptions): string[] {
   const named = { realm, "realm-backend": backend, instance };
-  const given = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-  return isolated ? [...given, "--isolated"] : given;
+  const words = Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+  return isolated ? [...words, "--isolated"] : words;
 }
 
 function environmentOf({ env, home }: SpawnOptions): Record<string, string | undefined> {
@@ -80,7 +80,7 @@ class ChildConnection implements LineConnection {
 
   listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void {
     readLines(this.#child.stdout, onLine);
-    this.#child.stdout.on("end", () => void this.close()); // a server without output is of no use
+    this.#child.stdout.on("end", () => void this.close()); // a server that has closed its output is useless
     void this.#ended.then(onEnd);
   }
 
@@ -88,7 +88,7 @@ class ChildConnection implements LineConnection {
     this.#child.stdin.write(line);
   }
 
-  /** Close the server's input and wait for its exit; then send SIGTERM, and at last SIGKILL. */
+  /** Close the server's input and wait for its exit. A server that does not exit gets SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     this.#child.stdin.end();
     const terminating = setTimeout(() => this.#child.kill("SIGTERM"), IDLE_EXIT_MS);
@@ -98,7 +98,7 @@ class ChildConnection implements LineConnection {
     clearTimeout(killing);
   }
 
-  /** Why the server ended, once it has exited and its output was read. */
+  /** Why the server ended. Resolves when it has exited and its output was read. */
   #waitEnded(): Promise<ConnectionLost> {
     const child = this.#child;
     return new Promise((resolve) => {

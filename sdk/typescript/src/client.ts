@@ -40,9 +40,9 @@ export class Client implements AsyncDisposable {
   }
 
   /** Connect to a running server over TCP. The token of a server on this machine is found automatically. */
-  static async connect({ token, ...where }: ConnectOptions): Promise<Client> {
-    const found = token ?? findToken(where.host ?? LOCALHOST, where.port);
-    return Client.#open(new RpcTransport(connectTcp(where), found));
+  static async connect({ token, ...address }: ConnectOptions): Promise<Client> {
+    const knownToken = token ?? findToken(address.host ?? LOCALHOST, address.port);
+    return Client.#open(new RpcTransport(connectTcp(address), knownToken));
   }
 
   /** Connect to a running server over HTTP. The token of a server on this machine is found automatically. */
@@ -87,7 +87,7 @@ export class Client implements AsyncDisposable {
     return new Session(this.#transport, id);
   }
 
-  /** Sessions of the realm, most recently used first, without archived ones. */
+  /** Sessions of the realm, most recently used first. Archived sessions are left out. */
   async listSessions(options: ListOptions = {}): Promise<SessionState[]> {
     const { labels, imported, offset, limit } = options;
     return (await call(this.#transport, "session/list", { labels, imported, offset, limit })).sessions;
@@ -98,7 +98,7 @@ export class Client implements AsyncDisposable {
     return this.session(sessionId).read();
   }
 
-  /** One page of the committed messages of a session, oldest first, also if it is archived. */
+  /** One page of a session's committed messages, oldest first. Also works for archived sessions. */
   readSessionHistory(sessionId: string, options: PageOptions = {}): Promise<HistoryPage> {
     return this.session(sessionId).history(options);
   }
@@ -143,13 +143,13 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Call a tool, as an agent would. An error of the tool is a result too, with `isError`. Over HTTP `fetch` waits at most
-   * five minutes; run longer turns with a `Session`.
+   * Call a tool, as an agent would. An error of the tool is a result too, with `isError`. Over HTTP, `fetch` waits at most
+   * five minutes: run longer turns with a `Session`.
    */
-  callTool<Name extends ToolName>(name: Name, given: Tools[Name][0]): Promise<ToolResult<Tools[Name][1]>>;
-  callTool<Name extends string>(name: Name extends ToolName ? never : Name, given?: object): Promise<ToolResult>;
-  callTool(name: string, given: object = {}): Promise<ToolResult> {
-    return callTool(this.#transport, name, given);
+  callTool<Name extends ToolName>(name: Name, args: Tools[Name][0]): Promise<ToolResult<Tools[Name][1]>>;
+  callTool<Name extends string>(name: Name extends ToolName ? never : Name, args?: object): Promise<ToolResult>;
+  callTool(name: string, args: object = {}): Promise<ToolResult> {
+    return callTool(this.#transport, name, args);
   }
 
   /** Call any JSON-RPC method by its name. */

@@ -1,5 +1,5 @@
 /**
- * What can go wrong, as one tree:
+ * The client's errors, as one tree:
  *
  *     RecollectError
  *     ├── SessionNotFound             no such session in this realm, or it is archived
@@ -9,24 +9,24 @@
  *     ├── AgentError                  the agent failed, or its turn took too long
  *     ├── SessionPersistenceDisabled  the realm is in memory and does not store this
  *     ├── StaleCursor                 events were requested after one that the session does not have
- *     ├── GenerationConflict          the config was changed by somebody else in the meantime
+ *     ├── GenerationConflict          the config was changed in the meantime
  *     ├── InvalidParams               the request is not valid
  *     ├── InternalError               the server failed, or its response cannot be read
  *     ├── Unauthorized                the server refuses access
  *     └── ConnectionLost              the server has ended, or cannot be reached
  *
- * An unknown code is a plain `RecollectError`.
+ * An error with an unknown code is a plain `RecollectError`.
  */
 
 import type { JsonObject } from "./operations.js";
 
-/** An error that the server returned, or the lack of a server. */
+/** An error that the server returned, or a missing server. */
 export class RecollectError extends Error {
   /** The error's code, such as `SESSION_BUSY`. It is the same over every protocol. */
   readonly code: string;
   /** More about the error, such as both generations of a conflict. */
   readonly details: JsonObject;
-  /** The session it is about, if any. After a failed first turn it is the session that was created. */
+  /** The session of the failed call, if any. After a failed first turn, it is the session that was created. */
   readonly sessionId: string | undefined;
 
   constructor(code: string, message: string, details: JsonObject = {}, sessionId?: string) {
@@ -44,7 +44,7 @@ export class RequestCancelled extends RecollectError {}
 export class ProviderError extends RecollectError {}
 export class AgentError extends RecollectError {}
 export class SessionPersistenceDisabled extends RecollectError {}
-/** `events({ after })` names an event that the session does not have. `details` has its `newest`. */
+/** `events({ after })` names an event that the session does not have. `details` has the `newest` event's sequence. */
 export class StaleCursor extends RecollectError {}
 export class GenerationConflict extends RecollectError {}
 export class InvalidParams extends RecollectError {}
@@ -77,7 +77,7 @@ const BY_CODE: ReadonlyMap<string, typeof RecollectError> = new Map([
   ["FORBIDDEN_ORIGIN", Unauthorized],
 ]);
 
-/** For errors without a code: journeys have only a status, and so have the error pages of a proxy. */
+/** For errors without a code: those of journeys and a proxy's error pages have only a status. */
 const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [200, "INTERNAL_ERROR"],
   [400, "INVALID_PARAMS"],
@@ -92,7 +92,7 @@ const BY_STATUS: ReadonlyMap<number, string> = new Map([
   [504, "REQUEST_CANCELLED"],
 ]);
 
-/** The error for a code. A code that is an HTTP status is also kept, as `status` in `details`. */
+/** The error for a code. If the code is an HTTP status, `details` has it as `status`. */
 export function errorOf(
   code: string | number,
   message: string,
@@ -106,7 +106,7 @@ export function errorOf(
   return new Kind(code, message, details, sessionId);
 }
 
-/** The same error, for a call that was about this session. */
+/** The same error, for a call about this session. */
 export function forSession({ message, details }: ConnectionLost, sessionId: string | undefined): ConnectionLost {
   return new ConnectionLost(message, details, sessionId);
 }

@@ -1,8 +1,8 @@
 /**
- * Routes events to the turns that wait for them, on a connection that carries the events of all its turns.
+ * Routes events to the turns that wait for them. One connection carries the events of all its turns.
  *
- * An event names its session, not its turn. A session runs one turn at a time, so of several that were requested all but one
- * will be refused as busy. Until those refusals arrive it is not known which one runs, so its events are held back.
+ * An event names its session, not its turn. A session runs one turn at a time: if several were requested, the server refuses
+ * all others as busy. Until those errors arrive, the client cannot know which turn runs, so the router holds events back.
  */
 
 import { isLast, type SessionEvent } from "./events.js";
@@ -20,7 +20,7 @@ export class PendingTurn {
     this.#listener = listener;
   }
 
-  /** Pass an event on. Events before the start belong to a turn that was started otherwise, such as by a tool. */
+  /** Pass an event on. Events before the start belong to another turn, such as one that a tool started. */
   receive(event: SessionEvent): void {
     this.#hasStarted ||= event.type === "turn_started" || event.type === "stream_truncated";
     if (!this.#hasStarted || this.isOver) return;
@@ -29,6 +29,7 @@ export class PendingTurn {
   }
 }
 
+/** Sends each event to the turn it belongs to. */
 export class EventRouter {
   readonly #pending = new Map<string, PendingTurn[]>();
   readonly #held = new Map<string, SessionEvent[]>();
@@ -40,6 +41,7 @@ export class EventRouter {
     return turn;
   }
 
+  /** Pass an event to its turn, or hold it back while several turns may own it. */
   dispatch(event: SessionEvent): void {
     const candidates = (this.#pending.get(event.session_id) ?? []).filter((turn) => !turn.isOver);
     const [first] = candidates;
@@ -50,7 +52,7 @@ export class EventRouter {
     else this.#held.set(event.session_id, [event]);
   }
 
-  /** The response to a turn has arrived, and so have all its events. */
+  /** Remove a turn: its response has arrived, and all its events arrived before. */
   finish(session: string, turn: PendingTurn, errorCode?: string): void {
     const others = (this.#pending.get(session) ?? []).filter((other) => other !== turn);
     if (others.length > 0) this.#pending.set(session, others);

@@ -53,14 +53,14 @@ export interface TurnInterrupted extends NumberedEvent {
   message: string;
 }
 
-/** This many events are missing here, because they were read too slowly. */
+/** This many events are missing here, because the client read too slowly. */
 export interface StreamTruncated {
   type: "stream_truncated";
   session_id: string;
   dropped: number;
 }
 
-/** An event of a turn. A newer server may send more types than these: ignore those you do not know. */
+/** An event of a turn. A newer server may send more types: ignore types that you do not know. */
 export type SessionEvent =
   | TurnStarted
   | TextDelta

@@ -10,6 +10,7 @@ export interface RequestInfo {
   body?: string;
 }
 
+/** A request and its response. */
 export class HttpRequest {
   readonly #request: RequestInfo;
   readonly #silenceMs: number;
@@ -18,7 +19,7 @@ export class HttpRequest {
   #reason: ConnectionLost | undefined;
   #response: Response | undefined;
 
-  /** It is in `running` until its end. It is lost if nothing arrives for `silenceMs`; 0 leaves that to `fetch`. */
+  /** `running` holds the request until it ends. If nothing arrives for `silenceMs`, it fails; 0 leaves that to `fetch`. */
   constructor(request: RequestInfo, silenceMs: number, running: Set<HttpRequest>) {
     this.#request = request;
     this.#silenceMs = silenceMs;
@@ -26,7 +27,7 @@ export class HttpRequest {
     running.add(this);
   }
 
-  /** Stop the request. Whoever still waits for it gets the reason as error. */
+  /** Stop the request. Waiting calls fail with the reason. */
   stop(reason: ConnectionLost): void {
     this.#reason ??= reason;
     this.#running.delete(this);
@@ -41,7 +42,7 @@ export class HttpRequest {
     return this.#response;
   }
 
-  /** The whole body. */
+  /** The complete body. */
   async text(): Promise<string> {
     const pieces: string[] = [];
     for await (const piece of this.#pieces()) pieces.push(piece);
@@ -69,7 +70,7 @@ export class HttpRequest {
     }
   }
 
-  /** Wait for the next part of the response, for `silenceMs` at most. */
+  /** Wait for the next part of the response, at most `silenceMs`. */
   async #withTimeout<T>(next: () => Promise<T>): Promise<T> {
     const onSilence = () => this.stop(this.#lost(`sent nothing for ${this.#silenceMs / 1000} s`));
     const timer = this.#silenceMs > 0 ? setTimeout(onSilence, this.#silenceMs) : undefined;
@@ -88,7 +89,7 @@ export class HttpRequest {
   }
 }
 
-/** What went wrong. `fetch` says it in the `cause`, which has `errors` of its own if the host has several addresses. */
+/** The reason of a failure. `fetch` puts it into `cause`, which has its own `errors` if the host has several addresses. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const inner = cause instanceof AggregateError ? cause.errors[0] : cause;

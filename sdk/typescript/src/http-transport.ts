@@ -1,4 +1,4 @@
-/** HTTP: every method has a route. A turn responds with its events, as Server-Sent Events. */
+/** The transport over HTTP: every method has a route, and turns stream their events as Server-Sent Events. */
 
 import { ConnectionLost, errorOf, forSession, SessionNotFound, type RecollectError } from "./errors.js";
 import type { SessionEvent } from "./events.js";
@@ -14,22 +14,27 @@ import type { Answer, EventsOptions, Listener, Request, ToolResult, Transport } 
 export interface HttpOptions {
   /** Such as `http://127.0.0.1:7377`. */
   url: string | URL;
-  /** The server's token. That of a server on this machine is found automatically. */
+  /** The server's token. The token of a server on this machine is found automatically. */
   token?: string;
-  /** A server that sends nothing for so long counts as lost. While a turn runs it sends something every 15 s. Default: 60 000. */
+  /**
+   * If the server sends nothing for this long, the connection counts as lost. During a turn it sends something every 15 s.
+   * Default: 60 000.
+   */
   silenceMs?: number;
 }
 
-const SILENCE_MS = 60_000; // while a turn runs a server sends at least a comment every 15 seconds
-const RETRY_PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200]; // before reconnecting to events: a server restarts in less than their sum
+const SILENCE_MS = 60_000; // while a turn runs, a server sends at least a comment every 15 seconds
+/** Before each new attempt to get events. A server restarts in less than their sum. */
+const RETRY_PAUSES_MS = [100, 200, 400, 800, 1_600, 3_200];
 const SSE = "text/event-stream";
 const JSON_TYPE = "application/json";
 const QUERY_METHODS = ["GET", "DELETE"];
 const HEALTH_ROUTE = "GET /health";
 const EVENTS_ROUTE = "GET /sessions/{session_id}/events";
 const TOOL_ROUTE = "POST /v1/tools/{name}";
-const INVALID_SEGMENT = /^\.{0,2}$|\//; // these would lead to another path, however they are escaped
+const INVALID_SEGMENT = /^\.{0,2}$|\//; // these would lead to another path, even if escaped
 
+/** Sends requests over HTTP. */
 export class HttpTransport implements Transport {
   readonly #base: string;
   readonly #headers: Record<string, string>;
@@ -44,9 +49,9 @@ export class HttpTransport implements Transport {
       throw new TypeError(`${url} is not an address such as http://127.0.0.1:7377`);
     }
     this.#base = origin + pathname.replace(/\/+$/, "");
-    const found = token ?? findToken(hostname, Number(port || (protocol === "https:" ? 443 : 80)));
-    if (found && !/^[\x21-\x7e]+$/.test(found)) throw new TypeError("a token must be printable ASCII");
-    this.#headers = found ? { authorization: `Bearer ${found}` } : {};
+    const knownToken = token ?? findToken(hostname, Number(port || (protocol === "https:" ? 443 : 80)));
+    if (knownToken && !/^[\x21-\x7e]+$/.test(knownToken)) throw new TypeError("a token must be printable ASCII");
+    this.#headers = knownToken ? { authorization: `Bearer ${knownToken}` } : {};
     this.#silenceMs = silenceMs;
   }
 
@@ -66,9 +71,9 @@ export class HttpTransport implements Transport {
     return this.#call("turn/start", params, listener, stopListening);
   }
 
-  async callTool(name: string, given: object): Promise<ToolResult> {
-    const info = { ...this.#encodeRequest(TOOL_ROUTE, { name }, JSON_TYPE), body: encode(given) };
-    const request = this.#newRequest(info, 0); // a tool may run a long turn and send nothing until its end
+  async callTool(name: string, args: object): Promise<ToolResult> {
+    const info = { ...this.#encodeRequest(TOOL_ROUTE, { name }, JSON_TYPE), body: encode(args) };
+    const request = this.#newRequest(info, 0); // a tool may run a long turn, which sends nothing until its end
     const { status } = await request.send();
     const text = await request.text();
     const result = decodeObject(text);
@@ -117,7 +122,7 @@ export class HttpTransport implements Transport {
   }
 
   async #request(route: string, params: JsonObject, listener: Listener, stopListening?: AbortSignal): Promise<JsonObject> {
-    // a turn sends its events, so that `fetch` does not give up on a long one
+    // accept events: they keep `fetch` from giving up on a long turn
     const request = this.#newRequest(this.#encodeRequest(route, params, `${JSON_TYPE}, ${SSE}`));
     stopListening?.addEventListener("abort", () => request.stop(new ConnectionLost(STREAM_CLOSED)));
     const response = await request.send();
@@ -158,7 +163,7 @@ export class HttpTransport implements Transport {
     return new HttpRequest(info, silenceMs, this.#running);
   }
 
-  /** A request by its route: parameters go into the path, then into the query or the body. */
+  /** A request to a route. Parameters go into the path, and all others into the query or the body. */
   #encodeRequest(route: string, params: JsonObject, accept: string): RequestInfo {
     const [method = "", path = ""] = route.split(" ");
     const rest = new Map(Object.entries(params));
@@ -210,7 +215,7 @@ function encodeQuery(params: Map<string, unknown>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** If a key has brackets of its own, the whole object becomes one JSON text. */
+/** If a key contains brackets, the whole object becomes one JSON text. */
 function appendEntries(query: URLSearchParams, name: string, entries: JsonObject): void {
   const isPlain = Object.keys(entries).every((key) => /^[^[\]]+$/.test(key));
   if (!isPlain) query.append(name, encode(entries));
@@ -233,7 +238,7 @@ async function readTurn(request: HttpRequest, params: object, listener: Listener
   throw new ConnectionLost("the connection ended before the turn did");
 }
 
-/** The events of a session, until the stream ends in any way. */
+/** The events of a session, until the stream ends for any reason. */
 async function* readEvents(request: HttpRequest, signal?: AbortSignal): AsyncGenerator<SessionEvent, void, undefined> {
   const stop = () => request.stop(new ConnectionLost("the loop was aborted"));
   signal?.addEventListener("abort", stop);
@@ -264,7 +269,7 @@ function decodeError(status: number, text: string, sessionId: string | undefined
   return errorOf(code, String(error?.["message"]), asObject(error?.["details"]), sessionId);
 }
 
-/** The sequence of the last event that was received, or is known to be missing. */
+/** The sequence of the last event that was received or dropped. */
 function sequenceAfter(event: SessionEvent, last: number | undefined): number | undefined {
   if ("sequence" in event) return event.sequence;
   return last !== undefined && event.type === "stream_truncated" ? last + event.dropped : last;

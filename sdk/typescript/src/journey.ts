@@ -17,7 +17,7 @@ import type { Session } from "./session.js";
 import type { Transport } from "./transport.js";
 
 export type DocumentType = AddDocumentToJourneyRequest["document_type"];
-// By the contract these fields are optional, but a Recollect server always sends them.
+// The contract makes these fields optional, but a Recollect server always sends them.
 /** A document in a list of documents, without its content. */
 export type DocumentRow = Required<ListDocumentsAnswer["documents"][number]>;
 /** A session of a journey. `estimated_time` is set if its log has no timestamps. */
@@ -56,7 +56,7 @@ export interface NewDocument {
 }
 
 export interface LinkOptions {
-  /** The text by which the session is shown and found. Default: generated from the session. */
+  /** The summary that is shown and searched. Default: generated from the session. */
   summary?: string;
   /** The diagnosis, or whether there is one. Default: from the session's observations. */
   diagnosis?: string | boolean;
@@ -66,7 +66,7 @@ export interface LinkOptions {
 export class Journey {
   /** The journey's UUID. */
   readonly id: string;
-  /** What the journey was when `Client` returned it. */
+  /** The journey's description when `Client` returned it. */
   readonly found: GetOrCreateJourneyAnswer;
   readonly #transport: Transport;
 
@@ -77,9 +77,9 @@ export class Journey {
     this.found = found;
   }
 
-  /** Search its sessions by words of their summaries and by date. Default: the newest. */
+  /** Search the sessions by words in their summaries and by date. Default: the newest. */
   async query(options: QueryOptions = {}): Promise<JourneyHistory> {
-    const found = await call(this.#transport, "journey/query", {
+    const history = await call(this.#transport, "journey/query", {
       journey_id: this.id,
       query: options.query,
       from_date: options.fromDate,
@@ -87,7 +87,7 @@ export class Journey {
       limit: options.limit,
       include_documents: options.includeDocuments,
     });
-    return found as JourneyHistory;
+    return history as JourneyHistory;
   }
 
   /** Add a session to this journey. It leaves any other journey. */
@@ -96,7 +96,7 @@ export class Journey {
     return call(this.#transport, "journey/link", { journey_id: this.id, session_id, summary, diagnosis });
   }
 
-  /** Sessions and documents, oldest first. */
+  /** The journey's sessions and documents, oldest first. */
   async timeline({ limit }: { limit?: number } = {}): Promise<TimelineEntry[]> {
     const { entries } = await call(this.#transport, "journey/timeline", { journey_id: this.id, limit });
     return entries as TimelineEntry[];
@@ -108,7 +108,7 @@ export class Journey {
     return call(this.#transport, "document/add", params);
   }
 
-  /** Its documents, newest first, without their content. */
+  /** The journey's documents, newest first, without their content. */
   async documents(): Promise<DocumentRow[]> {
     const { documents } = await call(this.#transport, "document/list", { journey_id: this.id });
     return documents as DocumentRow[];

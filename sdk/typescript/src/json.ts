@@ -3,7 +3,7 @@
 import { errorOf } from "./errors.js";
 import type { JsonObject } from "./operations.js";
 
-const SHOWN_CHARS = 200; // of an unreadable message that an error quotes: two or three lines of a terminal
+const SHOWN_CHARS = 200; // that an error quotes of an unreadable message: two or three lines of a terminal
 
 /** A value as JSON. A value that JSON cannot express, such as a cycle, is `InvalidParams`. */
 export function encode(value: unknown): string {
@@ -14,7 +14,7 @@ export function encode(value: unknown): string {
   }
 }
 
-/** NaN and Infinity would silently become null. */
+/** Refuse NaN and Infinity, which would silently become null. */
 function refuseNonFinite(name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError(`${name} is ${value}`);
   return value;

@@ -1,4 +1,4 @@
-/** Connections that carry one message per line, and the one over TCP. */
+/** Connections that carry one message per line; the one over TCP. */
 
 import { connect, type Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -11,16 +11,16 @@ export const LOCALHOST = "127.0.0.1";
 export interface LineConnection {
   /** The name of the other end, for error messages. */
   readonly name: string;
-  /** Receive every line, and the end. Call it once, before anything can arrive. */
+  /** Receive all lines, then the end. Call it once, before anything can arrive. */
   listen(onLine: (line: string) => void, onEnd: (reason: ConnectionLost) => void): void;
   send(line: string): void;
   close(): Promise<void>;
 }
 
-/** Split what arrives into lines. A last line without its line feed is incomplete and is dropped. */
+/** Split a stream into lines. A last line without a line feed is incomplete and is dropped. */
 export function readLines(from: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder("utf8");
-  let pieces: string[] = []; // of the current line: joined once, however many there are
+  let pieces: string[] = []; // of the current line: joined once, because a line may have many
   from.on("data", (chunk: Buffer) => {
     const [first = "", ...rest] = decoder.write(chunk).split("\n");
     pieces.push(first);
@@ -36,7 +36,7 @@ export interface ConnectOptions {
   /** Default: `127.0.0.1`. */
   host?: string;
   port: number;
-  /** The server's token. That of a server on this machine is found automatically. */
+  /** The server's token. The token of a server on this machine is found automatically. */
   token?: string;
 }
 

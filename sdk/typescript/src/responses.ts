@@ -6,7 +6,7 @@ import type { Method } from "./operations.js";
 import type { HistoryPage, RealmRow, SessionState, TurnResult, Usage } from "./types.js";
 import type { Answer, Request, ToolResult, Transport } from "./transport.js";
 
-/** What a value must have: a primitive type, the shape of all items, or fields. Optional and nullable fields are not checked. */
+/** The required shape of a value: a primitive type, the shape of all items, or fields that are neither optional nor nullable. */
 type Shape<T> = [T] extends [string]
   ? "string"
   : [T] extends [number]
@@ -112,8 +112,8 @@ export function checked<M extends Method>(method: M, response: unknown): Answer<
   return response as Answer<M>;
 }
 
-export async function callTool(transport: Transport, name: string, given: object): Promise<ToolResult> {
-  const result = await transport.callTool(name, given);
+export async function callTool(transport: Transport, name: string, args: object): Promise<ToolResult> {
+  const result = await transport.callTool(name, args);
   check(name, result, TOOL_RESULT as AnyShape);
   return result;
 }

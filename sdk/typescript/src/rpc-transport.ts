@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0, one message per line. */
+/** The transport over JSON-RPC 2.0: one message per line. */
 
 import { ConnectionLost, errorOf, forSession, RecollectError } from "./errors.js";
 import type { SessionEvent } from "./events.js";
@@ -10,8 +10,8 @@ import type { ServerInfo } from "./types.js";
 import { sessionOf, STREAM_CLOSED, type Answer, type Listener, type Request, type ToolResult, type Transport } from "./transport.js";
 
 const HANDSHAKE_TIMEOUT_MS = 60_000; // a server that was just started on a busy machine needs several seconds
-const MAX_MESSAGE_BYTES = 32 << 20; // the server's own limit; it could not say which request was too long
-/** Names for the errors of JSON-RPC itself, which come without one. */
+const MAX_MESSAGE_BYTES = 32 << 20; // the server's own limit; its error could not name the request
+/** Our names for JSON-RPC's own errors, which have none. */
 const PROTOCOL_ERRORS: ReadonlyMap<unknown, string> = new Map([
   [-32700, "PARSE_ERROR"],
   [-32600, "INVALID_REQUEST"],
@@ -20,6 +20,7 @@ const PROTOCOL_ERRORS: ReadonlyMap<unknown, string> = new Map([
   [-32603, "INTERNAL_ERROR"],
 ]);
 
+/** A request that has no response yet. `turn` is set if it runs a turn. */
 interface PendingRequest {
   sessionId: string | undefined;
   turn: PendingTurn | undefined;
@@ -27,13 +28,13 @@ interface PendingRequest {
   reject(error: RecollectError): void;
 }
 
+/** Sends requests over a connection that carries one message per line. */
 export class RpcTransport implements Transport {
   readonly #connection: LineConnection;
   readonly #pending = new Map<unknown, PendingRequest>();
   readonly #router = new EventRouter();
   #lastId = 0;
   #lost: ConnectionLost | undefined;
-
   readonly #token: string | undefined;
 
   /** `token` is needed if the server requires one. */
@@ -69,8 +70,8 @@ export class RpcTransport implements Transport {
     return this.#request("turn/start", params, listener, stopListening) as Promise<Answer<"turn/start">>;
   }
 
-  callTool(name: string, given: object): Promise<ToolResult> {
-    return this.#request("tools/call", { name, arguments: given }) as Promise<ToolResult>;
+  callTool(name: string, args: object): Promise<ToolResult> {
+    return this.#request("tools/call", { name, arguments: args }) as Promise<ToolResult>;
   }
 
   async *events(): AsyncGenerator<SessionEvent, void, undefined> {
@@ -106,7 +107,7 @@ export class RpcTransport implements Transport {
     if (line.trim() === "" || this.#lost !== undefined) return;
     const message = decodeObject(line);
     if (message === undefined || !hasValidError(message)) {
-      // it may have been a response, whose caller would wait for ever
+      // it may have been a response: its caller would wait for ever
       this.#failPending(new ConnectionLost(`${this.#connection.name} sent invalid JSON-RPC: ${shorten(line)}`));
       void this.#connection.close();
     } else if (message["method"] === "session/event") {
@@ -133,7 +134,7 @@ export class RpcTransport implements Transport {
     const lost = (this.#lost ??= reason);
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    for (const one of pending) one.reject(forSession(lost, one.sessionId));
+    for (const request of pending) request.reject(forSession(lost, request.sessionId));
   }
 }
 

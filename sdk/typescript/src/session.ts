@@ -24,7 +24,7 @@ export class Session {
     this.#result = result;
   }
 
-  /** The result of the last turn that completed through this object, or undefined. */
+  /** The result of the last turn that completed through this object. Undefined before that. */
   get result(): TurnResult | undefined {
     return this.#result;
   }
@@ -39,12 +39,12 @@ export class Session {
     return new TurnStream((listener, stopListening) => this.#run(prompt, options, listener, stopListening));
   }
 
-  /** Cancel the running turn, whoever started it, and wait for its end. `interrupted` is false if none was running. */
+  /** Cancel the running turn, also of another client, and wait for its end. `interrupted` is false if none ran. */
   interrupt(): Promise<MeerkatInterruptAnswer> {
     return call(this.#transport, "turn/interrupt", { session_id: this.id });
   }
 
-  /** State and usage. Does not wait for a running turn. */
+  /** The session's state and usage. Does not wait for a running turn. */
   read(): Promise<SessionState> {
     return call(this.#transport, "session/read", { session_id: this.id });
   }
@@ -66,8 +66,8 @@ export class Session {
   }
 
   /**
-   * Events of all turns, whoever started them, until the session is archived. Over HTTP only. A broken connection is
-   * reopened where it broke; events that the server no longer has are reported as one `stream_truncated`.
+   * Events of all turns, also of other clients, until the session is archived. Over HTTP only. After a broken connection
+   * it continues where it stopped. Events that the server no longer has become one `stream_truncated`.
    */
   events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
     return this.#transport.events(this.id, options);
@@ -97,7 +97,7 @@ export class Session {
   }
 }
 
-/** Interrupts a turn when it is aborted, but not before its first event: the running turn may be somebody else's. */
+/** Interrupts a turn when it is aborted, but not before its first event: until then another client's turn may be running. */
 class AbortableTurn {
   readonly #session: Session;
   readonly #listener: Listener;
@@ -122,7 +122,7 @@ class AbortableTurn {
   };
 
   #interrupt(): void {
-    this.#session.interrupt().catch(() => {}); // the turn itself reports how it ended
+    this.#session.interrupt().catch(() => {}); // the turn's own promise reports how it ended
   }
 }
 

@@ -1,14 +1,14 @@
 /** Server-Sent Events, parsed from pieces of text that may end anywhere. */
 
 export interface SseMessage {
-  /** Its name, or `message` if it has none. */
+  /** The message's name, or `message` if it has none. */
   event: string;
   data: string;
 }
 
 export class SseReader {
-  #line: string[] = []; // pieces of the current line: joined once, however many there are
-  #endsWithReturn = false; // the last piece ended with \r: a \n that comes next belongs to it
+  #line: string[] = []; // pieces of the current line: joined once, because a line may have many
+  #endsWithReturn = false; // the last piece ended with \r, so a \n that comes next belongs to it
   #event = "";
   #data: string[] = [];
 

@@ -1,4 +1,4 @@
-/** The token of a server on this machine, found where the server keeps it. */
+/** Finds the token of a server on this machine, where the server stores it. */
 
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -9,11 +9,11 @@ import { ConnectionLost } from "./errors.js";
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 const SOCKET_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"]; // only Linux has them
 const LISTENING = "0A";
-const ROOT = 0; // can read every token anyway
+const ROOT = 0; // root can read every token anyway
 
 /**
  * The token for an address of this machine: `RECOLLECT_TOKEN`, else the one in the state folder.
- * If our server does not run, another user's program may listen there. It must not get the token.
+ * While our server is down, another user's program may listen at its address. It must not get the token.
  */
 export function findToken(host: string, port: number): string | undefined {
   if (!LOOPBACK.test(host)) return undefined;

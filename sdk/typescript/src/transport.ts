@@ -1,4 +1,4 @@
-/** The interface to a server, whatever the protocol: JSON-RPC over pipes or TCP, or HTTP. */
+/** The interface to a server, independent of the protocol: JSON-RPC over pipes or TCP, or HTTP. */
 
 import type { SessionEvent } from "./events.js";
 import type { JsonObject, Method, Methods } from "./operations.js";
@@ -34,15 +34,15 @@ export interface Transport {
   call<M extends Method>(method: M, params: Request<M>): Promise<Answer<M>>;
 
   /**
-   * Run a turn. `listener` gets every event before the promise settles. After `stopListening` is aborted the turn goes on,
+   * Run a turn. `listener` gets every event before the promise settles. After `stopListening` is aborted, the turn continues,
    * and the promise rejects with `ConnectionLost`.
    */
   runTurn(params: Request<"turn/start">, listener: Listener, stopListening?: AbortSignal): Promise<Answer<"turn/start">>;
 
   /** Call a tool. The result is not checked. */
-  callTool(name: string, given: object): Promise<ToolResult>;
+  callTool(name: string, args: object): Promise<ToolResult>;
 
-  /** Events of all turns of a session, whoever started them, until the session is archived. */
+  /** Events of all turns of a session, also of other clients, until the session is archived. */
   events(sessionId: string, options: EventsOptions): AsyncGenerator<SessionEvent, void, undefined>;
 
   /** Disconnect. Calls that are still waiting fail with `ConnectionLost`. */

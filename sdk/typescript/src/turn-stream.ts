@@ -1,4 +1,4 @@
-/** A running turn. */
+/** A running turn: its events, then its result. */
 
 import type { SessionEvent } from "./events.js";
 import type { TurnResult } from "./types.js";
@@ -12,13 +12,13 @@ import type { Listener } from "./transport.js";
  *     const { text } = await turn.result;
  *
  * If the turn does not complete, the loop throws its error after the last event, and `result` rejects with it. The turn
- * runs whether or not anybody reads the events. Leaving the loop does not end it; `session.interrupt()` does. Unread events
- * are kept in memory; a turn produces at most 32 million characters.
+ * runs even if nothing reads its events. Leaving the loop does not end the turn; `session.interrupt()` ends it. Unread
+ * events stay in memory; a turn produces at most 32 million characters.
  */
 export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable {
   /** The result of the turn. */
   readonly result: Promise<TurnResult>;
-  #events: SessionEvent[] = []; // those before #next have been read
+  #events: SessionEvent[] = []; // the events before #next have been read
   #next = 0;
   #isOver = false;
   #isClosed = false;
@@ -36,7 +36,7 @@ export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable 
       this.#isOver = true;
       this.#wake();
     });
-    this.result.catch(() => {}); // counts as handled: the loop throws it
+    this.result.catch(() => {}); // marks it as handled: the loop throws it
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<SessionEvent, void, undefined> {
@@ -49,7 +49,7 @@ export class TurnStream implements AsyncIterable<SessionEvent>, AsyncDisposable 
     if (!this.#isClosed) await this.result;
   }
 
-  /** Stop receiving events. The turn goes on, the loop ends, and `result` rejects with `ConnectionLost`. */
+  /** Stop receiving events. The turn continues, the loop ends, and `result` rejects with `ConnectionLost`. */
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#isClosed = true;

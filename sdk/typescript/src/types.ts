@@ -50,7 +50,7 @@ export interface ListOptions extends PageOptions {
   imported?: boolean;
 }
 
-/** What runs a turn. Later turns of the session use it again. */
+/** The runner of a turn. Later turns of the session use it again. */
 export interface RunnerOptions {
   /** `recall` (the default, which answers from the realm's own history), `command`, `acp`, or a name from the realm's config. */
   runner?: string;

@@ -1,6 +1,6 @@
-"""What turns the async client into the blocking one: an event loop in a thread of its own. Any thread may use it.
+"""Runs the async client for the blocking one: an event loop in its own thread. Any thread may use it.
 
-The classes of the blocking client are generated from the async ones by `make sdk`; they call this instead of a `Transport`.
+`make sdk` generates the blocking classes from the async ones. They use `BlockingTransport` instead of `Transport`.
 """
 
 import asyncio
@@ -20,6 +20,8 @@ Value = TypeVar("Value")
 
 
 class LoopThread:
+    """An event loop in its own thread."""
+
     def __init__(self) -> None:
         self._started: Future[asyncio.AbstractEventLoop] = Future()
         self._is_closed = False
@@ -29,7 +31,7 @@ class LoopThread:
         self._loop = self._started.result()
 
     async def _serve(self) -> None:
-        """Run until closed. `asyncio.run` then cancels what is still running."""
+        """Run until closed. `asyncio.run` then cancels all tasks that still run."""
         self._closing = asyncio.Event()
         self._started.set_result(asyncio.get_running_loop())
         await self._closing.wait()
@@ -40,7 +42,7 @@ class LoopThread:
         async def wait() -> Value:
             return await awaited
 
-        with self._submitting:  # the loop would never run what is submitted after its end
+        with self._submitting:  # a closed loop would never run a submitted task
             if self._is_closed:
                 _discard(awaited)
                 raise connection_lost("the client was closed")

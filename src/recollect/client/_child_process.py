@@ -13,15 +13,15 @@ from recollect import SELF_COMMAND
 from recollect.client._line_connection import CHUNK_BYTES, read_chunks, split_lines, write_line
 from recollect.client.errors import ConnectionLost, connection_lost
 
-STDERR_BYTES = 4_096  # of standard error that are kept: its end says what went wrong
-DRAIN_S = 1.0  # to read what a dead server left in its pipes; a child of its may hold them open for ever
-EXIT_TIMEOUT_S = 25.0  # a server first ends its turns and sends its responses, which takes 20 seconds at most
+STDERR_BYTES = 4_096  # of standard error that are stored: its end says what went wrong
+DRAIN_S = 1.0  # to read the rest of a dead server's output; a child process of it may hold the pipes open for ever
+EXIT_TIMEOUT_S = 25.0  # a server first ends its turns and sends its responses, which takes at most 20 seconds
 IDLE_EXIT_S = 0.5  # an idle server exits within this when its input closes; a busy one then gets SIGTERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnOptions:
-    """Which server to start, and the realm it works in."""
+    """Which server to start, and in which realm it works."""
 
     realm: str | None = None
     isolated: bool = False
@@ -62,6 +62,8 @@ class ProcessPipes(SubprocessStreamProtocol):
 
 
 class ChildConnection:
+    """A connection to a child process, by its pipes."""
+
     def __init__(self, process: asyncio.SubprocessTransport, pipes: ProcessPipes, name: str, exit_timeout_s: float) -> None:
         assert pipes.stdin and pipes.stdout and pipes.stderr
         self.name = name
@@ -93,7 +95,7 @@ class ChildConnection:
         return cls(process, pipes, program if options.command else "recollect", options.exit_timeout_s)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Until the output ends, or `DRAIN_S` after the process exited if a child of its still holds the pipe."""
+        """All lines of the output. Ends `DRAIN_S` after the exit, even if a child of the process still holds the pipe."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None) as limit:
                 self._exited.add_done_callback(lambda _: _end_soon(limit))
@@ -101,7 +103,7 @@ class ChildConnection:
                     yield line
 
     async def wait_ended(self) -> ConnectionLost:
-        """Why the server exited. A server that has closed its output is of no use, so it is made to exit."""
+        """Why the server exited. A server that has closed its output is useless, so this also ends it."""
         if not self._is_closing and not await _finishes_within(DRAIN_S, self._exited):
             await self.close()
         await _finishes_within(self._exit_timeout_s + 2 * DRAIN_S, self._exited)
@@ -114,7 +116,7 @@ class ChildConnection:
         await write_line(self._stdin, line)
 
     async def close(self) -> None:
-        """Close the server's input and wait for its exit; then send SIGTERM, and at last SIGKILL."""
+        """Close the server's input and wait for its exit. A server that does not exit gets SIGTERM, then SIGKILL."""
         self._is_closing = True
         self._stdin.close()
         try:
@@ -122,7 +124,7 @@ class ChildConnection:
                 return
             self._signal(signal.SIGTERM)
             await _finishes_within(self._exit_timeout_s, self._exited)
-        finally:  # also if the caller was cancelled while waiting
+        finally:  # also if this task was cancelled while it waited
             if not self._exited.done():
                 self._signal(signal.SIGKILL)
 

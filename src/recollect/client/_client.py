@@ -55,8 +55,8 @@ class Client:
     ) -> "Client":
         """Start a server, in a new realm unless one is named. It ends with `close`, or with this process.
 
-        `home` is the state folder and `cwd` the folder in which agents work. `env` changes the environment; None removes a
-        variable. `command` is a program, with its first arguments, to start instead of this Recollect.
+        `home` is the state folder; `cwd` is the folder in which agents work. `env` changes the environment; None removes a
+        variable. `command` is a program and its first arguments, started instead of this Recollect.
         """
         options = SpawnOptions(
             realm=realm,
@@ -79,7 +79,7 @@ class Client:
     def http(cls, url: str, token: str | None = None, *, silence_s: float = SILENCE_S) -> "Client":
         """Connect to a running server over HTTP. The token of a server on this machine is found automatically.
 
-        A server that sends nothing for `silence_s` while a turn runs counts as lost.
+        If the server sends nothing for `silence_s` seconds while a turn runs, the connection counts as lost.
         """
         return open_blocking(cls, connect_http(url, token, silence_s))
 
@@ -145,7 +145,7 @@ class Client:
         offset: int | None = None,
         limit: int | None = None,
     ) -> list[SessionState]:
-        """Sessions of the realm that have all of these labels, most recently used first, without archived ones.
+        """Sessions of the realm that have all of these labels, most recently used first. Archived sessions are left out.
 
         `imported` adds the sessions that were read from agents' logs.
         """
@@ -157,7 +157,7 @@ class Client:
         return self.session(session_id).read()
 
     def read_session_history(self, session_id: str, *, offset: int | None = None, limit: int | None = None) -> HistoryPage:
-        """One page of the committed messages of a session, oldest first, also if it is archived."""
+        """One page of a session's committed messages, oldest first. Also works for archived sessions."""
         return self.session(session_id).history(offset=offset, limit=limit)
 
     def archive_session(self, session_id: str) -> ArchiveResult:

@@ -1,7 +1,7 @@
-"""Routes events to the turns that wait for them, on a connection that carries the events of all its turns.
+"""Routes events to the turns that wait for them. One connection carries the events of all its turns.
 
-An event names its session, not its turn. A session runs one turn at a time, so of several that were requested all but one
-will be refused as busy. Until those refusals arrive it is not known which one runs, so its events are held back.
+An event names its session, not its turn. A session runs one turn at a time: if several were requested, the server refuses
+all others as busy. Until those errors arrive, the client cannot know which turn runs, so the router holds events back.
 """
 
 from recollect.client._transport import Listener
@@ -14,12 +14,12 @@ class PendingTurn:
     """A turn that was requested on this connection and has no response yet."""
 
     def __init__(self, listener: Listener | None) -> None:
-        self.listener = listener  # None if nobody listens, or nobody does any more
+        self.listener = listener  # None if nothing listens, or no longer
         self.has_started = False
         self.is_over = False
 
     def receive(self, event: SessionEvent) -> None:
-        """Pass an event on. Events before the start belong to a turn that was started otherwise, such as by a tool."""
+        """Pass an event on. Events before the start belong to another turn, such as one that a tool started."""
         self.has_started = self.has_started or isinstance(event, TurnStarted | StreamTruncated)
         if not self.has_started or self.is_over:
             return
@@ -29,6 +29,8 @@ class PendingTurn:
 
 
 class EventRouter:
+    """Sends each event to the turn it belongs to."""
+
     def __init__(self) -> None:
         self._pending: dict[str, list[PendingTurn]] = {}  # by session, in the order of the requests
         self._held: dict[str, list[SessionEvent]] = {}
@@ -40,6 +42,7 @@ class EventRouter:
         return turn
 
     def dispatch(self, event: SessionEvent) -> None:
+        """Pass an event to its turn, or hold it back while several turns may own it."""
         candidates = [turn for turn in self._pending.get(event.session_id, ()) if not turn.is_over]
         if len(candidates) == 1:
             candidates[0].receive(event)
@@ -47,7 +50,7 @@ class EventRouter:
             self._held.setdefault(event.session_id, []).append(event)
 
     def finish(self, session: str, turn: PendingTurn, error_code: str | None) -> None:
-        """The response to a turn has arrived, and so have all its events."""
+        """Remove a turn: its response has arrived, and all its events arrived before."""
         self._pending[session].remove(turn)
         held = self._held.pop(session, [])
         ends = [count for count, event in enumerate(held, 1) if isinstance(event, FINAL_EVENTS)]

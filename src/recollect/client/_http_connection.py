@@ -1,7 +1,7 @@
 """An HTTP/1.1 client for one server: connections are reused, and response bodies arrive piece by piece.
 
-Written here instead of using h11, so that a program that uses the client loads msgspec and nothing else. Measured on this
-code: h11 takes 45 µs for a small response where this takes 5, and twice the time for a stream of events.
+It does not use h11, so that a program with this client loads msgspec and nothing else. Measured: h11 takes 45 µs for a
+small response and this code takes 5; for a stream of events h11 takes twice the time.
 """
 
 import asyncio
@@ -27,18 +27,20 @@ class InvalidHttp(ValueError):
 
 
 class Connection:
+    """A connection that sends one request at a time."""
+
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self.idle_since: float | None = None  # None before the first use
 
     def is_usable(self) -> bool:
-        """Whether the other end has probably not closed it yet."""
+        """Whether the other end probably has not closed it yet."""
         idle_s = time.monotonic() - self.idle_since if self.idle_since is not None else 0.0
         return idle_s < MAX_IDLE_S and not self._reader.at_eof() and not self._writer.is_closing()
 
     async def send(self, request: bytes) -> tuple[int, Mapping[str, str]]:
-        """Send a request; return status and headers of the response."""
+        """Send a request. Returns the status and the headers of the response."""
         self._writer.write(request)
         await self._writer.drain()
         while (head := await self._read_head())[0] < 200:
@@ -71,12 +73,12 @@ class Connection:
             async for part in self._read_chunks():
                 yield part
         elif "content-length" in headers:
-            left = _parse_length(headers["content-length"], 10)
-            while left:
-                part = await self._reader.read(min(left, CHUNK_BYTES))
+            remaining = _parse_length(headers["content-length"], 10)
+            while remaining:
+                part = await self._reader.read(min(remaining, CHUNK_BYTES))
                 if not part:
-                    raise asyncio.IncompleteReadError(b"", left)
-                left -= len(part)
+                    raise asyncio.IncompleteReadError(b"", remaining)
+                remaining -= len(part)
                 yield part
         else:
             while part := await self._reader.read(CHUNK_BYTES):
@@ -127,7 +129,7 @@ class HttpResponse:
         self._body = connection.read_body(status, headers)
 
     async def parts(self, silence_s: float | None = None) -> AsyncIterator[bytes]:
-        """The body as it arrives. If nothing arrives for `silence_s`, the connection counts as lost."""
+        """The body as it arrives. If nothing arrives for `silence_s` seconds, the connection counts as lost."""
         while (part := await self._next_part(silence_s)) is not None:
             yield part
         self.is_complete = True
@@ -172,7 +174,7 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def request(self, verb: str, target: str, body: bytes | None, headers: str) -> AsyncIterator[HttpResponse]:
-        """Send a request. Any failure of the connection, also while the body is read, is `ConnectionLost`."""
+        """Send a request. Any failure of the connection, also while reading the body, raises `ConnectionLost`."""
         request = self._encode(verb, target, body, headers)
         connection: Connection | None = None
         response: HttpResponse | None = None
@@ -195,7 +197,7 @@ class ConnectionPool:
         return head.encode("ascii") + b"\r\n" + (body or b"")
 
     async def _send(self, request: bytes, *, is_read: bool) -> tuple[Connection, int, Mapping[str, str]]:
-        """Retry a read if the server has closed an idle connection in the meantime. A write might run twice."""
+        """Send on an idle or a new connection. Retries a read if the server closed an idle one; a write might run twice."""
         while True:
             connection = await self._take()
             try:

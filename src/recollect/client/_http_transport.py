@@ -1,4 +1,4 @@
-"""HTTP: every method has a route. A turn responds with its events, as Server-Sent Events (SSE)."""
+"""The transport over HTTP: every method has a route, and turns stream their events as Server-Sent Events (SSE)."""
 
 import asyncio
 import re
@@ -55,12 +55,21 @@ EVENTS_ROUTE = "GET /sessions/{session_id}/events"
 API_VERSION = "/v1"
 PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 SSE = "text/event-stream"
-ACCEPT = f"accept: application/json, {SSE}\r\n"  # events show that a server with a long turn is still there
-SILENCE_S = 60.0  # while a turn runs a server sends at least a comment every 15 seconds
-RETRY_PAUSES_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # before reconnecting to events: a server restarts in less than their sum
+ACCEPT = f"accept: application/json, {SSE}\r\n"  # events show that the server still runs a long turn
+SILENCE_S = 60.0  # while a turn runs, a server sends at least a comment every 15 seconds
+RETRY_PAUSES_S = (
+    0.1,
+    0.2,
+    0.4,
+    0.8,
+    1.6,
+    3.2,
+)  # before each new attempt to get events: a server restarts in less than their sum
 
 
 class HttpTransport(Transport):
+    """Sends requests over HTTP."""
+
     def __init__(self, url: str, token: str | None, silence_s: float) -> None:
         self._pool = ConnectionPool(url, token)
         self._silence_s = silence_s
@@ -122,7 +131,7 @@ class HttpTransport(Transport):
         return outcome.data
 
     async def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
-        """Once connected, reconnect whenever the stream breaks, for as long as a server needs to restart."""
+        """Events of all turns. After a first connection, it reconnects for the time that a server needs to restart."""
         pauses: list[float] = []
         has_connected = False
         while True:
@@ -169,12 +178,12 @@ class HttpTransport(Transport):
 
 
 def _encode_request(route: str, params: Mapping[str, Any], session: str | None) -> tuple[str, str, bytes | None]:
-    """Verb, target and body: parameters go into the path, then into the query or the body."""
+    """Verb, target and body. Parameters go into the path, and all others into the query or the body."""
     verb, _, path = route.partition(" ")
-    in_path = PATH_PARAMETER.findall(path)
-    for name in in_path:
+    path_names = PATH_PARAMETER.findall(path)
+    for name in path_names:
         path = path.replace(f"{{{name}}}", _path_segment(params.get(name), name))
-    rest = {name: value for name, value in params.items() if name not in in_path}
+    rest = {name: value for name, value in params.items() if name not in path_names}
     if verb not in ("GET", "DELETE"):
         return verb, path, _encode_body(rest, session)
     query = urlencode({name: _query_value(value) for name, value in rest.items()}, errors="replace")
@@ -182,7 +191,7 @@ def _encode_request(route: str, params: Mapping[str, Any], session: str | None) 
 
 
 def _path_segment(value: Any, name: str) -> str:
-    """Refuse a value that would lead to another path: it cannot be an id."""
+    """A value for a path. Refuses a value that would lead to another path: it cannot be an id."""
     text = str(value)
     if value is None or text in ("", ".", "..") or "/" in text:
         raise InvalidParams("INVALID_PARAMS", f"{name} must be an id, not {value!r}")
@@ -190,7 +199,7 @@ def _path_segment(value: Any, name: str) -> str:
 
 
 def _query_value(value: Any) -> str:
-    """Strings and integers as they are; anything else as JSON, so that keys may have any character."""
+    """Strings and integers unchanged; anything else as JSON, so that keys may contain any character."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else encode(value).decode()
 
 
@@ -210,7 +219,7 @@ class SseMessage(Struct, frozen=True):
 
 
 async def _read_sse(parts: AsyncIterator[bytes]) -> AsyncIterator[SseMessage]:
-    """Complete messages. Comments, which a server sends to show that it is still there, are skipped."""
+    """Complete messages. Comments are skipped: a server sends them to keep the connection alive."""
     name = ""
     data: list[bytes] = []
     async for raw_line in split_lines(parts):
@@ -233,7 +242,7 @@ def _is_stream(response: HttpResponse) -> bool:
 
 
 def _sequence_after(event: SessionEvent, last: int | None) -> int | None:
-    """The sequence of the last event that was received, or is known to be missing."""
+    """The sequence of the last event that was received or dropped."""
     if isinstance(event, StreamTruncated):
         return None if last is None else last + event.dropped
     return getattr(event, "sequence", last)

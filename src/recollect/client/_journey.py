@@ -39,7 +39,7 @@ class Journey:
         limit: int | None = None,
         include_documents: bool | None = None,
     ) -> JourneyHistory:
-        """Search its sessions by words of their summaries and by date (ISO 8601, inclusive). Default: the newest."""
+        """Search the sessions by words in their summaries and by date (ISO 8601, inclusive). Default: the newest."""
         params: dict[str, Any] = {"query": query, "from_date": from_date, "to_date": to_date}
         params |= {"limit": limit, "include_documents": include_documents}
         return self._transport.call(JourneyHistory, "journey/query", journey_id=self.id, **params)
@@ -53,7 +53,7 @@ class Journey:
         return self._transport.call(LinkedSession, "journey/link", journey_id=self.id, **params)
 
     def timeline(self, *, limit: int | None = None) -> list[TimelineEntry]:
-        """Sessions and documents, oldest first."""
+        """The journey's sessions and documents, oldest first."""
         return (self._transport.call(Timeline, "journey/timeline", journey_id=self.id, limit=limit)).entries
 
     def add_document(
@@ -70,7 +70,7 @@ class Journey:
         return self._transport.call(AddedDocument, "document/add", journey_id=self.id, **params)
 
     def documents(self) -> list[DocumentRow]:
-        """Its documents, newest first, without their content."""
+        """The journey's documents, newest first, without their content."""
         return (self._transport.call(DocumentList, "document/list", journey_id=self.id)).documents
 
     def document(self, document_id: str) -> Document:

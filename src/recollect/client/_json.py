@@ -1,6 +1,6 @@
 """JSON to and from servers.
 
-Half of a surrogate pair is valid JSON but not valid text, and an agent may write one. Decoding replaces it with `?`.
+Half of a surrogate pair is valid JSON but not valid text, and an agent may write it. Decoding replaces it with `?`.
 """
 
 import json
@@ -12,7 +12,7 @@ import msgspec
 Shape = TypeVar("Shape")
 Value = TypeVar("Value")
 MAX_MESSAGE_BYTES = 32 << 20  # the server's own limit
-SHOWN_CHARS = 200  # characters of an unreadable message that an error quotes: two or three lines of a terminal
+SHOWN_CHARS = 200  # characters that an error quotes of an unreadable message: two or three lines of a terminal
 
 
 def encode(value: Any) -> bytes:

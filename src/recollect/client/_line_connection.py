@@ -1,4 +1,4 @@
-"""Connections that carry one message per line, and the one over TCP."""
+"""Connections that carry one message per line; the one over TCP."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,12 @@ from typing import Protocol
 from recollect.client._transport import CONNECT_TIMEOUT_S
 from recollect.client.errors import ConnectionLost, connection_lost
 
-CHUNK_BYTES = 1 << 18  # read at once: a long message arrives in a few reads
+CHUNK_BYTES = 1 << 18  # per read: a long message arrives in a few reads
 
 
 class LineConnection(Protocol):
+    """A connection that carries one message per line."""
+
     name: str
 
     def lines(self) -> AsyncIterator[bytes]:
@@ -21,7 +23,7 @@ class LineConnection(Protocol):
         """Why the connection ended."""
 
     async def send(self, line: bytes) -> None:
-        """Never fails. If the connection is gone, `lines` ends."""
+        """Send a line. Never fails: if the connection is gone, `lines` ends."""
 
     async def close(self) -> None: ...
 
@@ -33,7 +35,7 @@ async def read_chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Lines without their line feed. A last line without one is incomplete and is dropped."""
-    parts: list[bytes] = []  # of the current line: joined once, however many there are
+    parts: list[bytes] = []  # of the current line: joined once, because a line may have many
     async for chunk in chunks:
         *ends, rest = chunk.split(b"\n")
         for end in ends:
@@ -43,7 +45,7 @@ async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def write_line(writer: asyncio.StreamWriter, line: bytes) -> None:
-    """Write, and wait while the other end reads too slowly."""
+    """Write a line. Waits while the other end reads too slowly."""
     try:
         writer.write(line)
         await writer.drain()
@@ -52,6 +54,8 @@ async def write_line(writer: asyncio.StreamWriter, line: bytes) -> None:
 
 
 class TcpConnection:
+    """A connection over TCP."""
+
     def __init__(self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.name = name
         self._reader = reader

@@ -1,4 +1,4 @@
-"""How a client gets its connection: a server of its own, or a running one over TCP or HTTP."""
+"""Opens a client's connection: starts a server, or connects to a running one over TCP or HTTP."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
@@ -51,7 +51,7 @@ async def _start_rpc(connection: LineConnection, token: Callable[[], str | None]
     transport = RpcTransport(connection)
     try:
         await transport.handshake(token())
-    except BaseException:  # whatever happened, a server that we started must not stay behind
+    except BaseException:  # also after a cancel: a server that we started must not stay behind
         await transport.close()
         raise
     return transport

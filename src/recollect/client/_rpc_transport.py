@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, one message per line."""
+"""The transport over JSON-RPC 2.0: one message per line."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -24,7 +24,7 @@ from recollect.client.events import SessionEvent, event_of
 from recollect.client.results import ServerInfo
 
 INVALID_REQUEST = -32600
-PROTOCOL_ERRORS = {  # names for the errors of JSON-RPC itself, which come without one
+PROTOCOL_ERRORS = {  # our names for JSON-RPC's own errors, which have none
     -32700: "PARSE_ERROR",
     INVALID_REQUEST: "INVALID_REQUEST",
     -32601: "METHOD_NOT_FOUND",
@@ -34,6 +34,8 @@ PROTOCOL_ERRORS = {  # names for the errors of JSON-RPC itself, which come witho
 
 
 class RpcError(Struct, frozen=True):
+    """The error in a response."""
+
     code: int
     message: str
     data: Any = None
@@ -56,12 +58,16 @@ class Incoming(Struct, frozen=True):
 
 @dataclass(slots=True)
 class PendingRequest:
+    """A request that has no response yet. `turn` is set if it runs a turn."""
+
     response: "asyncio.Future[Raw]"
     session: str | None
     turn: PendingTurn | None
 
 
 class RpcTransport(Transport):
+    """Sends requests over a connection that carries one message per line."""
+
     def __init__(self, connection: LineConnection) -> None:
         self._connection = connection
         self._pending: dict[int, PendingRequest] = {}
@@ -79,10 +85,10 @@ class RpcTransport(Transport):
                 self.server = decode(await self.request("initialize", params), ServerInfo)
         except TimeoutError:
             raise connection_lost(f"{name} did not answer within {HANDSHAKE_TIMEOUT_S:g} s") from None
-        except RecollectError as refused:
-            if refused.code != PROTOCOL_ERRORS[INVALID_REQUEST]:
+        except RecollectError as error:
+            if error.code != PROTOCOL_ERRORS[INVALID_REQUEST]:
                 raise
-            raise Unauthorized("UNAUTHORIZED", refused.message) from None
+            raise Unauthorized("UNAUTHORIZED", error.message) from None
         except (ValueError, RecursionError):
             raise connection_lost(f"{name} is not a Recollect server") from None
 
@@ -103,7 +109,7 @@ class RpcTransport(Transport):
             return await pending.response
         finally:
             if turn is not None:
-                turn.listener = None  # after a cancel the turn goes on, so the router must still know it
+                turn.listener = None  # after a cancel the turn still runs, so it stays in the router
 
     async def request_tool(self, name: str, arguments: dict[str, Any]) -> Response:
         return await self.request("tools/call", {"name": name, "arguments": arguments})
@@ -123,7 +129,7 @@ class RpcTransport(Transport):
         try:
             async for line in self._connection.lines():
                 self._receive(line)
-        except (ValueError, RecursionError):  # it may have been a response, whose caller would wait for ever
+        except (ValueError, RecursionError):  # it may have been a response: its caller would wait for ever
             self._fail_pending(connection_lost(f"{self._connection.name} sent invalid JSON-RPC: {shorten(line)}"))
             await self._connection.close()
         self._fail_pending(await self._connection.wait_ended())
@@ -154,7 +160,7 @@ class RpcTransport(Transport):
             pending.response.set_result(message.result)
 
     def _fail_pending(self, reason: ConnectionLost) -> None:
-        """Fail every waiting request, and all later ones. The first reason stays."""
+        """Fail all waiting and later requests. The first reason stays."""
         self._lost = self._lost or reason
         for pending in self._pending.values():
             if not pending.response.done():

@@ -26,7 +26,7 @@ class Session:
 
     @property
     def result(self) -> TurnResult | None:
-        """The result of the last turn that completed through this object, or None."""
+        """The result of the last turn that completed through this object. None before that."""
         return self._result
 
     def start_turn(self, prompt: str, *, runner: str | None = None, command: Sequence[str] | None = None) -> TurnResult:
@@ -40,11 +40,11 @@ class Session:
         return TurnStream(self._transport, self._turn_params(prompt, runner, command), self._set_result)
 
     def interrupt(self) -> InterruptResult:
-        """Cancel the running turn, whoever started it, and wait for its end. `interrupted` is false if none was running."""
+        """Cancel the running turn, also of another client, and wait for its end. `interrupted` is false if none ran."""
         return self._transport.call(InterruptResult, "turn/interrupt", session_id=self.id)
 
     def read(self) -> SessionState:
-        """State and usage. Does not wait for a running turn."""
+        """The session's state and usage. Does not wait for a running turn."""
         return self._transport.call(SessionState, "session/read", session_id=self.id)
 
     def history(self, *, offset: int | None = None, limit: int | None = None) -> HistoryPage:
@@ -53,10 +53,10 @@ class Session:
         return self._transport.call(HistoryPage, "session/history", **params)
 
     def events(self, *, after: int | None = None) -> Iterator[SessionEvent]:
-        """Events of all turns, whoever started them, until the session is archived. Over HTTP only.
+        """Events of all turns, also of other clients, until the session is archived. Over HTTP only.
 
-        Starts after the event with the sequence `after`; by default with the running turn, or now. A broken connection is
-        reopened where it broke; events that the server no longer has are reported as one `StreamTruncated`.
+        Starts after the event whose `sequence` is `after`; by default with the running turn, or now. After a broken
+        connection it continues where it stopped. Events that the server no longer has become one `StreamTruncated`.
         """
         return self._transport.events(self.id, after)
 

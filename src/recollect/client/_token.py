@@ -1,4 +1,4 @@
-"""The token of a server on this machine, found where the server keeps it."""
+"""Finds the token of a server on this machine, where the server stores it."""
 
 import os
 
@@ -8,9 +8,9 @@ from recollect.client.errors import connection_lost
 def find_token(host: str, port: int) -> str | None:
     """The token for an address of this machine: `RECOLLECT_TOKEN`, else the one in the state folder.
 
-    If our server does not run, another user's program may listen there. It must not get the token.
+    While our server is down, another user's program may listen at its address. It must not get the token.
     """
-    # Imported here: a program that passes its token, or spawns its server, loads nothing of the server.
+    # Imported here: a program that passes its token, or spawns its server, loads none of the server's code.
     from recollect.errors import BadSettings
     from recollect.loopback import is_foreign, is_loopback
     from recollect.server_token import known_token

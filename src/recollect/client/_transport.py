@@ -1,4 +1,4 @@
-"""The interface to a server, whatever the protocol: JSON-RPC over pipes or TCP, or HTTP."""
+"""The interface to a server, independent of the protocol: JSON-RPC over pipes or TCP, or HTTP."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -29,14 +29,15 @@ class Transport(ABC):
 
     async def call(self, shape: type[Result], method: str, listener: Listener | None = None, /, **params: Any) -> Result:
         """Call a method and decode its result. Parameters that are None are left out."""
-        given = {name: value for name, value in params.items() if value is not None}
-        return _decode_result(method, await self.request(method, given, listener), shape)
+        present = {name: value for name, value in params.items() if value is not None}
+        return _decode_result(method, await self.request(method, present, listener), shape)
 
     async def call_method(self, method: str, params: Mapping[str, Any] | None) -> Any:
-        """Call a method with exactly these parameters. The result is made of plain JSON values."""
+        """Call a method with exactly these parameters. The result consists of plain JSON values."""
         return _decode_result(method, await self.request(method, dict(params or {})), object)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None) -> ToolResult:
+        """Call a tool and decode its result."""
         return _decode_result(name, await self.request_tool(name, dict(arguments or {})), ToolResult)
 
     @abstractmethod
@@ -49,7 +50,7 @@ class Transport(ABC):
 
     @abstractmethod
     def events(self, session_id: str, after: int | None) -> AsyncGenerator[SessionEvent, None]:
-        """Events of all turns of a session, whoever started them, until the session is archived."""
+        """Events of all turns of a session, also of other clients, until the session is archived."""
 
     @abstractmethod
     async def close(self) -> None:

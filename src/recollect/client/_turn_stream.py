@@ -5,9 +5,9 @@
         ...
     print(turn.result.text)
 
-If the turn does not complete, the loop raises its error after the last event. The turn runs whether or not anybody reads
-the events. Leaving the loop does not end it, and a new loop continues where the last one stopped; `session.interrupt()`
-ends it. Unread events are kept in memory; a turn produces at most 32 million characters.
+If the turn does not complete, the loop raises its error after the last event. The turn runs even if nothing reads its
+events. Leaving the loop does not end the turn; `session.interrupt()` ends it. A new loop continues where the last one
+stopped. Unread events stay in memory; a turn produces at most 32 million characters.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class AsyncTurnStream(AsyncIterator[SessionEvent]):
     """The events of a running turn, in order."""
 
     def __init__(self, transport: Transport, params: Mapping[str, Any], on_result: Callable[[TurnResult], None]) -> None:
-        self._events: asyncio.Queue[SessionEvent | None] = asyncio.Queue()  # None is the end
+        self._events: asyncio.Queue[SessionEvent | None] = asyncio.Queue()  # None marks the end
         self._task = asyncio.get_running_loop().create_task(self._run(transport, params, on_result))
         self._task.add_done_callback(self._finish)
         self._has_ended = False
@@ -40,7 +40,7 @@ class AsyncTurnStream(AsyncIterator[SessionEvent]):
     def _finish(self, task: "asyncio.Task[TurnResult]") -> None:
         self._events.put_nowait(None)
         if not task.cancelled():
-            task.exception()  # counts as retrieved: the loop raises it
+            task.exception()  # marks it as retrieved: the loop raises it
 
     async def __anext__(self) -> SessionEvent:
         event = None if self._has_ended else await self._events.get()
@@ -66,7 +66,7 @@ class AsyncTurnStream(AsyncIterator[SessionEvent]):
         return self.result
 
     async def close(self) -> None:
-        """Stop receiving events. The turn goes on."""
+        """Stop receiving events. The turn continues."""
         self._task.cancel()
         await asyncio.wait([self._task])
 
@@ -105,7 +105,7 @@ class TurnStream(Iterator[SessionEvent]):
         return self._loop.run(self._stream.wait())
 
     def close(self) -> None:
-        """Stop receiving events. The turn goes on."""
+        """Stop receiving events. The turn continues."""
         self._loop.run(self._stream.close())
 
     def __enter__(self) -> "TurnStream":

@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree:
+"""The client's errors, as one tree:
 
 RecollectError
 ├── SessionNotFound             no such session in this realm, or it is archived
@@ -8,13 +8,13 @@ RecollectError
 ├── AgentError                  the agent failed, or its turn took too long
 ├── SessionPersistenceDisabled  the realm is in memory and does not store this
 ├── StaleCursor                 events were requested after one that the session does not have
-├── GenerationConflict          the config was changed by somebody else in the meantime
+├── GenerationConflict          the config was changed in the meantime
 ├── InvalidParams               the request is not valid
 ├── InternalError               the server failed, or its response cannot be read
 ├── Unauthorized                the server refuses access
 └── ConnectionLost              the server has ended, or cannot be reached
 
-An unknown code is a plain `RecollectError`.
+An error with an unknown code is a plain `RecollectError`.
 """
 
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ Details = dict[str, Any]
 
 
 class RecollectError(Exception):
-    """An error that the server returned, or the lack of a server."""
+    """An error that the server returned, or a missing server."""
 
     def __init__(
         self, code: str, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
     ) -> None:
-        super().__init__(code, message, dict(details or {}), session_id)  # everything, so that it can be pickled
+        super().__init__(code, message, dict(details or {}), session_id)  # all of them, so that the error can be pickled
 
     def __str__(self) -> str:
         return self.message
@@ -51,7 +51,7 @@ class RecollectError(Exception):
 
     @property
     def session_id(self) -> str | None:
-        """The session it is about, if any. After a failed first turn it is the session that was created."""
+        """The session of the failed call, if any. After a failed first turn, it is the session that was created."""
         session_id = self.details.get("session_id", self.args[3])
         return session_id if isinstance(session_id, str) else None
 
@@ -81,7 +81,7 @@ class SessionPersistenceDisabled(RecollectError):
 
 
 class StaleCursor(RecollectError):
-    """`events(after=…)` names an event that the session does not have. `details` has its `newest`."""
+    """`events(after=…)` names an event that the session does not have. `details` has the `newest` event's sequence."""
 
 
 class GenerationConflict(RecollectError):
@@ -121,7 +121,7 @@ BY_CODE: dict[str, type[RecollectError]] = {
     "FORBIDDEN_ORIGIN": Unauthorized,
     "CONNECTION_LOST": ConnectionLost,
 }
-BY_STATUS = {  # for errors without a code: journeys have only a status, and so have the error pages of a proxy
+BY_STATUS = {  # for errors without a code: those of journeys and a proxy's error pages have only a status
     200: "INTERNAL_ERROR",
     400: "INVALID_PARAMS",
     401: "UNAUTHORIZED",
@@ -139,7 +139,7 @@ BY_STATUS = {  # for errors without a code: journeys have only a status, and so 
 def error_of(
     code: object, message: str, details: Mapping[str, Any] | None = None, session_id: str | None = None
 ) -> RecollectError:
-    """The error for a code. A code that is an HTTP status is also kept, as `status` in `details`."""
+    """The error for a code. If the code is an HTTP status, `details` has it as `status`."""
     if isinstance(code, int):
         return error_of(BY_STATUS.get(code, f"HTTP_{code}"), message, {**(details or {}), "status": code}, session_id)
     kind = BY_CODE.get(str(code), RecollectError)
@@ -151,7 +151,7 @@ def connection_lost(message: str, details: Mapping[str, Any] | None = None) -> C
 
 
 def for_session(lost: ConnectionLost, session_id: str | None) -> ConnectionLost:
-    """The same error, for a call that was about this session."""
+    """The same error, for a call about this session."""
     return ConnectionLost(lost.code, lost.message, lost.details, session_id)
 
 

@@ -69,7 +69,7 @@ class TurnInterrupted(_Numbered, frozen=True, kw_only=True, tag="turn_interrupte
 
 
 class StreamTruncated(SessionEvent, frozen=True, kw_only=True, tag="stream_truncated"):
-    """This many events are missing here, because they were read too slowly."""
+    """This many events are missing here, because the client read too slowly."""
 
     dropped: int
 
