@@ -1,23 +1,23 @@
-// The API reference, made from openapi.json: every operation with a form to try it.
+// The API reference, drawn from openapi.json: every operation with a form to try it.
 "use strict";
 
 const main = document.getElementById("operations");
 
-function element(name, attributes = {}, ...inside) {
+function element(name, attributes = {}, ...children) {
   const created = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
     else if (value !== undefined) created.setAttribute(key, value);
   }
-  created.append(...inside);
+  created.append(...children);
   return created;
 }
 
-// A text with the words between backticks as code.
+// The nodes of a text: words between backticks become code.
 function prose(text) {
   const parts = (text ?? "").split("`");
   if (parts.length % 2 === 0) return [text]; // an unmatched backtick
-  return parts.map((part, place) => (place % 2 ? element("code", {}, part) : part));
+  return parts.map((part, index) => (index % 2 ? element("code", {}, part) : part));
 }
 
 // An example value for a schema: required fields only.
@@ -27,28 +27,28 @@ function example(schema) {
   if (schema.anyOf) return example(schema.anyOf[0]);
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   if (kind === "object") {
-    const needed = schema.required ?? [];
-    return Object.fromEntries(needed.map((name) => [name, example(schema.properties[name])]));
+    const required = schema.required ?? [];
+    return Object.fromEntries(required.map((name) => [name, example(schema.properties[name])]));
   }
   return { array: [], integer: schema.minimum ?? 1, number: 0, boolean: false }[kind] ?? "";
 }
 
 // The placeholder of a field.
-function hint({ type = "", default: usual }) {
+function hint({ type = "", default: value }) {
   if (type === "object") return "key=value";
-  return usual === undefined ? type : `${type}, default ${usual}`;
+  return value === undefined ? type : `${type}, default ${value}`;
 }
 
 function field(parameter) {
   const { name, schema = {}, required, description } = parameter;
   const id = `f${field.count = (field.count ?? 0) + 1}`;
   const input = schema.enum
-    ? element("select", { id }, element("option", { value: "" }), ...schema.enum.map((one) => element("option", {}, String(one))))
+    ? element("select", { id }, element("option", { value: "" }), ...schema.enum.map((value) => element("option", {}, String(value))))
     : element("input", { id, placeholder: hint(schema) });
   input.required = Boolean(required);
   const label = element("label", { for: id, class: required ? "need" : undefined }, name);
-  const words = description ? [element("small", {}, ...prose(description))] : [];
-  return { parameter, input, row: element("div", { class: "row" }, label, input, ...words) };
+  const note = description ? [element("small", {}, ...prose(description))] : [];
+  return { parameter, input, row: element("div", { class: "row" }, label, input, ...note) };
 }
 
 function request(method, path, fields, body) {
@@ -68,7 +68,7 @@ function request(method, path, fields, body) {
 function curl({ url, options }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const words = ["curl", options.method === "GET" ? "" : `-X ${options.method}`, quoted(location.origin + url)];
-  words.push('-H "Authorization: Bearer $(recollect token)"'); // the page uses a cookie, which programs should not copy
+  words.push('-H "Authorization: Bearer $(recollect token)"'); // the page uses a cookie, which is not for programs
   words.push(...Object.entries(options.headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`));
   if (options.body) words.push(`-d ${quoted(options.body)}`);
   return words.filter(Boolean).join(" ");
@@ -96,19 +96,19 @@ function form(method, path, operation) {
   if (body) body.value = JSON.stringify(example(schema), null, 2);
   const status = element("span", { class: "status", role: "status" });
   const out = element("pre", { hidden: "" });
-  let stop = null;
+  let aborting = null;
   const send = async () => {
     if (!fields.every(({ input }) => input.reportValidity())) return;
-    stop?.abort();
-    stop = new AbortController();
+    aborting?.abort();
+    aborting = new AbortController();
     const { url, options } = request(method, path, fields, body);
     out.hidden = false;
     out.textContent = "";
     status.textContent = "…";
-    const began = performance.now();
+    const startedAt = performance.now();
     try {
-      const response = await fetch(url, { ...options, signal: stop.signal });
-      status.textContent = `${response.status} in ${Math.round(performance.now() - began)} ms`;
+      const response = await fetch(url, { ...options, signal: aborting.signal });
+      status.textContent = `${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
       status.classList.toggle("bad", !response.ok);
       await show(response, out);
     } catch (error) {
@@ -121,13 +121,13 @@ function form(method, path, operation) {
   };
   const buttons = [
     element("button", { type: "button", onclick: send }, "Send"),
-    element("button", { type: "button", class: "quiet", onclick: () => stop?.abort() }, "Stop"),
+    element("button", { type: "button", class: "quiet", onclick: () => aborting?.abort() }, "Stop"),
     ...(navigator.clipboard ? [element("button", { type: "button", class: "quiet", onclick: copy }, "Copy as curl")] : []),
     status,
   ];
   const optional = schema && Object.keys(schema.properties ?? {}).filter((name) => !(schema.required ?? []).includes(name));
-  const more = optional?.length ? [element("p", { class: "status" }, `Optional: ${optional.join(", ")}.`)] : [];
-  const parts = [...fields.map(({ row }) => row), ...(body ? [body, ...more] : [])];
+  const optionalNote = optional?.length ? [element("p", { class: "status" }, `Optional: ${optional.join(", ")}.`)] : [];
+  const parts = [...fields.map(({ row }) => row), ...(body ? [body, ...optionalNote] : [])];
   return element("div", { class: "inside" }, element("p", {}, ...prose(operation.description)), ...parts,
     element("div", { class: "buttons" }, ...buttons), out);
 }
@@ -154,9 +154,9 @@ function draw(api) {
 }
 
 document.getElementById("filter").addEventListener("input", ({ target }) => {
-  const wanted = target.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const one of document.querySelectorAll("details")) {
-    one.hidden = !wanted.every((word) => one.dataset.words.includes(word));
+  const terms = target.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const details of document.querySelectorAll("details")) {
+    details.hidden = !terms.every((term) => details.dataset.words.includes(term));
   }
   for (const section of document.querySelectorAll("section")) {
     section.hidden = !section.querySelector("details:not([hidden])");
